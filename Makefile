@@ -1,0 +1,47 @@
+# make demo   the whole study on the built-in corpus, in minutes: runs/demo/report.html
+# make hit    the rating page, for you to try
+# make test   every check (what .ci/run calls)
+.PHONY: demo hit test test-slow lint bench setup setup-dev
+.DELETE_ON_ERROR:
+PYTHON ?= python3
+BIN := .venv/bin
+
+demo: setup
+	$(BIN)/python examples/demo.py
+
+hit: setup
+	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --open
+
+test: setup-dev lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+
+test-slow: setup-dev
+	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600
+
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup-dev
+	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+setup: .venv/installed
+setup-dev: .venv/installed-dev
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+# torch first, so that pip keeps the CPU build where it offers one and nothing later pulls another.
+.venv/torch: constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
+	touch $@
+
+.venv/installed: requirements.txt constraints.txt .venv/torch
+	$(BIN)/pip install --quiet -r requirements.txt -c constraints.txt
+	touch $@
+
+.venv/installed-dev: requirements-dev.txt .venv/installed
+	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
+	sh tests/install_browser.sh
+	touch $@

@@ -1,0 +1,1 @@
+"""Tie distributions, agreement, preference, planning, variance and the report."""

@@ -1,0 +1,10 @@
+"""The command line of analysis."""
+
+import sys
+
+from dialogue.command_line import dispatch, exit_with
+
+COMMANDS: dict[str, str] = {}
+
+if __name__ == "__main__":
+    exit_with(lambda: dispatch("analysis", "What the votes and scores say, and how surely.", COMMANDS, sys.argv[1:]))

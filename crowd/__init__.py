@@ -1,0 +1,1 @@
+"""Serves the HIT: gate, assignment, store, page, simulated raters."""

@@ -1,0 +1,14 @@
+"""The command line of the leaf: corpora and file formats."""
+
+import sys
+
+from dialogue.command_line import dispatch, exit_with
+
+COMMANDS = {
+    "describe": "say what a corpus holds: version, splits, dialogues, turns, labels",
+    "toy": "write a corpus of generated dialogues",
+    "format": "print docs/format.md from the records",
+}
+
+if __name__ == "__main__":
+    exit_with(lambda: dispatch("dialogue", "Corpora and file formats.", COMMANDS, sys.argv[1:]))

@@ -1,0 +1,199 @@
+"""Files that are whole or absent: JSON Lines with a header, written to a temporary name, fsynced and renamed.
+
+A bad line raises `InputError` naming file, line, field, what was found and what is legal; nothing is half read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Literal, TypeVar
+
+from dialogue.errors import InputError
+from dialogue.records import Pair, Rater, Response, Vote
+
+R = TypeVar("R")
+FORMATS: dict[type, str] = {Response: "responses", Pair: "pairs", Vote: "votes", Rater: "raters"}
+FORMAT_VERSION = 1
+
+
+@contextlib.contextmanager
+def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    options: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    try:
+        with temporary.open(mode, **options) as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: str | Path, value: object) -> None:
+    """Write one JSON document, indented, keys in the order given."""
+    with atomic(path) as handle:
+        json.dump(value, handle, ensure_ascii=False, indent=1, allow_nan=False)
+        handle.write("\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Read one JSON document or say in a sentence why it cannot be read."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not whole JSON ({error}). Write it again or restore it.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def digest(path: str | Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with Path(path).open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def write_records(path: str | Path, records: Iterable[Any], *, signature: str, kind: type) -> None:
+    """Write a header line and one line a record; `extra` fields go back to the top level."""
+    with atomic(path) as handle:
+        header = {"format": FORMATS[kind], "version": FORMAT_VERSION, "signature": signature}
+        handle.write(json.dumps(header, ensure_ascii=False) + "\n")
+        for record in records:
+            handle.write(json.dumps(as_json(record), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def as_json(record: Any) -> dict[str, Any]:
+    """The record as plain JSON values, with the fields of `extra` beside the known ones."""
+    values = dataclasses.asdict(record)
+    return {**values.pop("extra", {}), **values}
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """The header line of a record file, or an empty mapping where the file has none."""
+    for _, value in _lines(Path(path)):
+        return value if "format" in value and "version" in value else {}
+    return {}
+
+
+def read_records(path: str | Path, kind: type[R]) -> list[R]:
+    """Read a whole file of records of one kind, checking every field; a missing header is allowed."""
+    records: list[R] = []
+    for number, value in _lines(Path(path)):
+        if number == 1 and "format" in value and "version" in value:
+            _check_header(value, kind, f"{path}:{number}")
+        else:
+            records.append(from_json(kind, value, f"{path}:{number}"))
+    return records
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with path.open(encoding="utf-8-sig") as handle:
+            for number, line in enumerate(handle, 1):
+                if line.strip():
+                    yield number, _object(line, f"{path}:{number}")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: not a JSON object ({error.msg}). The file may have been cut off.") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: found {_short(value)}, a JSON object is expected on every line.")
+    return value
+
+
+def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:
+    if header["format"] != FORMATS[kind]:
+        raise InputError(f"{where}: a file of {header['format']} was given where {FORMATS[kind]} are expected.")
+    if header["version"] != FORMAT_VERSION:
+        raise InputError(f"{where}: format version {header['version']} is not known here; this reads {FORMAT_VERSION}.")
+
+
+@cache
+def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
+    hints = typing.get_type_hints(kind)
+    missing = dataclasses.MISSING
+    return {
+        f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
+        for f in dataclasses.fields(kind)
+        if f.name != "extra"
+    }
+
+
+def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
+    """Build one record from parsed JSON; every complaint names the place, the field and what is legal."""
+    fields = _fields(kind)  # type: ignore[arg-type]
+    if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
+        raise InputError(
+            f"{where}: {', '.join(absent)} missing; a {kind.__name__.lower()} needs it. "
+            f"Found: {', '.join(map(str, value)) or 'nothing'}. If the columns have other names, map them: --columns."
+        )
+    known = {n: _checked(t, value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
+    if any(f.name == "extra" for f in dataclasses.fields(kind)):  # type: ignore[arg-type]
+        known["extra"] = {name: part for name, part in value.items() if name not in fields}
+    return kind(**known)
+
+
+def _checked(expected: Any, value: Any, where: str) -> Any:
+    origin = typing.get_origin(expected)
+    if expected is Any:
+        return value
+    if origin is Literal:
+        return _legal(typing.get_args(expected), value, where)
+    if origin in (typing.Union, types.UnionType):
+        options = typing.get_args(expected)
+        return None if value is None and type(None) in options else _checked(options[0], value, where)
+    if origin is tuple and isinstance(value, (list, tuple)):
+        return tuple(value)
+    if origin is not None and issubclass(origin, Mapping) and isinstance(value, dict):
+        return {k: _checked(typing.get_args(expected)[1], v, f"{where}.{k}") for k, v in value.items()}
+    if origin is not None and issubclass(origin, Sequence) and isinstance(value, list):
+        inner = typing.get_args(expected)[0]
+        return tuple(_checked(inner, part, f"{where}[{i}]") for i, part in enumerate(value))
+    return _plain(expected, value, where)
+
+
+def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value not in options:
+        hint = " If the file is from another tool, map it: --values " if where.endswith(": choice") else ""
+        raise InputError(
+            f"{where} is {_short(value)}, which is not one of {', '.join(options)}."
+            + (f"{hint}a={value},..." if hint else "")
+        )
+    return value
+
+
+def _plain(expected: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(expected) and isinstance(value, dict):
+        return from_json(expected, value, where)  # type: ignore[arg-type]
+    if expected is float and type(value) in (int, float):
+        return float(value)
+    if type(value) is not expected:
+        wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(
+            expected, "an object"
+        )
+        raise InputError(f"{where} is {_short(value)}, which is not {wanted}.")
+    return value
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,168 @@
+"""The records that packages hand each other, as frozen dataclasses: the contract of every file of a study.
+
+Each field's `doc` is the text of docs/format.md; `Literal` types are the legal values; fields with a default may be
+missing from a file. Fields that a record does not know are kept in `extra` and written back unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Choice = Literal["a", "b", "tie"]
+Side = Literal["a", "b"]
+PairKind = Literal["real", "check", "control"]
+Source = Literal["local", "mturk", "prolific", "mephisto", "simulated", "imported"]
+RaterStatus = Literal["passed", "blocked", "incomplete"]
+
+
+def _of(doc: str, **options: Any) -> Any:
+    return field(metadata={"doc": doc}, **options)
+
+
+def _extra() -> Any:
+    return field(default_factory=dict, metadata={"doc": "fields of the file that this record does not know, kept"})
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One line of a conversation, as a rater sees it."""
+
+    speaker: str = _of("who speaks, e.g. `user` or `system`")
+    text: str = _of("what is said, shown literally")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance of a corpus with its annotation, where the corpus has one."""
+
+    speaker: str = _of("`user` or `system` (MultiWOZ); `partner` or `self` (PersonaChat)")
+    text: str = _of("what is said")
+    belief: Mapping[str, str] | None = _of(
+        "user turns: the slots filled after this turn, `domain-section-slot` -> value, in the annotation's order",
+        default=None,
+    )
+    acts: Mapping[str, Sequence[tuple[str, str]]] | None = _of(
+        "`Domain-Act` -> list of (slot, value), in the annotation's order", default=None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One conversation of a corpus."""
+
+    dialogue: str = _of("id, unique in the corpus")
+    split: str = _of("`train`, `valid` or `test`")
+    turns: Sequence[Turn] = _of("the utterances in order")
+    persona: Mapping[str, Sequence[str]] = _of("speaker -> persona sentences", default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What one model answered to one context (`responses.jsonl`)."""
+
+    item: str = _of("context id: `dialogue:n`, n = number of utterances in the context (the target's index)")
+    model: str = _of("architecture or system name")
+    seed: int | None = _of("training seed, null where there is none")
+    checkpoint: str = _of("`untrained`, `epoch-N`, `last`, `best_bleu`, ...")
+    text: str = _of("the response")
+    logprob: float | None = _of("sum of the tokens' log-probabilities under the model", default=None)
+    decoding: str = _of("how it was decoded, e.g. `greedy` or `nucleus:0.9`", default="unknown")
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One side of a pair."""
+
+    text: str = _of("the response")
+    model: str = _of("architecture or system name")
+    seed: int | None = _of("training seed", default=None)
+    checkpoint: str = _of("checkpoint name", default="unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two responses to one context, to be compared (`pairs.jsonl`); never sent to a rater as it stands."""
+
+    pair: str = _of("id, unique in the file")
+    item: str = _of("context id, see response")
+    context: Sequence[Utterance] = _of("the conversation so far, list of `{speaker, text}`")
+    a: Candidate = _of("first response: `{text, model, seed, checkpoint}`")
+    b: Candidate = _of("second response")
+    kind: PairKind = _of("real comparison, hidden check, or control with known relation", default="real")
+    identical: bool = _of("both texts are the same to the letter", default=False)
+    dialogue: str | None = _of("cluster: the dialogue that the context comes from", default=None)
+    answer: Choice | None = _of("checks only: the right choice; never leaves the server", default=None)
+    contrast: str = _of("what is compared, e.g. `bilstm_attn:0-1`, `within-seed`, `reference-random`", default="")
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """One judgement of one pair by one rater (`votes.jsonl`); sides are already un-swapped."""
+
+    pair: str = _of("pair id")
+    rater: str = _of("rater id: a keyed hash, never a name")
+    choice: Choice = _of("which response was chosen: `a` and `b` as in pairs.jsonl, whatever side was shown")
+    round: int = _of("1..k: the order in which the pair got its counted votes (= HumanExp-k); 0 if not counted")
+    left: Side | None = _of("which response stood on the left (or on top)", default=None)
+    seconds: float | None = _of("from showing to answering", default=None)
+    submitted: str | None = _of("time of the answer, ISO 8601, UTC", default=None)
+    source: Source = _of("the door the rater came through", default="imported")
+    rater_status: RaterStatus = _of("what the gate says of the rater", default="passed")
+    counted: bool = _of("one of the pair's k votes; false for late votes and for those of blocked raters", default=True)
+    kind: PairKind = _of("kind of the pair, `real` or `control`", default="real")
+    identical: bool = _of("both responses were the same text", default=False)
+    dialogue: str | None = _of("cluster: the dialogue of the pair", default=None)
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """One rater (`raters.jsonl`); no name, no address, no payment data."""
+
+    rater: str = _of("keyed hash, as in votes")
+    source: Source = _of("the door the rater came through")
+    status: RaterStatus = _of("what the gate says")
+    checks_seen: int = _of("hidden checks answered")
+    checks_failed: int = _of("hidden checks failed")
+    votes: int = _of("judgements of real and control pairs, counted or not")
+    consented: str | None = _of("version and time of the consent", default=None)
+    median_seconds: float | None = _of("median time of a judgement", default=None)
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The JSON sidecar of a matrix of encoder states (`states/*.npy`, one row an item)."""
+
+    model: str = _of("architecture")
+    seed: int | None = _of("training seed")
+    checkpoint: str = _of("checkpoint name")
+    ids: Sequence[str] = _of("item id of each row, see response")
+    pooling: str = _of("`last` (top layer's last state), `mean` (over real tokens), ...")
+    width: int = _of("numbers a row")
+    dtype: str = _of("`float32` or `float16`")
+    threads: int = _of("threads used: they change the last bits")
+    weights: str = _of("SHA-256 of the checkpoint's weights")
+    signature: str = _of("recipe")
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One example's score by one evaluator (a row of `scores.parquet`): votes, token metrics and probes alike."""
+
+    evaluator: str = _of("`probe`, `token`, `votes`, ...")
+    task: str = _of("probe task or metric name")
+    model: str = _of("architecture or system")
+    seed: int | None = _of("training seed")
+    checkpoint: str = _of("checkpoint name")
+    item: str = _of("context id, see response")
+    rater: str = _of("the classifier and its seed, or a person")
+    score: float = _of("this example's score")
+    stats: Mapping[str, float] = _of("summable counts, e.g. tp, fp, fn: a struct column", default_factory=dict)
+    cluster: str | None = _of("the dialogue", default=None)
+    condition: str = _of("what else varies: split, baseline or control name", default="")

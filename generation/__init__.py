@@ -1,0 +1,1 @@
+"""Trains one architecture under many seeds, samples responses, encodes states, makes pairs."""

@@ -1,0 +1,1 @@
+"""The five architectures, one file each."""

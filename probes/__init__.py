@@ -1,0 +1,1 @@
+"""Classifiers on frozen encoder states, with their baselines."""

@@ -1,0 +1,14 @@
+"""The command line of probes."""
+
+import sys
+
+from dialogue.command_line import dispatch, exit_with
+
+COMMANDS: dict[str, str] = {}
+
+if __name__ == "__main__":
+    exit_with(
+        lambda: dispatch(
+            "probes", "Classifiers on frozen encoder states, with their baselines.", COMMANDS, sys.argv[1:]
+        )
+    )

@@ -1,0 +1,1 @@
+"""The probe tasks of the papers, one file a family."""
