@@ -1,0 +1,248 @@
+"""What a rater is asked and under which rules: the keys of hit.toml, their defaults, legal values and meaning.
+
+The defaults reproduce the HIT of the paper (arXiv 2008.10427, human evaluation): relevance, A / B / Tie, three checks
+at the start and more among the real items, a soft block at three failures, three raters a pair.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from dialogue.errors import InputError
+from dialogue.records import Utterance
+
+Answer = Literal["left", "right", "tie"]
+
+CONSENT = """\
+You are invited to take part in a research study about computer programs that hold a conversation. You will read short \
+conversations and say which of two responses is more relevant. There are no right opinions: we want to know what you \
+think.
+
+We store your answers, the time each one took, and a scrambled form of your worker id. We store no name, no network \
+address and nothing about your browser. The answers, without the id, may be published for other researchers.
+
+Taking part is voluntary. You may stop at any time by closing this page; what you have answered until then is kept. \
+The responses were written by computer programs, and now and then one may be odd or unpleasant."""
+
+INSTRUCTIONS = """\
+You will see a conversation and two responses, A and B, that could come next. Choose the response that is more \
+relevant: the one that fits what was just said and helps the conversation along.
+
+Choose Tie when neither is more relevant than the other, whether both are good or both are poor. Ignore small slips of \
+grammar, capital letters and length. The sign <unk> stands for a word that the program did not know.
+
+Four worked examples come first. They are for practice and do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A worked example of the instructions."""
+
+    context: tuple[Utterance, ...]
+    left: str
+    right: str
+    answer: Answer
+    why: str
+
+
+def _talk(*texts: str) -> tuple[Utterance, ...]:
+    return tuple(Utterance(("user", "system")[i % 2], text) for i, text in enumerate(texts))
+
+
+EXAMPLES = (
+    Example(
+        _talk(
+            "Hello, I need a cheap place to eat in the north of town.",
+            "There are two, an Indian and a Chinese restaurant. Which would you like?",
+            "The Indian one, please. A table for four at 19:00.",
+        ),
+        "Your table for four at 19:00 is booked. Anything else?",
+        "The train leaves at 9:15 and costs 12 pounds.",
+        "left",
+        "A does what was asked. B speaks of a train that nobody mentioned.",
+    ),
+    Example(
+        _talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
+        "I have a red car and I do not like my car.",
+        "That sounds lovely! Is sourdough hard to make?",
+        "right",
+        "B takes up what was just said. A changes the subject.",
+    ),
+    Example(
+        _talk("Is there a museum near the station?", "Yes, the toy museum is free.", "Great, how do I get there?"),
+        "It is a five minute walk from the station, straight ahead.",
+        "Just follow the main road from the station for five minutes.",
+        "tie",
+        "Both answer the question equally well. The words differ, the relevance does not.",
+    ),
+    Example(
+        _talk("I would like to cancel my taxi for tonight."),
+        "The hotel has free parking and <unk>.",
+        "What kind of food would you like?",
+        "tie",
+        "Neither has anything to do with the taxi. When both are equally poor, that is a tie as well.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Legal:
+    """What a key may hold, in words and as a test."""
+
+    says: str
+    holds: Callable[[Any], bool]
+
+
+def _whole(low: int, high: int) -> Legal:
+    return Legal(f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
+
+
+def _text(longest: int, *, empty: bool = False) -> Legal:
+    says = f"text of {0 if empty else 1} to {longest} characters"
+    return Legal(says, lambda v: isinstance(v, str) and (empty or bool(v.strip())) and len(v) <= longest)
+
+
+def _one_of(*options: str) -> Legal:
+    return Legal("one of " + ", ".join(options), lambda value: value in options)
+
+
+_MONEY = Legal("a number from 0 to 1000", lambda v: type(v) in (int, float) and 0 <= v <= 1000)
+_EXAMPLES = Legal("four tables with context, left, right, answer, why", lambda v: isinstance(v, list) and len(v) == 4)
+
+
+def _key(default: Any, legal: Legal, doc: str) -> Any:
+    return field(default=default, metadata={"doc": doc, "legal": legal})
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One study's HIT; each field is a key of hit.toml."""
+
+    title: str = _key("Which response is more relevant?", _text(100), "heading and window title")
+    question: str = _key(
+        "Which response is more relevant to the conversation?", _text(200), "asked above every pair; its parts are A, B"
+    )
+    consent_text: str = _key(CONSENT, _text(20_000), "first page; an empty line parts paragraphs")
+    consent_version: str = _key(
+        "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
+    )
+    instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line parts paragraphs")
+    examples: tuple[Example, ...] = _key(
+        EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
+    )
+    pairs_per_sitting: int = _key(20, _whole(1, 1000), "real pairs in one sitting")
+    votes_per_pair: int = _key(3, _whole(1, 100), "different raters a pair; the k-th votes form HumanExp-k")
+    first_checks: int = _key(3, _whole(0, 50), "hidden checks before the first real pair")
+    later_checks: int = _key(5, _whole(0, 200), "hidden checks among the real pairs of a sitting")
+    max_failures: int = _key(3, _whole(1, 200), "failed checks at which a rater gets no further work")
+    count_failures: Literal["total", "row"] = _key(
+        "total", _one_of("total", "row"), "count failures in total, or in a row"
+    )
+    lease_minutes: int = _key(
+        10, _whole(1, 1440), "a pair that was shown and not answered is offered to others after this time"
+    )
+    max_votes_per_rater: int | None = _key(
+        None, _whole(1, 1_000_000), "most judgements one rater may give over all sittings; leave out for no limit"
+    )
+    identical: Literal["show", "skip", "tie"] = _key(
+        "show",
+        _one_of("show", "skip", "tie"),
+        "two responses that are the same to the letter: show them, leave them out, or record a tie that no person gave",
+    )
+    late_votes: Literal["keep", "count"] = _key(
+        "keep",
+        _one_of("keep", "count"),
+        "an answer after the lease ran out: keep it uncounted, or count it if the pair is still short",
+    )
+    pay_per_sitting: float = _key(0.0, _MONEY, "paid for a sitting; 0 leaves pay unmentioned")
+    currency: str = _key("USD", _text(8), "currency of the pay, as shown")
+    completion_code: str = _key("", _text(100, empty=True), "shown at the end, for the marketplace; empty shows none")
+    screened_out_code: str = _key(
+        "", _text(100, empty=True), "shown to a rater who gets no further work, who is paid for what was done"
+    )
+
+
+FIELDS = {key.name: key for key in dataclasses.fields(Hit)}
+
+
+def read_hit(path: Path | None) -> Hit:
+    """Read hit.toml over the defaults; without a file, the defaults themselves."""
+    if path is None:
+        return Hit()
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f'{path} is not TOML ({error}). A text stands in quotes: title = "...".') from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return hit_from(values, str(path))
+
+
+def hit_from(values: Mapping[str, Any], where: str) -> Hit:
+    """Check parsed values key by key, then together."""
+    for name, value in values.items():
+        _check(name, value, where)
+    if "consent_text" in values and "consent_version" not in values:
+        raise InputError(f'{where}: consent_text was changed, so consent_version must be given too, e.g. "2".')
+    known = dict(values)
+    if "examples" in known:
+        known["examples"] = tuple(_example(v, f"{where}: examples[{i}]") for i, v in enumerate(known["examples"]))
+    hit = Hit(**known)
+    _check_together(hit, where)
+    return hit
+
+
+def _check(name: str, value: object, where: str) -> None:
+    if name not in FIELDS:
+        near = difflib.get_close_matches(name, FIELDS, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(FIELDS)}."
+        raise InputError(f"{where}: {name} is not a key of the HIT. {hint}")
+    legal: Legal = FIELDS[name].metadata["legal"]
+    if not legal.holds(value):
+        raise InputError(f"{where}: {name} is {_short(value)}, which is not {legal.says}.")
+
+
+def _check_together(hit: Hit, where: str) -> None:
+    checks = hit.first_checks + hit.later_checks
+    if 0 < checks < hit.max_failures:
+        raise InputError(
+            f"{where}: max_failures is {hit.max_failures}, but a sitting holds {checks} checks, so nobody could fail; "
+            "raise first_checks or later_checks, or set both to 0 to do without checks."
+        )
+    if hit.later_checks > hit.pairs_per_sitting:
+        raise InputError(
+            f"{where}: later_checks is {hit.later_checks}, which is more than pairs_per_sitting "
+            f"({hit.pairs_per_sitting}): checks would outnumber the real pairs they hide among."
+        )
+
+
+def _example(value: object, where: str) -> Example:
+    if not isinstance(value, Mapping) or set(value) != {"context", "left", "right", "answer", "why"}:
+        found = ", ".join(value) if isinstance(value, Mapping) else _short(value)
+        raise InputError(f"{where} needs context, left, right, answer and why, and nothing else. Found: {found}.")
+    for name in ("left", "right", "why"):
+        if not isinstance(value[name], str):
+            raise InputError(f"{where}.{name} is {_short(value[name])}, which is not text.")
+    if value["answer"] not in ("left", "right", "tie"):
+        raise InputError(f"{where}.answer is {_short(value['answer'])}, which is not one of left, right, tie.")
+    context = _context(value["context"], f"{where}.context")
+    return Example(context, value["left"], value["right"], value["answer"], value["why"])
+
+
+def _context(value: object, where: str) -> tuple[Utterance, ...]:
+    lines: Sequence[object] = value if isinstance(value, list) else [value]
+    for line in lines:
+        if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
+            raise InputError(f'{where} holds {_short(line)}; each line is {{speaker = "user", text = "..."}}.')
+    return tuple(Utterance(line["speaker"], line["text"]) for line in lines)  # type: ignore[index]
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
