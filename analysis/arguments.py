@@ -1,0 +1,73 @@
+"""The arguments that the analysis commands share, and how they hand over what they found: light, so --help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from analysis.votes import Votes
+
+
+def add_vote_arguments(parser: argparse.ArgumentParser) -> None:
+    """The votes and how another tool's columns and values are named."""
+    parser.add_argument("votes", type=Path, metavar="VOTES", help="JSON Lines, CSV or Parquet, or a STUDY folder")
+    parser.add_argument(
+        "--columns", default="", metavar="OURS=THEIRS,...", help="names of columns, e.g. pair=item,rater=worker"
+    )
+    parser.add_argument(
+        "--values", default="", metavar="OURS=THEIRS,...", help="names of choices, e.g. a=left,b=right,tie=same"
+    )
+    parser.add_argument("--uncounted", action="store_true", help="use late votes and those of blocked raters too")
+
+
+def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
+    """Read the votes that `add_vote_arguments` described; `options` go to `read_votes`."""
+    from analysis.votes import read_votes
+
+    path = args.votes / "votes.jsonl" if args.votes.is_dir() else args.votes
+    return read_votes(
+        path,
+        columns=dict(parse_names(args.columns, "--columns")),
+        values={theirs: ours for ours, theirs in parse_names(args.values, "--values")},
+        uncounted=args.uncounted,
+        **options,
+    )
+
+
+def parse_names(text: str, option: str) -> list[tuple[str, str]]:
+    """Read `ours=theirs,...`.
+
+    >>> parse_names("pair=item,rater=worker", "--columns")
+    [('pair', 'item'), ('rater', 'worker')]
+    """
+    parts = [part for part in text.split(",") if part.strip()]
+    if wrong := [part for part in parts if "=" not in part]:
+        raise InputError(
+            f"{option} has {wrong[0]!r}; write OURS=THEIRS, parted by commas, e.g. pair=item,rater=worker."
+        )
+    return [(ours.strip(), theirs.strip()) for ours, _, theirs in (part.partition("=") for part in parts)]
+
+
+def add_json_argument(parser: argparse.ArgumentParser) -> None:
+    """`--json FILE` writes the document beside the table; `--json -` prints the document alone."""
+    parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON too (- for standard output, alone)")
+
+
+def deliver(args: argparse.Namespace, text: str, document: Mapping[str, Any]) -> None:
+    """Print the text for people and, where `--json` asks for it, write the document for machines."""
+    from dialogue.files import write_json
+
+    if args.json == "-":
+        json.dump(document, sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+        return
+    if args.json:
+        write_json(args.json, document)
+    sys.stdout.write(text.rstrip("\n") + "\n")

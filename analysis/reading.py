@@ -1,0 +1,205 @@
+"""Columns of a JSON Lines, CSV or Parquet file through pyarrow: fast, typed, and every complaint names its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+
+from dialogue.errors import InputError
+from dialogue.files import FORMAT_VERSION
+
+ABSENT = ["", "NA", "NaN", "null"]
+SPOKEN = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that were asked for and found, each of its type, and the file that they stand in."""
+
+    path: Path
+    arrays: Mapping[str, Any]
+    found: tuple[str, ...]
+
+    def place(self, row: int) -> str:
+        """Where row `row` (from 0) stands: `votes.csv:18`, or `votes.parquet: row 18` where there are no lines."""
+        line = _line_of(self.path, row)
+        return f"{self.path}: row {row + 1}" if line is None else f"{self.path}:{line}"
+
+
+def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) -> Columns:
+    """Read the wanted columns (those that are there); `record` is the house format that a header line may name."""
+    readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
+    suffixes = [part for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
+    try:
+        reader = readers.get(suffixes[-1].lower() if suffixes else "")
+        table = reader(path, wanted) if reader else _read_lines(path, wanted, record)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
+    return columns_of(path, table, wanted)
+
+
+def columns_of(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> Columns:
+    """Give each wanted column its type; a value that does not fit is named with its place."""
+    empty = Columns(path, {}, tuple(table.column_names))
+    arrays = {n: _typed(empty, table.column(n), n, wanted[n]) for n in table.column_names if n in wanted}
+    return Columns(path, arrays, empty.found)
+
+
+def _typed(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    try:
+        return array.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        for row, value in enumerate(array.to_pylist()):
+            try:
+                pa.array([value], type=array.type).cast(kind)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise InputError(f"{columns.place(row)}: {name} is {value!r}, which is not {SPOKEN[kind]}.") from None
+        raise
+
+
+def _read_parquet(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
+    names = pa.parquet.read_schema(path).names
+    table = pa.parquet.read_table(path, columns=[name for name in names if name in wanted])
+    return table.select([name for name in names if name in wanted])
+
+
+def _read_csv(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
+    raw = _bytes(path)
+    head = raw[:65536].split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
+    delimiter = max(",;\t", key=head.count)
+    names = next(csv.reader([head], delimiter=delimiter), [])
+    convert = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        include_columns=[name for name in names if name in wanted],
+        null_values=ABSENT,
+        strings_can_be_null=True,
+    )
+    if not convert.include_columns:
+        return pa.table({name: pa.array([], pa.string()) for name in names})
+    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    return pa.csv.read_csv(pa.BufferReader(raw), parse_options=parse, convert_options=convert)
+
+
+def _read_json(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
+    raw = _bytes(path)
+    if not raw.lstrip().startswith(b"["):
+        return _read_lines(path, wanted, "")
+    try:
+        rows = json.loads(raw)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}: not whole JSON ({error.msg}). The file may have been cut off."
+        ) from None
+    return _slow_table(((f"{path}: record {i}", row) for i, row in enumerate(rows, 1)), wanted)
+
+
+def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> pa.Table:
+    raw = _bytes(path).removeprefix(b"\xef\xbb\xbf")
+    first, _, rest = raw.partition(b"\n")
+    header = _header(first, path, record)
+    body = rest if header else raw
+    fields = pa.schema([(name, kind) for name, kind in wanted.items()])
+    options = pa.json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
+    if not body.strip():
+        return pa.table({})
+    try:
+        blocks = pa.json.ReadOptions(block_size=1 << 24)
+        table = pa.json.read_json(pa.BufferReader(body), read_options=blocks, parse_options=options)
+    except pa.ArrowInvalid:
+        return _slow_table(_objects(path, body, 2 if header else 1), wanted)
+    return table.select([name for name in table.column_names if table.column(name).null_count < len(table)])
+
+
+def _header(first: bytes, path: Path, record: str) -> bool:
+    if not (b'"format"' in first and b'"version"' in first):
+        return False
+    try:
+        header = json.loads(first)
+    except ValueError:
+        return False
+    if not isinstance(header, dict) or "format" not in header or "version" not in header:
+        return False
+    if record and header["format"] != record:
+        raise InputError(f"{path}:1: a file of {header['format']} was given where {record} are expected.")
+    if header["version"] != FORMAT_VERSION:
+        raise InputError(f"{path}:1: format version {header['version']} is not known; this reads {FORMAT_VERSION}.")
+    return True
+
+
+def _objects(path: Path, body: bytes, first_line: int) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(io.BytesIO(body), first_line):
+        if line.strip():
+            try:
+                yield f"{path}:{number}", json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(
+                    f"{path}:{number}: not a JSON object ({error.msg}). The file may have been cut off."
+                ) from None
+
+
+def _slow_table(rows: Iterable[tuple[str, Any]], wanted: Mapping[str, pa.DataType]) -> pa.Table:
+    columns: dict[str, list[Any]] = {name: [] for name in wanted}
+    for where, row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: found {str(row)[:40]!r}; a JSON object is expected.")
+        for name, kind in wanted.items():
+            columns[name].append(_checked(row.get(name), kind, f"{where}: {name}"))
+    present = {name: values for name, values in columns.items() if any(value is not None for value in values)}
+    return pa.table({name: pa.array(values, wanted[name]) for name, values in present.items()})
+
+
+def _checked(value: Any, kind: pa.DataType, where: str) -> Any:
+    if value is None:
+        return None
+    if kind == pa.string() and type(value) in (int, float):
+        return str(value)
+    legal = {pa.string(): (str,), pa.int64(): (int,), pa.float64(): (int, float), pa.bool_(): (bool,)}[kind]
+    if type(value) not in legal:
+        raise InputError(f"{where} is {value!r}, which is not {SPOKEN[kind]}.")
+    return value
+
+
+def _bytes(path: Path) -> bytes:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; a file of votes or scores is expected.")
+    with pa.input_stream(str(path), compression="detect") as stream:
+        return bytes(stream.read())
+
+
+def _line_of(path: Path, row: int) -> int | None:
+    """Line of a row in a text file (header, blank lines and quoted line ends counted), None for other files."""
+    suffixes = set(path.suffixes)
+    if not path.is_file() or suffixes & {".parquet", ".json"}:
+        return None
+    text = _bytes(path).decode("utf-8-sig")
+    if suffixes & {".csv", ".tsv"}:
+        reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=text.split("\n", 1)[0].count))
+        lines = [reader.line_num for _ in reader if _]
+        return lines[row + 1]
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return lines[row + int(_header(text.split("\n", 1)[0].encode(), path, ""))]
+
+
+def codes_of(array: Any) -> tuple[Any, tuple[str, ...]]:
+    """Integer codes (null: -1) and names of a text column, in order of first appearance."""
+    encoded = pc.dictionary_encode(array.combine_chunks() if hasattr(array, "combine_chunks") else array)
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), tuple(encoded.dictionary.to_pylist())
