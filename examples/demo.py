@@ -1,0 +1,172 @@
+"""The whole study on the built-in corpus: `make demo` runs this file.
+
+Each stage is a command that a person could type; what it reads and writes are the files of the study folder. A stage
+whose command, code, inputs and outputs are as they were is skipped: a second run ends in seconds, a killed one goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from dialogue.files import read_json, write_json  # noqa: E402 (the checkout is not installed)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One command with the files it reads and writes, relative to the study folder, and the code it stands on."""
+
+    title: str
+    command: list[str]
+    reads: list[str]
+    writes: list[str]
+    code: list[str]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the demo is."""
+
+    dialogues: int
+    seeds: str
+    epochs: int
+    pairs: int
+    raters: int
+
+
+SIZES = {
+    "full": Size(dialogues=900, seeds="0-2", epochs=6, pairs=150, raters=60),
+    "tiny": Size(dialogues=60, seeds="0-1", epochs=1, pairs=12, raters=12),  # a test of the line, not a study
+}
+TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
+
+
+def stages(study: str, size: Size) -> list[Stage]:
+    """The line from corpus to report, in order."""
+
+    def stage(title: str, command: str, reads: str, writes: str, code: str) -> Stage:
+        return Stage(title, command.split(), reads.split(), writes.split(), [*code.split(), "dialogue"])
+
+    grid = f"--models seq2seq,bilstm_attn --seeds {size.seeds}"
+    return [
+        stage(
+            "Write a corpus of invented dialogues",
+            f"-m dialogue toy {study}/corpus --dialogues {size.dialogues} --seed 0",
+            *("", "corpus", ""),
+        ),
+        stage(
+            "Train two architectures under several seeds",
+            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} --jobs 2",
+            *("corpus", "models vocabulary.json", "generation"),
+        ),
+        stage(
+            "Sample responses to the same held-out contexts",
+            f"-m generation sample {study} --split test --checkpoint last --decoding greedy",
+            *("corpus models", "responses.jsonl", "generation"),
+        ),
+        stage(
+            "Encode the contexts for the probes",
+            f"-m generation encode {study} --checkpoints untrained,last",
+            *("corpus models", "states", "generation"),
+        ),
+        stage(
+            "Make pairs between seeds, controls and hidden checks",
+            f"-m generation pair {study} --model bilstm_attn --pairs {size.pairs} --seed 0",
+            *("corpus models responses.jsonl", "pairs.jsonl", "generation"),
+        ),
+        stage(
+            "Serve the HIT to simulated raters over HTTP",
+            f"-m crowd simulate {study} --raters {size.raters} --seed 0",
+            *("pairs.jsonl", "crowd.sqlite", "crowd templates"),
+        ),
+        stage(
+            "Export the votes",
+            f"-m crowd export {study}",
+            *("crowd.sqlite", "votes.jsonl raters.jsonl", "crowd"),
+        ),
+        stage(
+            "Draw the tie distributions",
+            f"analyze_ties.py {study}/votes.jsonl --seed 0 --out {study}",
+            *("votes.jsonl", "ties.json ties.png ties.pdf", "analysis analyze_ties.py"),
+        ),
+        stage(
+            "Probe the encoders",
+            f"-m probes run {study} --tasks {TASKS} --jobs 2",
+            *("corpus states", "scores.parquet", "probes"),
+        ),
+        stage(
+            "Write the report",
+            f"-m analysis report {study}",
+            "votes.jsonl raters.jsonl ties.json ties.png scores.parquet responses.jsonl pairs.jsonl models",
+            *("report.html report.json", "analysis templates"),
+        ),
+    ]
+
+
+def fingerprint(root: Path, names: list[str]) -> str:
+    """SHA-256 over the names and contents of files and folders; a missing one counts as such."""
+    found = hashlib.sha256()
+    for path in (root / name for name in names):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if "__pycache__" not in file.parts and not file.is_dir():
+                found.update(str(file.relative_to(root)).encode())
+                found.update(file.read_bytes() if file.exists() else b"missing")
+    return found.hexdigest()
+
+
+def state(stage: Stage, study: Path) -> dict[str, str]:
+    """What must be unchanged for a stage to be skipped."""
+    return {
+        "command": " ".join(stage.command),
+        "code": fingerprint(ROOT, stage.code),
+        "reads": fingerprint(study, stage.reads),
+        "writes": fingerprint(study, stage.writes),
+    }
+
+
+def carry_out(stage: Stage, study: Path, number: str) -> None:
+    """Run one stage unless it is done; its record is written only after it ended well."""
+    record = study / ".stages" / f"{stage.writes[0]}.json"
+    if record.exists() and json.loads(record.read_text()) == state(stage, study):
+        print(f"{number} {stage.title}: done before", flush=True)
+        return
+    print(f"{number} {stage.title}\n        python {' '.join(stage.command)}", flush=True)
+    began = time.monotonic()
+    code = subprocess.run(
+        [sys.executable, *stage.command], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "2"}
+    ).returncode
+    if code:
+        sys.exit(f"The demo stopped at: {stage.title}. Run the same command again to go on from there.")
+    write_json(record, state(stage, study))
+    print(f"        {time.monotonic() - began:.0f} s", flush=True)
+
+
+def main() -> None:
+    """Carry out every stage in order and say what was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", nargs="?", default="runs/demo", help="folder to fill (default runs/demo)")
+    parser.add_argument("--size", choices=SIZES, default="full", help="tiny is a test of the line, not a study")
+    args = parser.parse_args()
+    line = stages(args.study, SIZES[args.size])
+    for number, stage in enumerate(line, 1):
+        carry_out(stage, Path(args.study), f"[{number:>2}/{len(line)}]")
+    print(f"\nThe report is in {args.study}/report.html. It found:")
+    for sentence in read_json(f"{args.study}/report.json")["findings"][:3]:
+        print(f"- {sentence}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run the same command again to go on.")
