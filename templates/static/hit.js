@@ -1,0 +1,96 @@
+// One key or click answers, saves and moves on. Without this file the same forms work as plain pages.
+"use strict";
+const KEYS = { 1: "left", a: "left", 2: "right", b: "right", 3: "tie", t: "tie" };
+const PAUSE = 300; // ms after a pair appears in which a bounced key or a double click is not taken for an answer
+const WAITS = [500, 1000, 2000, 4000]; // ms between tries while the server cannot be reached
+let shownAt = performance.now();
+let busy = false;
+
+const pair = () => document.getElementById("pair");
+const button = (value) => pair()?.querySelector(`button[name=choice][value=${value}]`);
+const pause = (time) => new Promise((done) => setTimeout(done, time));
+
+function say(text, kind) {
+  const note = document.getElementById("note");
+  if (note) [note.textContent, note.className] = [text, kind];
+}
+
+async function send(url, body) {
+  for (const wait of [...WAITS, null]) {
+    try {
+      const reply = await fetch(url, { method: "POST", headers: { "X-Requested-With": "fetch" }, body });
+      const answer = reply.status < 500 || wait === null ? await reply.json() : null;
+      if (answer) return answer;
+    } catch { /* no network, or no JSON: try again */ }
+    if (wait === null) return null;
+    say("Not saved yet, trying again", "not_saved");
+    await pause(wait);
+  }
+}
+
+function show(html) {
+  pair().outerHTML = html;
+  shownAt = performance.now();
+  pair().querySelector("h1").focus({ preventScroll: true });
+  window.scrollTo({ top: 0 });
+}
+
+async function submit(form, pressed) {
+  busy = true;
+  form.setAttribute("aria-busy", "true");
+  if (pressed.name === "choice") pressed.classList.add("chosen");
+  form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(2);
+  const answer = await send(pressed.hasAttribute("formaction") ? pressed.formAction : form.action, new URLSearchParams(new FormData(form, pressed)));
+  busy = false;
+  if (answer?.html) {
+    show(answer.html);
+    say(...(pressed.name === "choice" ? (answer.saved ? ["Saved", "saved"] : ["Not saved: please answer again", "not_saved"]) : ["Undone: answer this pair again", "undone"]));
+  } else if (answer && answer.status !== "not_saved") {
+    location.assign(form.dataset.next);
+  } else {
+    form.removeAttribute("aria-busy");
+    pressed.classList.remove("chosen");
+    say("Not saved. Check your connection and answer again.", "not_saved");
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.id !== "pair") return;
+  const practice = !form.elements.lease.value;
+  if (!practice) event.preventDefault();
+  if (!busy && !practice && performance.now() - shownAt > PAUSE) submit(form, event.submitter);
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || !pair()) return;
+  if (!document.getElementById("keys")?.checked) return;
+  const key = event.key.toLowerCase();
+  const target = key === "u" ? pair().querySelector(".undo:not(:disabled)") : key in KEYS ? button(KEYS[key]) : null;
+  if (target) {
+    event.preventDefault();
+    target.click();
+  }
+});
+
+// Shortcuts can be switched off, for people whose software types letters for them (WCAG 2.1.4).
+const keys = document.getElementById("keys");
+if (keys) {
+  try { keys.checked = localStorage.getItem("keys") !== "off"; } catch { /* storage is blocked: on for this page */ }
+  keys.addEventListener("change", () => {
+    try { localStorage.setItem("keys", keys.checked ? "on" : "off"); } catch { /* as above */ }
+  });
+}
+
+document.querySelector(".feedback")?.focus();
+
+// The waiting page looks again by itself and moves only when there is something new, so nothing jumps under a reader.
+const again = document.getElementById("again");
+if (again) {
+  setInterval(async () => {
+    try {
+      const text = await (await fetch(again.href)).text();
+      if (!text.includes('id="again"')) location.assign(again.href);
+    } catch { /* not reachable: look again later */ }
+  }, 10000);
+}
