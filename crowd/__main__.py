@@ -4,7 +4,9 @@ import sys
 
 from dialogue.command_line import dispatch, exit_with
 
-COMMANDS: dict[str, str] = {}
+COMMANDS = {
+    "preview": "write every page of a HIT as files to look at, without a server",
+}
 
 if __name__ == "__main__":
     exit_with(lambda: dispatch("crowd", "Serve the HIT and collect the votes.", COMMANDS, sys.argv[1:]))

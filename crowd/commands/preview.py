@@ -1,0 +1,61 @@
+"""Write every page of a HIT as files to look at, without a server or a store: consent, examples, pairs, messages.
+
+Open OUT/index.html in a browser. Buttons lead nowhere there; `make hit` serves the whole flow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crowd.hit import Hit
+    from dialogue.records import Pair
+
+SAMPLE = Path("examples/pairs.jsonl")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The HIT, the pairs and the folder to write to."""
+    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the HIT of the paper)")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", default=SAMPLE, help=f"pairs to show (default: {SAMPLE})")
+    parser.add_argument("--number", type=int, default=8, help="how many pairs to show (default: 8)")
+    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("runs/preview"), help="default: runs/preview")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Write the pages and say where they are."""
+    from crowd import page
+    from crowd.hit import read_hit
+    from dialogue.files import atomic, read_records
+    from dialogue.records import Pair
+
+    hit, pairs = read_hit(args.hit), read_records(args.pairs, Pair)[: args.number]
+    pages = dict(_pages(hit, pairs))
+    links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
+    pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
+    for name, text in pages.items():
+        with atomic(args.out / f"{name}.html") as file:
+            file.write(text)
+    shutil.copytree(page.STATIC, args.out / "static", dirs_exist_ok=True)
+    print(f"{len(pages)} pages: open {args.out / 'index.html'}")
+
+
+def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
+    from crowd import page
+
+    frame = page.Frame(base=".", csrf="", nonce="")
+    yield "consent", page.consent(hit, frame)
+    for number, example in enumerate(hit.examples, 1):
+        yield f"example-{number}", page.instructions(hit, frame, number, None)
+        yield f"example-{number}-answered", page.instructions(hit, frame, number, example.answer)
+    for number, pair in enumerate(pairs, 1):
+        shown = page.Shown("preview", pair.context, pair.a.text, pair.b.text, number)
+        progress = page.Progress(number - 1, len(pairs), hit.lease_minutes, number > 1)
+        yield f"pair-{number}", page.task(hit, frame, shown, progress, "saved" if number > 1 else "")
+    for kind in page.KINDS:
+        code = {"done": hit.completion_code, "no_more": hit.screened_out_code}.get(kind, "")
+        yield f"message-{kind.replace('_', '-')}", page.message(hit, frame, kind, code)
