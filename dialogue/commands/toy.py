@@ -1,0 +1,24 @@
+"""Write a corpus of generated dialogues: goals, seven domains, belief states, acts and databases, as in MultiWOZ 2.1.
+
+Example: python -m dialogue toy runs/demo/corpus --dialogues 1000 --seed 0
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """OUT, --dialogues, --seed, --kind."""
+    parser.add_argument("out", metavar="OUT", help="folder to write")
+    parser.add_argument("--dialogues", type=int, default=1000, metavar="N", help="how many (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="decides every word (default 0)")
+    parser.add_argument("--kind", choices=["multiwoz", "personachat"], default="multiwoz", help="default multiwoz")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Write it and say where."""
+    from dialogue.corpora.toy import write_toy
+
+    write_toy(args.out, args.dialogues, seed=args.seed)
+    print(f"{args.dialogues} dialogues in {args.out}. Look at it with: python -m dialogue describe {args.out}")

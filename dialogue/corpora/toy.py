@@ -1,0 +1,115 @@
+"""Writes a corpus of generated dialogues in the form of MultiWOZ 2.1: goals, belief states, acts, databases.
+
+Dialogue n follows from the seed and n alone, so a longer corpus begins with the shorter one. Every tenth dialogue is
+valid, every tenth test. What is generated, and what it can not stand for: docs/corpora.md.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dialogue.corpora import toy_world as world
+from dialogue.corpora.toy_goals import Goal, draw_goals
+from dialogue.corpora.toy_journeys import hospital, journey, taxi
+from dialogue.corpora.toy_places import visit
+from dialogue.corpora.toy_talk import SEMI, Talk
+from dialogue.errors import InputError
+from dialogue.files import atomic, write_json
+from dialogue.seeds import child_random
+from dialogue.signature import signature
+
+CONVERSE = {
+    "restaurant": visit, "hotel": visit, "attraction": visit,
+    "train": journey, "bus": journey, "taxi": taxi, "hospital": hospital,
+}  # fmt: skip
+CHATS = ("weather", "birthday", "first", "bot")
+TENTH = {4: "valid", 9: "test"}
+
+
+def split_of(number: int) -> str:
+    """The split of dialogue `number`."""
+    return TENTH.get(number % 10, "train")
+
+
+def dialogue_id(number: int) -> str:
+    """The id of dialogue `number`."""
+    return f"TOY{number:05d}"
+
+
+def write_toy(out: str | Path, dialogues: int, *, seed: int) -> None:
+    """Write data.json, the two lists, the databases and the recipe into the folder `out`."""
+    if dialogues < 10:
+        raise InputError(f"{dialogues} dialogues leave a split empty; 10 is the least.")
+    out = Path(out)
+    with atomic(out / "data.json") as handle:
+        for number, raw in enumerate(generate(dialogues, seed=seed)):
+            handle.write(("{" if number == 0 else ",") + f'\n"{dialogue_id(number)}": {json.dumps(raw)}')
+        handle.write("\n}\n")
+    for split, name in (("valid", "valListFile.txt"), ("test", "testListFile.txt")):
+        with atomic(out / name) as handle:
+            handle.writelines(f"{dialogue_id(n)}\n" for n in range(dialogues) if split_of(n) == split)
+    for domain, rows in world.databases().items():
+        write_json(out / "db" / f"{domain}_db.json", rows)
+    write_json(out / "recipe.json", {"signature": signature(corpus="toy", dialogues=dialogues, seed=seed)})
+
+
+def generate(dialogues: int, *, seed: int) -> Iterator[dict[str, Any]]:
+    """Dialogues in the form of MultiWOZ 2.1: `{"goal": ..., "log": [turn, ...]}`."""
+    for number in range(dialogues):
+        yield generate_one(rng=child_random(seed, "toy", number))
+
+
+def generate_one(*, rng: random.Random) -> dict[str, Any]:
+    """One dialogue."""
+    goals = draw_goals(rng=rng)
+    talk = Talk(rng)
+    if talk.chance(0.15):
+        _greet(talk)
+    chat_after = rng.randint(1, len(goals)) if talk.chance(0.2) else 0
+    for number, goal in enumerate(goals, 1):
+        CONVERSE[goal.domain](talk, goal)
+        if number == chat_after:
+            _chat(talk)
+    _close(talk)
+    return {"goal": _goal_json(goals), "log": talk.log}
+
+
+def _greet(talk: Talk) -> None:
+    for who in ("user", "system"):
+        talk.say(f"{who}.greet")
+        talk.act("general-greet")
+        talk.end_turn()
+
+
+def _chat(talk: Talk) -> None:
+    subject = talk.one_of(CHATS)
+    for who in ("user", "system"):
+        talk.say(f"{who}.chat.{subject}")
+        talk.act("general-greet")
+        if who == "system" and talk.chance(0.5):
+            talk.say("system.reqmore")
+            talk.act("general-reqmore")
+        talk.end_turn()
+
+
+def _close(talk: Talk) -> None:
+    talk.say("user.thanks")
+    talk.act("general-thank")
+    talk.end_turn()
+    acts = talk.one_of((("welcome",), ("bye",), ("welcome", "bye")))
+    for act in acts:
+        talk.say(f"system.{act}")
+        talk.act(f"general-{act}")
+    talk.end_turn()
+
+
+def _goal_json(goals: list[Goal]) -> dict[str, Any]:
+    by_domain: dict[str, Any] = {domain: {} for domain in SEMI}
+    for goal in goals:
+        parts = ("info", "fail_info", "book", "fail_book", "reqt")
+        by_domain[goal.domain] = {part: getattr(goal, part) for part in parts}
+    return by_domain

@@ -1,0 +1,137 @@
+"""What the user of a toy dialogue wants: one to three domains, some values that fail first, some carried along."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dialogue.corpora import toy_world as world
+
+PLANS = (
+    *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 3,
+    ("hospital",), ("bus",), ("taxi",), ("hospital",),
+    *[("restaurant", "hotel"), ("hotel", "attraction"), ("attraction", "restaurant"), ("train", "hotel")] * 3,
+    *[("train", "restaurant"), ("train", "attraction"), ("hotel", "train"), ("restaurant", "train")] * 2,
+    ("bus", "attraction"), ("hotel", "bus"), ("train", "bus"),
+    *[("restaurant", "hotel", "taxi"), ("attraction", "restaurant", "taxi"), ("hotel", "attraction", "taxi")] * 3,
+    ("train", "hotel", "attraction"), ("restaurant", "hotel", "train"), ("attraction", "hotel", "bus"),
+    ("hotel", "restaurant", "attraction", "taxi"), ("train", "hotel", "restaurant", "taxi"),
+)  # fmt: skip
+INFO = {
+    "restaurant": ("area", "pricerange", "food"),
+    "hotel": ("area", "pricerange", "stars", "internet", "parking", "type"),
+    "attraction": ("area", "type"),
+}
+ASKED = {
+    "restaurant": ("phone", "address", "postcode"),
+    "hotel": ("phone", "address", "postcode"),
+    "attraction": ("phone", "address", "postcode", "entrance fee"),
+    "train": ("duration", "price", "trainID", "arriveBy", "leaveAt"),
+    "bus": ("duration", "price"),
+    "taxi": (),
+    "hospital": (),
+}
+
+
+@dataclass
+class Goal:
+    """One domain of a dialogue: constraints, facts to ask for, booking details; `fail_*` is what is tried first."""
+
+    domain: str
+    info: dict[str, str]
+    reqt: list[str] = field(default_factory=list)
+    book: dict[str, str] = field(default_factory=dict)
+    fail_info: dict[str, str] = field(default_factory=dict)
+    fail_book: dict[str, str] = field(default_factory=dict)
+    same: tuple[str, ...] = ()
+
+
+def draw_goals(*, rng: random.Random) -> list[Goal]:
+    """The goals of one dialogue, in the order in which they are pursued."""
+    goals: list[Goal] = []
+    for domain in rng.choice(PLANS):
+        goals.append(_DRAW[domain](domain, goals, rng))
+    return goals
+
+
+def _search(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+    row = rng.choice(world.databases()[domain])
+    if rng.random() < 0.15:
+        goal = Goal(domain, {"name": row["name"]})
+    else:
+        slots = rng.sample(INFO[domain], rng.randint(1, min(4, len(INFO[domain]))))
+        goal = Goal(domain, {slot: row[slot] for slot in INFO[domain] if slot in slots})
+        goal.fail_info = _failing(goal, rng) if rng.random() < 0.3 else {}
+    goal.reqt = rng.sample(ASKED[domain], rng.choice((0, 1, 1, 2, 3)))
+    if domain != "attraction" and rng.random() < 0.65:
+        _add_booking(goal, before, rng)
+    return goal
+
+
+def _failing(goal: Goal, rng: random.Random) -> dict[str, str]:
+    """The goal's constraints with one value changed so that no place fits, if there is such a value."""
+    slot = rng.choice(sorted(goal.info))
+    values = sorted({row[slot] for row in world.databases()[goal.domain]} - {goal.info[slot]})
+    rng.shuffle(values)
+    tries = ({**goal.info, slot: value} for value in values)
+    return next((wanted for wanted in tries if not world.matches(goal.domain, wanted)), {})
+
+
+def _add_booking(goal: Goal, before: Sequence[Goal], rng: random.Random) -> None:
+    last = {"stay": str(rng.randint(1, 5))} if goal.domain == "hotel" else {"time": world.clock(rng.randint(46, 82))}
+    goal.book = {"people": str(rng.randint(1, 8)), "day": rng.choice(world.DAYS), **last}
+    goal.same = _carried(goal.book, before, rng)
+    if rng.random() < 0.18:
+        slot = rng.choice(sorted(set(goal.book) - set(goal.same)))
+        goal.fail_book = {**goal.book, slot: _other(slot, goal.book[slot], rng)}
+
+
+def _other(slot: str, value: str, rng: random.Random) -> str:
+    options = {"day": list(world.DAYS), "time": [world.clock(n) for n in range(46, 83)]}
+    return rng.choice([v for v in options.get(slot, [str(n) for n in range(1, 7)]) if v != value])
+
+
+def _carried(book: dict[str, str], before: Sequence[Goal], rng: random.Random) -> tuple[str, ...]:
+    """Take people and day over from an earlier domain, mostly."""
+    slots = []
+    for slot in ("people", "day"):
+        earlier = [goal.book.get(slot) or goal.info.get(slot) for goal in before]
+        known = [value for value in earlier if value]
+        if slot in book and known and rng.random() < 0.6:
+            book[slot] = known[-1]
+            slots.append(slot)
+    return tuple(slots)
+
+
+def _journey(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+    row = rng.choice(world.databases()[domain])
+    bound = rng.choice(("leaveAt", "arriveBy"))
+    info = {slot: row[slot] for slot in ("departure", "destination", "day", bound)}
+    same = _carried(info, before, rng)
+    goal = Goal(domain, info, rng.sample(ASKED[domain], rng.choice((0, 1, 2))), same=same)
+    if rng.random() < 0.6:
+        goal.book = {"people": str(rng.randint(1, 8))}
+        goal.same += _carried(goal.book, before, rng)
+    if rng.random() < 0.1:
+        goal.fail_info = {**info, **({"arriveBy": "05:00"} if bound == "arriveBy" else {"leaveAt": "23:45"})}
+    return goal
+
+
+def _taxi(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+    """Between the places of the dialogue where there are two, else between two places of the town."""
+    bound = rng.choice(("leaveAt", "arriveBy"))
+    ends = ["", ""] if before else [rng.choice(world.databases()["attraction"])["name"], rng.choice(world.TOWNS)]
+    rng.shuffle(ends)
+    return Goal(domain, {"departure": ends[0], "destination": ends[1], bound: world.clock(rng.randint(28, 88))})
+
+
+def _hospital(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+    del before
+    return Goal(domain, {"department": rng.choice(world.DEPARTMENTS)} if rng.random() < 0.8 else {})
+
+
+_DRAW = {
+    "restaurant": _search, "hotel": _search, "attraction": _search,
+    "train": _journey, "bus": _journey, "taxi": _taxi, "hospital": _hospital,
+}  # fmt: skip

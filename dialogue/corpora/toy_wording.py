@@ -1,0 +1,170 @@
+"""Noun phrases of the toy corpus: slots and values as English words."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from dialogue.corpora.toy_world import TOWN, TOWNS
+
+HEADS = {
+    "restaurant": ("restaurant", "place to eat", "place to dine"),
+    "hotel": ("place to stay", "room", "hotel or guesthouse"),
+    "attraction": ("place to visit", "place to go", "attraction"),
+    "train": ("train",),
+    "bus": ("bus",),
+}
+PLURALS = {"restaurant": "restaurants", "hotel": "places to stay", "attraction": "places"}
+FACTS = {
+    "phone": ("phone number",),
+    "address": ("address",),
+    "postcode": ("postcode",),
+    "entrance fee": ("entrance fee",),
+    "area": ("area",),
+    "pricerange": ("price range",),
+    "food": ("type of food",),
+    "type": ("type of place",),
+    "stars": ("star rating",),
+    "duration": ("travel time", "duration"),
+    "price": ("price", "ticket price"),
+    "leaveAt": ("departure time",),
+    "arriveBy": ("arrival time",),
+    "trainID": ("train number", "train id"),
+    "reference": ("reference number",),
+}
+WHAT = {
+    "pricerange": "price range",
+    "leaveAt": "time",
+    "arriveBy": "time",
+    "stay": "length of stay",
+    "stars": "star rating",
+}
+
+
+def counted(slot: str, value: str) -> str:
+    """The value with its unit.
+
+    >>> counted("people", "1"), counted("stay", "3"), counted("day", "friday")
+    ('1 person', '3 nights', 'Friday')
+    """
+    if slot == "people":
+        return "1 person" if value == "1" else f"{value} people"
+    if slot == "stay":
+        return "1 night" if value == "1" else f"{value} nights"
+    return place(value) if slot in ("day", "departure", "destination", "name") else value
+
+
+def place(name: str) -> str:
+    """A name or a day with capitals."""
+    return name.title()
+
+
+def priced(value: str) -> str:
+    """A price range as an adjective."""
+    return "moderately priced" if value == "moderate" else value
+
+
+def article(phrase: str) -> str:
+    """The phrase with a or an.
+
+    >>> article("expensive room"), article("cheap room")
+    ('an expensive room', 'a cheap room')
+    """
+    return ("an " if phrase[0] in "aeiou" else "a ") + phrase
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts joined with commas and a last `and`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def thing(domain: str, slots: Mapping[str, str], *, rng: random.Random, with_article: bool = True) -> str:
+    """What is looked for, e.g. "a cheap hotel in the north with free wifi"."""
+    slots = {slot: value for slot, value in slots.items() if value != "dontcare"}
+    words = _place_words(domain, slots, rng) if domain in PLURALS else _journey_words(domain, slots)
+    phrase = " ".join(words)
+    return article(phrase) if with_article else phrase
+
+
+def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> list[str]:
+    before = [priced(slots["pricerange"])] if "pricerange" in slots else []
+    after = []
+    if "food" in slots:
+        if rng.random() < 0.6:
+            before.append(slots["food"].title())
+        else:
+            after.append(f"serving {slots['food'].title()} food")
+    if "stars" in slots:
+        if rng.random() < 0.5:
+            before.append(f"{slots['stars']} star")
+        else:
+            after.append(f"with {slots['stars']} stars")
+    if "area" in slots:
+        after.append(f"in the {slots['area']}")
+    after += _comforts(slots)
+    head = slots.get("type") or rng.choice(HEADS[domain])
+    if domain == "hotel" and ("type" not in slots and before):
+        head = "place to stay"
+    return [*before, head, *after]
+
+
+def _comforts(slots: Mapping[str, str]) -> list[str]:
+    names = {"internet": "wifi", "parking": "parking"}
+    given = [(names[slot], slots[slot]) for slot in names if slot in slots]
+    words = {"yes": "with", "no": "without"}
+    if len(given) == 2 and given[0][1] == given[1][1]:
+        return [f"{words[given[0][1]]} wifi {'and' if given[0][1] == 'yes' else 'or'} parking"]
+    return [f"{words[value]} {name}" for name, value in given]
+
+
+def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
+    words = [domain]
+    for slot, preposition in (("departure", "from"), ("destination", "to"), ("day", "on")):
+        if slot in slots:
+            words += [preposition, place(slots[slot])]
+    if "leaveAt" in slots:
+        words += ["leaving after", slots["leaveAt"]]
+    if "arriveBy" in slots:
+        words += ["arriving by", slots["arriveBy"]]
+    return words
+
+
+def details(slots: Mapping[str, str]) -> str:
+    """Booking details, e.g. "3 people on Friday at 19:00"."""
+    words = [counted(slot, slots[slot]) for slot in ("people", "stay") if slot in slots]
+    text = listed(words) if words else ""
+    if "day" in slots:
+        text += f" {'from' if 'stay' in slots else 'on'} {place(slots['day'])}"
+    if "time" in slots:
+        text += f" at {slots['time']}"
+    return text.strip().removeprefix("on ").removeprefix("at ")
+
+
+def facts(slots: Sequence[str], *, rng: random.Random) -> str:
+    """The facts asked for, e.g. "the phone number and the address"."""
+    return listed([f"the {rng.choice(FACTS[slot])}" for slot in slots])
+
+
+def instead(slot: str, value: str) -> str:
+    """A replacement value as a noun phrase for "how about ... instead?"."""
+    if slot in ("people", "stay", "day", "time", "leaveAt", "arriveBy"):
+        return counted(slot, value)
+    shapes = {
+        "area": f"the {value}",
+        "food": f"{value.title()} food",
+        "pricerange": f"something {priced(value)}",
+        "stars": f"{value} stars",
+        "type": article(value),
+        "internet": "one with wifi" if value == "yes" else "one without wifi",
+        "parking": "one with parking" if value == "yes" else "one without parking",
+    }
+    return shapes.get(slot) or place(value)
+
+
+def where(name: str) -> str:
+    """A place with its article, a town without.
+
+    >>> where("copper lodge"), where("ashmere")
+    ('the Copper Lodge', 'Ashmere')
+    """
+    return place(name) if name in (TOWN, *TOWNS) else f"the {place(name)}"
