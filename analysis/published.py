@@ -1,7 +1,7 @@
 """The papers' own numbers (logistic regression, three seeds), so that a user sees a study beside theirs.
 
-Source of `published_scores.csv`: arXiv 2008.10427, Tables 5-7, 10 and 11. They print "F1 +- x" with x = 100 x the sample
-variance of F1 in [0, 1] over three seeds. An SD in points is therefore 100 sqrt(x / 100) = 10 sqrt(x): HRED's
+Source of `published_scores.csv`: arXiv 2008.10427, Tables 5-7, 10 and 11. They print "F1 +- x" with x = 100 x the
+sample variance of F1 in [0, 1] over three seeds. An SD in points is therefore 100 sqrt(x / 100) = 10 sqrt(x): HRED's
 "+- 10.39" on UtteranceLoc is an SD of 32.2 points, and "probes barely vary" is partly a matter of units.
 """
 
