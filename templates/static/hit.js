@@ -10,9 +10,11 @@ const pair = () => document.getElementById("pair");
 const button = (value) => pair()?.querySelector(`button[name=choice][value=${value}]`);
 const pause = (time) => new Promise((done) => setTimeout(done, time));
 
+// Emptied first, so that the same word said again is seen and read out again.
 function say(text, kind) {
   const note = document.getElementById("note");
-  if (note) [note.textContent, note.className] = [text, kind];
+  note.textContent = "";
+  setTimeout(() => { [note.textContent, note.className] = [text, kind]; }, 50);
 }
 
 async function send(url, body) {
@@ -66,7 +68,7 @@ document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || !pair()) return;
   if (!document.getElementById("keys")?.checked) return;
   const key = event.key.toLowerCase();
-  const target = key === "u" ? pair().querySelector(".undo:not(:disabled)") : key in KEYS ? button(KEYS[key]) : null;
+  const target = key === "u" ? pair().querySelector(".undo") : key in KEYS ? button(KEYS[key]) : null;
   if (target) {
     event.preventDefault();
     target.click();
@@ -82,7 +84,15 @@ if (keys) {
   });
 }
 
-document.querySelector(".feedback")?.focus();
+document.getElementById("next")?.focus();
+
+// The minutes left for the pair go down while it stands there.
+setInterval(() => {
+  const minutes = document.getElementById("minutes");
+  if (!minutes) return;
+  minutes.dataset.given ??= minutes.textContent;
+  minutes.textContent = Math.max(0, Math.ceil(minutes.dataset.given - (performance.now() - shownAt) / 60000));
+}, 5000);
 
 // The waiting page looks again by itself and moves only when there is something new, so nothing jumps under a reader.
 const again = document.getElementById("again");
