@@ -4,7 +4,9 @@ import sys
 
 from dialogue.command_line import dispatch, exit_with
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",
+}
 
 if __name__ == "__main__":
     exit_with(lambda: dispatch("analysis", "What the votes and scores say, and how surely.", COMMANDS, sys.argv[1:]))

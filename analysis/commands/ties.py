@@ -1,0 +1,47 @@
+"""The share of ties of each HumanExp: its law in sets of votes, and how wide it is once raters and pairs count.
+
+Writes ties.json, ties.png and ties.pdf beside the votes (or to --out) and prints a table and plain sentences.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which votes, and how sets are drawn."""
+    add_vote_arguments(parser)
+    parser.add_argument("--sets", type=int, default=50_000, help="sets to draw where a law is sampled (50000)")
+    parser.add_argument("--size", type=int, default=200, help="votes in a set (200)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sampled sets (0)")
+    parser.add_argument(
+        "--unit",
+        choices=["vote", "pair", "dialogue", "rater", "pair+rater"],
+        default="vote",
+        help="what the sets of the experiments are drawn by (vote, as in the paper)",
+    )
+    parser.add_argument("--replace", action="store_true", help="draw with replacement")
+    parser.add_argument("--method", choices=["exact", "sample"], default="exact", help="write the law down, or draw it")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
+    add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Analyse, write and print."""
+    from analysis.summary import document, sentences, table
+    from analysis.ties import Recipe, analyse
+    from dialogue.files import write_json
+
+    votes = votes_from(args)
+    recipe = Recipe(args.sets, args.size, args.seed, args.unit, args.replace, args.method)
+    ties = analyse(votes, recipe)
+    out = args.out or (args.votes if args.votes.is_dir() else args.votes.parent)
+    write_json(out / "ties.json", document(ties))
+    from analysis.plots import save, ties_figure
+
+    save(ties_figure(ties), out / "ties")
+    text = "\n\n".join([table(ties), *sentences(ties), f"Written: {out / 'ties'}.json, .png and .pdf", ties.signature])
+    deliver(args, text, document(ties))

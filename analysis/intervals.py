@@ -1,0 +1,125 @@
+"""Intervals that hold when votes share raters, pairs or dialogues: cluster-robust standard errors for a mean.
+
+Two-way clustering follows Cameron, Gelbach and Miller (2011): the variances by each way are added and that by their
+crossing is taken away. Every part is corrected by G/(G-1), G its number of clusters, as statsmodels does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, stdtrit
+
+from dialogue.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its standard error and interval; `unit` says which clusters the error allows for."""
+
+    value: float
+    se: float
+    low: float
+    high: float
+    level: float
+    df: float
+    n: int
+    unit: str
+    clusters: Mapping[str, int]
+    design_effect: float
+    effective_n: float
+
+
+def mean_interval(
+    values: ArrayLike,
+    *,
+    by: Mapping[str, Ints],
+    level: float = 0.95,
+    share: bool = False,
+) -> Interval:
+    """Mean of `values` (n,) with an interval robust to the clusters in `by` (name -> codes (n,); none: independent).
+
+    t quantile with (smallest number of clusters - 1) degrees of freedom. `share=True` works on the logit scale, so that
+    the interval of a share stays within 0 and 1; where every vote is the same it is that of Clopper and Pearson (1934)
+    on the clusters. A two-way variance is never taken smaller than the larger one-way variance.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        raise InputError("One vote has no interval; two or more are needed.")
+    counts = {name: len(np.unique(codes)) for name, codes in by.items()}
+    for name, count in counts.items():
+        if count < 2:
+            raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
+    mean = float(values.mean())
+    se = float(np.sqrt(robust_variance(values, by=by, at_least_one_way=True)))
+    df = min(counts.values(), default=len(values)) - 1
+    low, high = _bounds(mean, se, df, level, share)
+    alone = float(values.var(ddof=1)) / len(values)
+    effect = se**2 / alone if alone > 0 else 1.0
+    return Interval(
+        mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, len(values) / max(effect, 1e-12)
+    )
+
+
+def unit_name(by: Mapping[str, object]) -> str:
+    """`pair+rater` for clusters by pair and rater, `vote` for none."""
+    return "+".join(by) or "vote"
+
+
+def robust_variance(values: ArrayLike, *, by: Mapping[str, Ints], at_least_one_way: bool = False) -> float:
+    """Variance of the mean of `values` (n,), allowing for any number of crossed ways of clustering.
+
+    V = sum over non-empty sets S of ways of (-1)^(|S|+1) V_S with V_S = G/(G-1) sum_g (sum_{i in g} e_i)^2 / n^2.
+    """
+    values = np.asarray(values, dtype=float)
+    residuals = values - values.mean()
+    if not by:
+        return _one_way(residuals, np.arange(len(values)))
+    total, single = 0.0, []
+    for ways in range(1, len(by) + 1):
+        for names in combinations(by, ways):
+            part = _one_way(residuals, crossed([by[name] for name in names]))
+            total += part if ways % 2 else -part
+            if ways == 1:
+                single.append(part)
+    return max(total, *single) if at_least_one_way else total
+
+
+def crossed(ways: list[Ints]) -> Ints:
+    """One code for every combination of the codes that occurs."""
+    codes = np.asarray(ways[0], dtype=np.int64)
+    for more in ways[1:]:
+        codes = codes * (int(np.max(more)) + 1) + more
+        codes = np.unique(codes, return_inverse=True)[1]
+    return codes
+
+
+def _one_way(residuals: Floats, codes: Ints) -> float:
+    sums = np.bincount(codes, weights=residuals)
+    groups = np.count_nonzero(np.bincount(codes))
+    return float(sums @ sums) / len(residuals) ** 2 * groups / (groups - 1)
+
+
+def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tuple[float, float]:
+    tail = (1 - level) / 2
+    if share and mean in (0.0, 1.0):
+        edge = float(betaincinv(df + 1, 1, tail))  # all of df + 1 clusters agree
+        return (edge, 1.0) if mean == 1.0 else (0.0, 1.0 - edge)
+    reach = float(stdtrit(df, 1 - tail)) * se
+    if not share:
+        return mean - reach, mean + reach
+    middle, half = np.log(mean / (1 - mean)), reach / (mean * (1 - mean))
+    return float(1 / (1 + np.exp(half - middle))), float(1 / (1 + np.exp(-half - middle)))
+
+
+def kish(codes: Ints) -> float:
+    """Effective number of clusters, (sum n)^2 / sum n^2 (Kish 1965): how many equally large ones weigh the same."""
+    counts = np.bincount(codes).astype(float)
+    return float(counts.sum() ** 2 / (counts @ counts))

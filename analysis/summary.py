@@ -1,0 +1,122 @@
+"""What `analyze_ties` says: the document for machines, the table and the sentences for people."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from analysis.tables import text_table
+from analysis.ties import Chance, Curve, Ties
+
+
+def document(ties: Ties) -> dict[str, Any]:
+    """The content of ties.json."""
+    return {
+        "experiments": [_curve(curve) for curve in ties.experiments],
+        "pooled": _curve(ties.pooled),
+        "units": [_curve(curve) for curve in ties.units],
+        "chance": dataclasses.asdict(ties.chance),
+        "effective_raters": ties.effective_raters,
+        "recipe": dataclasses.asdict(ties.recipe),
+        "warnings": list(ties.warnings),
+        "signature": ties.signature,
+    }
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    law = curve.law
+    bins = max(round(law.set_votes), 1) if law.set_votes <= 200 else 200
+    return {
+        "name": curve.name,
+        "votes": curve.votes,
+        "ties": curve.ties,
+        "share": curve.share,
+        "mean": law.mean,
+        "sd": law.sd,
+        "low": law.quantile(0.025),
+        "high": law.quantile(0.975),
+        "p_majority": law.above(0.5),
+        "method": law.method,
+        "unit": curve.unit,
+        "clusters": curve.clusters,
+        "set_votes": law.set_votes,
+        "automatic_ties": curve.automatic,
+        "identical_votes": curve.identical,
+        "share_of_different": curve.share_of_different,
+        "interval": dataclasses.asdict(curve.interval) if curve.interval else None,
+        "histogram": {"step": 1 / bins, "mass": law.within((np.arange(bins + 2) - 0.5) / bins).tolist()},
+    }
+
+
+def table(ties: Ties) -> str:
+    """One line a curve: first the experiments as the paper draws them, then the pooled votes by every unit."""
+    head = ["", "votes", "ties", "share", "95 % interval", f"sets of {ties.recipe.size}: SD", "95 % of sets", "P(> .5)"]
+    first = text_table(head, [_row(curve, curve.name) for curve in [*ties.experiments, ties.pooled]])
+    by = ["spread by", "units", "interval", "design effect", "worth votes", "SD of sets", "95 % of sets", "law"]
+    return first + "\n\n" + text_table(by, [_unit_row(curve) for curve in ties.units])
+
+
+def _row(curve: Curve, name: str) -> list[str]:
+    law, interval = curve.law, curve.interval
+    return [
+        name,
+        str(curve.votes),
+        str(curve.ties),
+        f"{curve.share:.3f}",
+        f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-",
+        f"{law.sd:.4f}",
+        f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
+        f"{law.above(0.5):.2g}",
+    ]
+
+
+def _unit_row(curve: Curve) -> list[str]:
+    law, interval = curve.law, curve.interval
+    return [
+        curve.name,
+        str(curve.clusters),
+        f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-",
+        f"{interval.design_effect:.2f}" if interval else "-",
+        f"{interval.effective_n:.0f}" if interval else "-",
+        f"{law.sd:.4f}",
+        f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
+        law.method,
+    ]
+
+
+def sentences(ties: Ties) -> list[str]:
+    """What to take home, in plain words, then the warnings."""
+    return [_found(ties), _against_chance(ties.pooled.share, ties.chance), *ties.warnings]
+
+
+def _found(ties: Ties) -> str:
+    pooled, size = ties.pooled, ties.recipe.size
+    text = f"{percent(pooled.share)} of {pooled.votes:,} votes are ties"
+    if pooled.interval is None:
+        return text + "."
+    interval = pooled.interval
+    text += f"; allowing for what votes of one {interval.unit.replace('+', ' or ')} share, the 95 % interval is "
+    text += f"{percent(interval.low)} to {percent(interval.high)} "
+    text += f"(they are worth {interval.effective_n:,.0f} independent votes)."
+    wide = max(ties.units, key=lambda curve: curve.law.sd)
+    return text + (
+        f" Sets of {size} drawn vote by vote have an SD of {ties.units[0].law.sd * 100:.1f} points;"
+        f" drawn by {wide.name.replace('+', ' and ')}, {wide.law.sd * 100:.1f}."
+    )
+
+
+def _against_chance(share: float, chance: Chance) -> str:
+    p = chance.p_vote if chance.p is None else chance.p
+    verb = "is told apart from" if p < 0.05 else "cannot be told from"
+    return f"Clicking at random among three answers gives 33.3 % ties; {percent(share)} {verb} that (p = {p:.2g})."
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    >>> percent(0.3451)
+    '34.5 %'
+    """
+    return f"{share * 100:.1f} %"

@@ -1,0 +1,262 @@
+"""The share of ties: its law in sets of votes for each HumanExp, and how wide it is once raters and pairs count.
+
+The paper draws 50,000 sets of 200 judgements from the 2,000 votes of one HumanExp. The number of ties in such a set is
+hypergeometric, so the law is written down instead of drawn; drawing it is there on demand and gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfc, stdtr
+
+from analysis import laws
+from analysis.intervals import Interval, kish, mean_interval
+from analysis.laws import Law
+from analysis.resample import Clusters, cluster_shares, crossed_bootstrap
+from analysis.votes import Votes
+from dialogue.errors import InputError
+from dialogue.seeds import child_seed
+from dialogue.signature import signature
+
+UNITS = ("vote", "pair", "dialogue", "rater", "pair+rater")
+CHANCE = 1 / 3
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How sets are drawn."""
+
+    sets: int = 50_000
+    size: int = 200
+    seed: int = 0
+    unit: str = "vote"
+    replace: bool = False
+    method: str = "exact"
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Ties among some votes and the law of their share in sets."""
+
+    name: str
+    votes: int
+    ties: int
+    automatic: int  # ties on pairs whose two responses are the same text
+    identical: int  # votes on such pairs
+    law: Law
+    unit: str
+    clusters: int  # units that the votes fall into (of the scarcer kind for pair+rater)
+    interval: Interval | None  # of the share itself, from all these votes
+
+    @property
+    def share(self) -> float:
+        """Observed share of ties."""
+        return self.ties / self.votes
+
+    @property
+    def share_of_different(self) -> float | None:
+        """Share of ties among the votes on pairs with two different texts."""
+        rest = self.votes - self.identical
+        return (self.ties - self.automatic) / rest if rest else None
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The pooled share against clicking at random among three answers."""
+
+    share: float
+    z_vote: float
+    p_vote: float
+    t: float | None
+    p: float | None
+    unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """Everything `analyze_ties` finds; `units` compares the spread of sets drawn by each unit, with replacement."""
+
+    experiments: tuple[Curve, ...]
+    pooled: Curve
+    units: tuple[Curve, ...]
+    chance: Chance
+    effective_raters: float | None
+    recipe: Recipe
+    warnings: tuple[str, ...]
+    signature: str
+
+
+def analyse(votes: Votes, recipe: Recipe) -> Ties:
+    """The ties of every HumanExp, pooled, and by every unit that the votes know."""
+    known = [unit for unit in UNITS if all(_codes(votes, part) is not None for part in _parts(unit))]
+    if recipe.unit not in known:
+        for part in _parts(recipe.unit):
+            votes.need(part, f"--unit {recipe.unit}")
+    experiments = [_curve(*part, recipe, recipe.unit) for part in _experiments(votes)]
+    pooled = _curve("pooled", votes, recipe, recipe.unit)
+    afresh = replace(recipe, replace=True)
+    units = [_unit_curve(unit, votes, afresh) for unit in known if _enough(votes, unit)]
+    return Ties(
+        experiments=tuple(experiments),
+        pooled=pooled,
+        units=tuple(units),
+        chance=_chance(votes),
+        effective_raters=None if votes.rater is None else kish(votes.rater),
+        recipe=recipe,
+        warnings=(*votes.warnings, *_warnings(votes)),
+        signature=_signature(votes, recipe, [*experiments, pooled, *units]),
+    )
+
+
+def _experiments(votes: Votes) -> list[tuple[str, Votes]]:
+    return [(f"HumanExp-{k}", votes.select(np.equal(votes.need("round", "an experiment"), k))) for k in votes.rounds]
+
+
+def _unit_curve(unit: str, votes: Votes, recipe: Recipe) -> Curve:
+    by = {part: codes for part in _parts(unit) if (codes := _codes(votes, part)) is not None}
+    return replace(_curve(unit, votes, recipe, unit), interval=_interval(votes.tie, by))
+
+
+def _curve(name: str, votes: Votes, recipe: Recipe, unit: str) -> Curve:
+    ties = votes.tie
+    same = np.zeros(len(votes), dtype=bool) if votes.identical is None else votes.identical
+    by = {part: codes for part in _parts(unit) if (codes := _codes(votes, part)) is not None}
+    return Curve(
+        name=name,
+        votes=len(votes),
+        ties=int(ties.sum()),
+        automatic=int((ties & same).sum()),
+        identical=int(same.sum()),
+        law=_law(votes, name, recipe, unit, by),
+        unit=unit,
+        clusters=min((len(np.unique(codes)) for codes in by.values()), default=len(votes)),
+        interval=_interval(ties, default_clusters(votes)),
+    )
+
+
+def _interval(ties: NDArray[np.bool_], by: Mapping[str, Codes]) -> Interval | None:
+    by = {name: codes for name, codes in by.items() if len(np.unique(codes)) > 1}
+    return mean_interval(ties, by=by, share=True) if len(ties) > 1 else None
+
+
+def default_clusters(votes: Votes) -> dict[str, Codes]:
+    """Pair and rater, as far as the votes know them and they have more than one."""
+    found = {name: _codes(votes, name) for name in ("pair", "rater")}
+    return {name: codes for name, codes in found.items() if codes is not None and len(np.unique(codes)) > 1}
+
+
+def _law(votes: Votes, name: str, recipe: Recipe, unit: str, by: Mapping[str, Codes]) -> Law:
+    _check_size(votes, name, recipe, unit)
+    generator = np.random.default_rng(child_seed(recipe.seed, "ties", name, unit))
+    if unit == "vote":
+        return _vote_law(len(votes), int(votes.tie.sum()), recipe, generator)
+    if len(by) == 2:
+        return _crossed_law(votes, recipe, by, generator)
+    return _cluster_law(Clusters.of(votes.tie, *by.values()), name, recipe, unit, generator)
+
+
+def _vote_law(votes: int, ties: int, recipe: Recipe, generator: np.random.Generator) -> Law:
+    if recipe.method == "exact":
+        if recipe.replace:
+            return laws.binomial(ties / votes, recipe.size)
+        return laws.hypergeometric(votes, ties, recipe.size)
+    if recipe.replace:
+        drawn = generator.binomial(recipe.size, ties / votes, recipe.sets)
+    else:
+        drawn = generator.hypergeometric(ties, votes - ties, recipe.size, recipe.sets)
+    return laws.sampled(drawn / recipe.size, recipe.size)
+
+
+def _cluster_law(clusters: Clusters, name: str, recipe: Recipe, unit: str, generator: np.random.Generator) -> Law:
+    draws = clusters.draws(recipe.size)
+    if not recipe.replace and draws > len(clusters.votes):
+        raise InputError(
+            f"{name} has {len(clusters.votes)} {unit}s, fewer than the {draws} that make a set of {recipe.size} votes; "
+            "take a smaller --size or add --replace."
+        )
+    law = None
+    if recipe.method == "exact":
+        exact = laws.clusters_with_replacement if recipe.replace else laws.clusters_without_replacement
+        law = exact(clusters.votes, clusters.sums.astype(np.int64), draws)
+    if law is None:
+        shares = cluster_shares(clusters, draws=draws, sets=recipe.sets, replace=recipe.replace, generator=generator)
+        law = laws.sampled(shares, draws * float(clusters.votes.mean()))
+    return law
+
+
+def _crossed_law(votes: Votes, recipe: Recipe, by: Mapping[str, Codes], generator: np.random.Generator) -> Law:
+    """Sets whose votes share pairs and raters as the study's do: variance of the study scaled to the set's size."""
+    share = float(votes.tie.mean())
+    if recipe.method == "exact":
+        interval = _interval(votes.tie, by)
+        return laws.beta_binomial(share, recipe.size, interval.design_effect if interval else 1.0)
+    drawn = crossed_bootstrap(votes.tie, *by.values(), sets=recipe.sets, generator=generator)
+    spread = np.clip(share + (drawn - share) * np.sqrt(len(votes) / recipe.size), 0, 1)
+    return laws.sampled(spread, recipe.size)
+
+
+def _chance(votes: Votes) -> Chance:
+    share, n = float(votes.tie.mean()), len(votes)
+    z = (share - CHANCE) / np.sqrt(CHANCE * (1 - CHANCE) / n)
+    interval = _interval(votes.tie, default_clusters(votes))
+    if interval is None or interval.se == 0:
+        return Chance(CHANCE, float(z), float(erfc(abs(z) / np.sqrt(2))), None, None, "vote")
+    t = (share - CHANCE) / interval.se
+    p = 2 * float(stdtr(interval.df, -abs(t)))
+    return Chance(CHANCE, float(z), float(erfc(abs(z) / np.sqrt(2))), t, p, interval.unit)
+
+
+def _check_size(votes: Votes, name: str, recipe: Recipe, unit: str) -> None:
+    if recipe.size < 1 or recipe.sets < 1:
+        raise InputError(f"--size and --sets must be 1 or more (got {recipe.size} and {recipe.sets}).")
+    if unit == "vote" and not recipe.replace and recipe.size > len(votes):
+        raise InputError(
+            f"{name} has {len(votes)} votes, fewer than a set of {recipe.size}; take a smaller --size or add --replace."
+        )
+
+
+def _codes(votes: Votes, unit: str) -> Codes | None:
+    codes: Codes | None = getattr(votes, unit)
+    return codes
+
+
+def _parts(unit: str) -> list[str]:
+    return [] if unit == "vote" else unit.split("+")
+
+
+def _enough(votes: Votes, unit: str) -> bool:
+    return all(len(np.unique(votes.need(part, unit))) > 1 for part in _parts(unit))
+
+
+def _warnings(votes: Votes) -> list[str]:
+    said = []
+    if votes.round is None:
+        said.append("The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results.")
+    elif len({int((votes.round == k).sum()) for k in votes.rounds}) > 1:
+        said.append("The experiments have different numbers of votes.")
+    if votes.rater is None:
+        said.append(
+            "The votes have no rater column, so what raters share is not in any interval: they may be too narrow."
+        )
+    else:
+        both = votes.pair * (int(votes.rater.max()) + 1) + votes.rater
+        if again := len(both) - len(np.unique(both)):
+            said.append(f"{again} votes repeat a rater on a pair that the rater had voted on before.")
+    if len(votes) == 1:
+        said.append("One vote has no interval.")
+    if simulated := votes.source.get("simulated", 0):
+        said.append(f"{simulated} of {len(votes)} votes come from simulated raters.")
+    return said
+
+
+def _signature(votes: Votes, recipe: Recipe, curves: Sequence[Curve]) -> str:
+    parts: dict[str, Any] = {"votes": len(votes), "unit": recipe.unit, "set": recipe.size}
+    if any(curve.law.method == "sampled" for curve in curves):
+        parts |= {"sets": recipe.sets, "seed": recipe.seed}
+    return signature(**parts, replace=recipe.replace, law=recipe.method)
