@@ -4,7 +4,12 @@ import sys
 
 from dialogue.command_line import dispatch, exit_with
 
-COMMANDS: dict[str, str] = {}
+COMMANDS = {
+    "train": "train architectures under several seeds",
+    "sample": "let the trained models answer the same contexts: responses.jsonl",
+    "encode": "write encoder states for probes: states/",
+    "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",
+}
 
 if __name__ == "__main__":
     exit_with(

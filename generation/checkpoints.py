@@ -1,0 +1,111 @@
+"""Weights on disk: safetensors files that are whole or absent, in STUDY/models/<model>-<seed>/.
+
+`untrained`, `epoch-N`, `last` and `best_...` hold weights; `resume` holds weights and Adam's moments, so that training
+goes on after a crash as if nothing had happened; config.json says how the model is built and trained.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from dialogue.errors import InputError
+from dialogue.files import atomic, digest, read_json
+from generation.models.architectures import build
+from generation.models.interface import Model
+from generation.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A folder of STUDY/models."""
+
+    folder: Path
+    model: str
+    seed: int
+
+    def weights(self, checkpoint: str) -> Path:
+        """The weights file of a checkpoint."""
+        return self.folder / f"{checkpoint}.safetensors"
+
+
+def save_weights(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> None:
+    """Write tensors and text notes as one safetensors file, whole or not at all."""
+    try:
+        with atomic(path, "wb") as handle:
+            handle.write(save({name: part.detach().cpu().contiguous() for name, part in tensors.items()}, dict(notes)))
+    except OSError as error:
+        raise InputError(
+            f"{path} could not be written ({error.strerror}). The last good checkpoint is kept; "
+            "make room and run the same command again to go on."
+        ) from error
+
+
+def name_again(source: Path, target: Path) -> None:
+    """Give a weights file a second name without a second copy."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    os.link(source, temporary)
+    temporary.replace(target)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Tensors of a safetensors file."""
+    try:
+        return load_file(path)
+    except (OSError, safetensors.SafetensorError) as error:
+        raise InputError(f"{path} holds no whole weights ({error}). Remove its folder and train again.") from error
+
+
+def read_notes(path: Path) -> dict[str, str]:
+    """The text notes of a safetensors file."""
+    with safetensors.safe_open(path, framework="pt") as handle:
+        return handle.metadata() or {}
+
+
+def find_trained(study: str | Path) -> list[Trained]:
+    """All model folders of a study, in order of name and seed."""
+    found = []
+    for config in Path(study, "models").glob("*/config.json"):
+        model, _, seed = config.parent.name.rpartition("-")
+        found.append(Trained(config.parent, model, int(seed)))
+    if not found:
+        raise InputError(f"{study}/models holds no trained model. Train some: python -m generation train {study}")
+    return sorted(found, key=lambda trained: (trained.model, trained.seed))
+
+
+def load_model(trained: Trained, checkpoint: str, vocabulary: Vocabulary) -> Model:
+    """A model with the weights of a checkpoint, ready to answer."""
+    path, config = trained.weights(checkpoint), read_json(trained.folder / "config.json")
+    if not path.exists():
+        names = sorted(other.stem for other in trained.folder.glob("*.safetensors") if other.stem != "resume")
+        raise InputError(f"{trained.folder} has no checkpoint {checkpoint!r}. It has: {', '.join(names) or 'none'}.")
+    check_vocabulary(config, vocabulary, trained.folder)
+    with torch.random.fork_rng(devices=[]):
+        model = build(trained.model, len(vocabulary), config["sizes"])
+    model.load_state_dict(read_weights(path))
+    return model.eval()
+
+
+def check_vocabulary(config: Mapping[str, Any], vocabulary: Vocabulary, folder: Path) -> None:
+    """A model speaks only the vocabulary that it was trained with."""
+    if config["vocabulary"] != vocabulary.hash:
+        raise InputError(
+            f"{folder} was trained with another vocabulary.json. Restore that file, or remove the folder and train."
+        )
+
+
+def hash_of(trained: Trained, checkpoint: str) -> str:
+    """SHA-256 of a checkpoint's weights."""
+    with contextlib.suppress(FileNotFoundError):
+        return digest(trained.weights(checkpoint))
+    raise InputError(f"{trained.folder} has no checkpoint {checkpoint!r}.")

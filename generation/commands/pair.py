@@ -1,0 +1,110 @@
+"""Make pairs for raters: pairs.jsonl, with controls and sanity checks.
+
+The architecture with the smallest spread of BLEU-2 over its seeds is taken (the papers' rule), or the one named.
+The checks are written to checks.jsonl first: read it, change or remove lines, and run pair again.
+
+  python -m generation pair runs/demo --pairs 120 --controls 20 --checks 12
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from dialogue.corpora.examples import Example
+    from dialogue.corpora.reading import Corpus
+    from dialogue.records import Pair, Response
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """How many of what."""
+    parser.add_argument("study", type=Path, help="study folder")
+    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    parser.add_argument("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
+    parser.add_argument("--decoding", default="auto", help="whose responses are paired (default: sampled, else greedy)")
+    parser.add_argument("--pairs", type=int, default=2000, help="real pairs (default 2000, the papers')")
+    parser.add_argument("--controls", type=int, help="control pairs of each kind (default: a tenth of --pairs)")
+    parser.add_argument("--checks", type=int, default=12, help="sanity checks (default 12)")
+    parser.add_argument("--seed", type=int, default=0, help="of contexts, sides and checks (default 0)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Choose the architecture, make the pairs, write them."""
+    from dialogue.corpora.examples import examples
+    from dialogue.corpora.reading import read_corpus
+    from dialogue.files import read_records, write_records
+    from dialogue.records import Pair, Response
+    from dialogue.signature import signature
+    from generation.pairing import against_reference, answers_of, real_pairs, within_seed
+
+    corpus = read_corpus(args.corpus or args.study / "corpus")
+    known = {e.item: e for e in examples(corpus.dialogues)}
+    responses = read_records(args.study / "responses.jsonl", Response)
+    model = _choose_model(args.model, responses, known)
+    decoding = _choose_decoding(args.decoding, responses, model)
+    answers = answers_of(responses, model, decoding)
+    sampled = answers_of(responses, model, _choose_decoding("auto", responses, model))
+    controls = args.controls if args.controls is not None else max(1, args.pairs // 10)
+    pairs = [
+        *real_pairs(answers, known, args.pairs, seed=args.seed),
+        *within_seed(sampled, known, controls, seed=args.seed),
+        *against_reference(answers, known, controls, seed=args.seed, stray=False),
+        *against_reference(answers, known, controls, seed=args.seed, stray=True),
+        *_reviewed_checks(args, corpus),
+    ]
+    recipe = signature(
+        model=model, rule="named" if args.model != "auto" else "smallest BLEU-2 spread", decoding=decoding,
+        pairs=sum(pair.kind == "real" for pair in pairs), controls=controls, checks=args.checks, seed=args.seed,
+    )  # fmt: skip
+    write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
+    _tell(args.study / "pairs.jsonl", pairs, recipe)
+
+
+def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:
+    from generation.pairing import spreads
+
+    if name != "auto":
+        return name
+    found = spreads(responses, known)
+    for spread in found:
+        shown = ", ".join(f"{value:.2f}" for value in spread.bleu.values())
+        print(f"{spread.model}: BLEU-2 {shown} (SD over {len(spread.bleu)} seeds {spread.sd:.2f})")
+    return found[0].model
+
+
+def _choose_decoding(name: str, responses: list[Response], model: str) -> str:
+    ours = [r for r in responses if r.model == model]
+    legal = sorted({r.decoding for r in ours})
+    if name == "auto" and ours:
+        return next((r.decoding for r in ours if r.extra.get("draw", 0) > 0), legal[0])
+    if name not in legal:
+        raise InputError(f"responses.jsonl holds no responses of {model} by {name!r}. It has: {', '.join(legal)}.")
+    return name
+
+
+def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
+    from dialogue.corpora.examples import examples
+    from dialogue.files import read_records, write_records
+    from dialogue.records import Pair
+    from dialogue.signature import signature
+    from generation.checks import sanity_checks
+
+    path = args.study / "checks.jsonl"
+    if path.exists():
+        return read_records(path, Pair)
+    held_out = corpus.split("valid") or corpus.split("test")
+    checks = sanity_checks(list(examples(held_out)), args.checks, seed=args.seed)
+    write_records(path, checks, signature=signature(checks=len(checks), seed=args.seed), kind=Pair)
+    return checks
+
+
+def _tell(path: Path, pairs: list[Pair], recipe: str) -> None:
+    counts: dict[str, int] = {}
+    for pair in pairs:
+        counts[pair.contrast] = counts.get(pair.contrast, 0) + 1
+    print(f"{path}: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
+    print(f"{sum(p.identical for p in pairs)} pairs hold the same text twice (flagged)\n{recipe}")

@@ -1,0 +1,121 @@
+"""Additive content attention (Bahdanau et al. 2015) and the decoder that uses it; seq2seq with that decoder.
+
+At each step the decoder's last top state s asks every encoder state h_j with score v . tanh(W s + U h_j); the
+weighted mean of the h_j joins the embedded token, one linear map brings both back to the embedding's width, and the
+LSTM goes on.
+Scores are masked on padding and computed row by row: no row of a batch sees another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from generation.batches import Contexts
+from generation.models.interface import Encoded, Model, State
+from generation.models.recurrent import batch_first, run_packed
+
+
+@dataclass(frozen=True)
+class Config:
+    """The papers' sizes; `attention` (they give none) makes the parameter count equal to that of their code."""
+
+    embedding: int = 128
+    hidden: int = 256
+    layers: int = 2
+    attention: int = 78
+    dropout: float = 0.0
+
+
+SMALL = Config(embedding=64, hidden=96, layers=1, attention=48)
+
+
+class AttentionDecoder(nn.Module):
+    """An LSTM decoder that looks back at the encoder's states at every step."""
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, config.embedding)
+        self.query = nn.Linear(config.hidden, config.attention)
+        self.key = nn.Linear(config.hidden, config.attention, bias=False)
+        self.score = nn.Linear(config.attention, 1, bias=False)
+        self.combine = nn.Linear(config.embedding + config.hidden, config.embedding)
+        widths = [config.embedding] + [config.hidden] * (config.layers - 1)
+        self.cells = nn.ModuleList(nn.LSTMCell(width, config.hidden) for width in widths)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """Hidden states under teacher forcing (batch x time x hidden)."""
+        keys, embedded = self.key(encoded.memory), self.embedding(inputs)
+        h, c = (list(part.unbind(1)) for part in encoded.state)
+        outputs = []
+        for token in embedded.unbind(1):
+            h, c = self._advance(encoded, keys, token, h, c)
+            outputs.append(h[-1])
+        return torch.stack(outputs, 1)
+
+    def start(self, encoded: Encoded) -> State:
+        """The state before the first step: h, c and the keys, which stay the same."""
+        return (*encoded.state, self.key(encoded.memory))
+
+    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """One step of free running."""
+        h, c = (list(part.unbind(1)) for part in state[:2])
+        h, c = self._advance(encoded, state[2], self.embedding(tokens), h, c)
+        return h[-1], (torch.stack(h, 1), torch.stack(c, 1), state[2])
+
+    def _advance(
+        self, encoded: Encoded, keys: Tensor, token: Tensor, h: list[Tensor], c: list[Tensor]
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        below = self.combine(torch.cat([token, self._look(encoded, keys, h[-1])], 1))
+        after_h, after_c = [], []
+        for cell, old_h, old_c in zip(self.cells, h, c, strict=True):
+            new_h, new_c = cell(below, (old_h, old_c))
+            after_h.append(new_h)
+            after_c.append(new_c)
+            below = self.dropout(new_h)
+        return after_h, after_c
+
+    def _look(self, encoded: Encoded, keys: Tensor, state: Tensor) -> Tensor:
+        scores = self.score(torch.tanh(self.query(state)[:, None] + keys))[:, :, 0]
+        weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
+        return torch.bmm(weights[:, None], encoded.memory)[:, 0]
+
+
+class Attentive(Model):
+    """Any encoder with the attention decoder."""
+
+    pooling = "last"
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__(vocabulary, config.hidden)
+        self.source = nn.Embedding(vocabulary, config.embedding)
+        self.decoder = AttentionDecoder(vocabulary, config)
+
+    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """Hidden states under teacher forcing."""
+        return self.decoder.forced(encoded, inputs)
+
+    def start(self, encoded: Encoded) -> State:
+        """The decoder's state before the first step."""
+        return self.decoder.start(encoded)
+
+    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """One step of free running."""
+        return self.decoder.step(encoded, state, tokens)
+
+
+class Seq2SeqAttention(Attentive):
+    """A forward LSTM encoder and the attention decoder."""
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__(vocabulary, config)
+        sizes = (config.embedding, config.hidden, config.layers)
+        self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout)
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read the contexts; padding is never read."""
+        outputs, state = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
+        return Encoded(outputs, contexts.mask, batch_first(state), state[0][-1])

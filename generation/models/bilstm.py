@@ -1,0 +1,33 @@
+"""BiLSTM with attention: the encoder reads both ways, and the two directions are added (outputs and last states)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from generation.batches import Contexts
+from generation.models.attention import SMALL, Attentive, Config
+from generation.models.interface import Encoded
+from generation.models.recurrent import batch_first, run_packed
+
+__all__ = ["SMALL", "BiLSTMAttention", "Config"]
+
+
+class BiLSTMAttention(Attentive):
+    """A bidirectional LSTM encoder and the attention decoder."""
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__(vocabulary, config)
+        sizes = (config.embedding, config.hidden, config.layers)
+        self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout, bidirectional=True)
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read the contexts both ways; packed, so the backward pass starts at the last real token."""
+        outputs, (h, c) = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
+        forward, backward = outputs.chunk(2, dim=2)
+        state = (_sum_directions(h), _sum_directions(c))
+        return Encoded(forward + backward, contexts.mask, batch_first(state), state[0][-1])
+
+
+def _sum_directions(state: Tensor) -> Tensor:
+    """(2 layers x batch x hidden, directions interleaved) -> (layers x batch x hidden)."""
+    return state[0::2] + state[1::2]

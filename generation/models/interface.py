@@ -1,0 +1,61 @@
+"""What training, decoding and encoding ask of an architecture. All tensors are batch first, so that rows can be picked.
+
+An architecture reads contexts (`encode`), gives hidden states for known targets (`forced`) or for one more token
+(`step`), and projects hidden states to the vocabulary (`output`), which training does in chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from torch import Tensor, nn
+
+from generation.batches import Contexts
+
+State = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A read context: what can be attended to, where it is real, where the decoder starts, and the context vector."""
+
+    memory: Tensor  # batch x time x hidden
+    mask: Tensor  # batch x time, True where real
+    state: State  # each batch x ...
+    vector: Tensor  # batch x width: the top layer's last state, or the mean over real tokens
+
+    def rows(self, chosen: Tensor) -> Encoded:
+        """Some rows of the batch (an index tensor)."""
+        return replace(
+            self,
+            memory=self.memory[chosen],
+            mask=self.mask[chosen],
+            state=tuple(part[chosen] for part in self.state),
+            vector=self.vector[chosen],
+        )
+
+
+class Model(nn.Module):
+    """One architecture: words in, words out."""
+
+    pooling: str
+
+    def __init__(self, vocabulary: int, hidden: int) -> None:
+        super().__init__()
+        self.output = nn.Linear(hidden, vocabulary)
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read a batch of contexts."""
+        raise NotImplementedError
+
+    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """Hidden states before the output layer for known decoder inputs (batch x time x hidden)."""
+        raise NotImplementedError
+
+    def start(self, encoded: Encoded) -> State:
+        """The decoder's state before the first step."""
+        return encoded.state
+
+    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """Hidden states (batch x hidden) and the new state after one more token a row."""
+        raise NotImplementedError

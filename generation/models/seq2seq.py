@@ -1,0 +1,55 @@
+"""seq2seq: a forward LSTM reads the context, a second one answers from its last state (Sutskever et al. 2014)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from generation.batches import Contexts
+from generation.models.interface import Encoded, Model, State
+from generation.models.recurrent import batch_first, layers_first, run_packed
+
+
+@dataclass(frozen=True)
+class Config:
+    """The papers' sizes."""
+
+    embedding: int = 128
+    hidden: int = 256
+    layers: int = 2
+    dropout: float = 0.0
+
+
+SMALL = Config(embedding=64, hidden=96, layers=1)
+
+
+class Seq2Seq(Model):
+    """Encoder LSTM, decoder LSTM, no attention."""
+
+    pooling = "last"
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__(vocabulary, config.hidden)
+        sizes = (config.embedding, config.hidden, config.layers)
+        self.source = nn.Embedding(vocabulary, config.embedding)
+        self.target = nn.Embedding(vocabulary, config.embedding)
+        self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout)
+        self.decoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout)
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read the contexts; padding is never read."""
+        outputs, state = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
+        return Encoded(outputs, contexts.mask, batch_first(state), state[0][-1])
+
+    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """Hidden states under teacher forcing (batch x time x hidden)."""
+        outputs, _ = self.decoder(self.target(inputs), layers_first(encoded.state))
+        return torch.as_tensor(outputs)
+
+    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """One step of free running."""
+        del encoded
+        outputs, after = self.decoder(self.target(tokens[:, None]), layers_first(state))
+        return outputs[:, 0], batch_first(after)

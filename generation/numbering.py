@@ -1,0 +1,73 @@
+"""A corpus as token numbers, ready to be handed to training processes (no torch here)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogue.corpora.examples import Example, examples
+from dialogue.corpora.reading import Corpus
+from dialogue.errors import InputError
+from dialogue.seeds import child_random
+from generation.vocabulary import Vocabulary, build_vocabulary, read_vocabulary, write_vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """One example as token numbers."""
+
+    item: str
+    context: Sequence[int]
+    target: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Data:
+    """What training reads: numbered examples, the vocabulary they are numbered by, and where they come from."""
+
+    train: Sequence[Numbered]
+    valid: Sequence[Numbered]
+    vocabulary: Vocabulary
+    recipe: str
+
+
+def number(chosen: Iterable[Example], vocabulary: Vocabulary) -> list[Numbered]:
+    """Turn examples into token numbers."""
+    return [
+        Numbered(e.item, vocabulary.context(e.context, e.target.speaker), vocabulary.target(e.target)) for e in chosen
+    ]
+
+
+def prepare(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, valid: int) -> Data:
+    """Training data: all training dialogues or so many of them, and so many validation contexts.
+
+    Both choices are the same for every training seed, so that models differ in nothing else.
+    """
+    kept = list(corpus.split("train"))
+    if dialogues is not None and dialogues < len(kept):
+        kept = child_random(0, "training dialogues").sample(kept, dialogues)
+    train = number(examples(kept), vocabulary)
+    if not train:
+        raise InputError("The training split holds no example (an utterance that answers another). Check the corpus.")
+    held_out = spread(list(examples(corpus.split("valid"))), valid)
+    recipe = f"{corpus.name} {corpus.version}, {len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid"
+    return Data(train, number(held_out, vocabulary), vocabulary, recipe)
+
+
+def spread(chosen: list[Example], limit: int | None) -> list[Example]:
+    """At most `limit` examples, evenly spread over the list and in its order."""
+    if limit is None or limit >= len(chosen):
+        return chosen
+    return [chosen[i * len(chosen) // limit] for i in range(limit)]
+
+
+def study_vocabulary(study: Path, corpus: Corpus, *, largest: int, at_least: int) -> Vocabulary:
+    """The study's vocabulary: read, or built from the training split and written."""
+    path = study / "vocabulary.json"
+    if path.exists():
+        return read_vocabulary(path)
+    texts = (turn.text for dialogue in corpus.split("train") for turn in dialogue.turns)
+    vocabulary = build_vocabulary(texts, largest=largest, at_least=at_least)
+    write_vocabulary(path, vocabulary)
+    return vocabulary

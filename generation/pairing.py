@@ -1,0 +1,146 @@
+"""Pairs for raters: two seeds of one architecture answer the same context, with controls and sanity checks beside them.
+
+Real pairs and within-seed controls use the same sampled decoding, so that the two kinds differ in the seed alone.
+Which response is `a` is drawn for each pair; pair ids say nothing about what a pair is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import stdev
+
+from dialogue.corpora.examples import Example
+from dialogue.errors import InputError
+from dialogue.records import Candidate, Pair, Response, Utterance
+from dialogue.seeds import child_random, child_seed
+from generation.token_metrics import add_counts, bleu2, bleu_counts
+from generation.vocabulary import normalize, tokenize
+
+Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> item -> response
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """BLEU-2 (0-100) of one architecture under each seed, on the contexts that all seeds answered."""
+
+    model: str
+    bleu: Mapping[int, float]
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation over seeds (n - 1)."""
+        return stdev(self.bleu.values())
+
+
+def spreads(responses: Sequence[Response], references: Mapping[str, Example]) -> list[Spread]:
+    """BLEU-2 over seeds of every architecture with two seeds or more, the steadiest first (the papers' rule)."""
+    rows: dict[str, dict[int, list[dict[str, float]]]] = {}
+    for response in responses:
+        if response.seed is not None and response.item in references and not response.extra.get("draw", 0):
+            counts = bleu_counts(tokenize(response.text), tokenize(references[response.item].target.text))
+            rows.setdefault(response.model, {}).setdefault(response.seed, []).append(counts)
+    found = [
+        Spread(model, {seed: bleu2(add_counts(counts), smooth="exp") for seed, counts in sorted(seeds.items())})
+        for model, seeds in rows.items()
+        if len(seeds) > 1
+    ]
+    if not found:
+        raise InputError("Pairs need one architecture under two seeds or more. Train more: --seeds 0-2, then sample.")
+    return sorted(found, key=lambda spread: (spread.sd, spread.model))
+
+
+def answers_of(responses: Sequence[Response], model: str, decoding: str) -> dict[tuple[int, int], dict[str, Response]]:
+    """(seed, draw) -> item -> response, for one architecture and decoding."""
+    answers: dict[tuple[int, int], dict[str, Response]] = {}
+    for response in responses:
+        if response.model == model and response.decoding == decoding and response.seed is not None:
+            answers.setdefault((response.seed, response.extra.get("draw", 0)), {})[response.item] = response
+    return answers
+
+
+def choose_contexts(items: Sequence[str], n: int, *, seed: int) -> list[str]:
+    """`n` items, stratified by turn: every turn index is taken as often as its share allows, in random order."""
+    rng = child_random(seed, "contexts")
+    by_turn: dict[int, list[str]] = {}
+    for item in items:
+        by_turn.setdefault(int(item.rpartition(":")[2]), []).append(item)
+    ranked = []
+    for turn in sorted(by_turn):
+        rng.shuffle(by_turn[turn])
+        ranked += [((place + rng.random()) / len(by_turn[turn]), item) for place, item in enumerate(by_turn[turn])]
+    return [item for _, item in sorted(ranked)[:n]]
+
+
+def real_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
+    """`n` pairs over all pairs of seeds in turn; a context comes back only when all have been used."""
+    seeds = sorted({s for s, draw in answers if draw == 0})
+    shared = [item for item in examples if all(item in answers[s, 0] for s in seeds)]
+    contrasts = list(combinations(seeds, 2))
+    if not contrasts or not shared:
+        raise InputError("No context is answered by two seeds of this architecture. Run sample again for all seeds.")
+    contexts = choose_contexts(shared, n, seed=seed)
+    pairs = []
+    for k in range(min(n, len(contexts) * len(contrasts))):
+        turn, place = divmod(k, len(contexts))
+        one, two = contrasts[(place + turn) % len(contrasts)]
+        example = examples[contexts[place]]
+        left, right = (candidate(answers[s, 0][example.item]) for s in (one, two))
+        pairs.append(make_pair(example, left, right, "real", f"{left.model}:{one}-{two}", seed=seed))
+    return pairs
+
+
+def within_seed(answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
+    """Two draws of one seed to one context: what is left of a difference when the seed is the same."""
+    seeds = sorted({s for s, draw in answers if draw == 1 and (s, 0) in answers})
+    shared = [i for i in examples if seeds and all(i in answers[s, d] for s in seeds for d in (0, 1))]
+    pairs = []
+    for place, item in enumerate(choose_contexts(shared, n, seed=child_seed(seed, "within-seed"))):
+        one = seeds[place % len(seeds)]
+        left, right = (candidate(answers[one, draw][item]) for draw in (0, 1))
+        pairs.append(make_pair(examples[item], left, right, "control", "within-seed", seed=seed))
+    return pairs
+
+
+def against_reference(
+    answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int, stray: bool
+) -> list[Pair]:
+    """The reference against a response to the same context, or (`stray`) against one to another dialogue's context."""
+    name = "reference-random" if stray else "reference-model"
+    seeds = sorted({s for s, draw in answers if draw == 0})
+    shared = [item for item in examples if all(item in answers[s, 0] for s in seeds)]
+    rng, pairs = child_random(seed, name, "draws"), []
+    for place, item in enumerate(choose_contexts(shared, n, seed=child_seed(seed, name))):
+        example, given = examples[item], answers[seeds[place % len(seeds)], 0]
+        others = [i for i in shared if examples[i].dialogue is not example.dialogue]
+        if stray and not others:
+            break
+        response = given[rng.choice(others) if stray else item]
+        pairs.append(make_pair(example, reference(example), candidate(response), "control", name, seed=seed))
+    return pairs
+
+
+def candidate(response: Response) -> Candidate:
+    """One side of a pair from a response."""
+    return Candidate(response.text, response.model, response.seed, response.checkpoint)
+
+
+def reference(example: Example) -> Candidate:
+    """The corpus' own answer, spelt as a model would have."""
+    return Candidate(normalize(example.target.text), "reference", None, "reference")
+
+
+def make_pair(example: Example, one: Candidate, two: Candidate, kind: str, contrast: str, *, seed: int) -> Pair:
+    """A pair with its sides drawn by chance."""
+    name = f"{child_seed(seed, 'pair', kind, contrast, example.item):016x}"
+    a, b = (one, two) if child_random(seed, "sides", name).random() < 0.5 else (two, one)
+    return Pair(
+        name, example.item, shown(example), a, b, kind, one.text == two.text, example.dialogue.dialogue,  # type: ignore[arg-type]
+        None, contrast,
+    )  # fmt: skip
+
+
+def shown(example: Example) -> tuple[Utterance, ...]:
+    """The context as a rater sees it."""
+    return tuple(Utterance(turn.speaker, turn.text) for turn in example.context)

@@ -1,0 +1,259 @@
+"""Trains one architecture under one seed: teacher forcing, Adam, cross-entropy over real tokens, clipped gradients.
+
+The contract: the weights follow from (settings, data, seed, threads) to the bit on CPU, whatever ran before in the
+process and however often training was killed and started again. To that end every update draws from a generator seeded
+by (seed, epoch, number of the batch), the order of batches follows from (seed, epoch), and a checkpoint that is whole
+or absent holds weights and Adam's moments. Only this module seeds torch's global generator, and it puts it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from dialogue.errors import InputError
+from dialogue.files import atomic, read_json, write_json
+from dialogue.seeds import child_seed
+from dialogue.signature import signature
+from generation import checkpoints
+from generation.batches import Batch, plan_batches, stack
+from generation.decoding import parse_decoding, respond
+from generation.loss import summed_cross_entropy
+from generation.models.architectures import build
+from generation.models.interface import Model
+from generation.numbering import Data, Numbered
+from generation.token_metrics import add_counts, bleu2, bleu_counts
+from generation.vocabulary import PAD
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What determines the weights, with the data and the seed; `epochs` alone may grow later."""
+
+    model: str
+    seed: int
+    sizes: dict[str, Any]
+    epochs: int
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    clip: float = 1.0
+    threads: int = 1
+
+
+@dataclass
+class _Progress:
+    """Where training stands: `batch` updates of epoch `epoch` are done, with this summed loss over so many tokens."""
+
+    epoch: int = 1
+    batch: int = 0
+    loss: float = 0.0
+    tokens: int = 0
+    updates: int = 0
+
+
+SAVE_SECONDS = 300.0  # between two resume points inside a long epoch
+
+
+def train(folder: Path, settings: Settings, data: Data, device: torch.device, *, bar_row: int = 0) -> None:
+    """Train up to `settings.epochs`, going on from what the folder holds."""
+    _agree(folder, settings, data)
+    if epochs_done(folder) >= settings.epochs:
+        return
+    with torch.random.fork_rng(devices=[]), threads(settings.threads):
+        run = _Run(folder, settings, data, device)
+        run.start()
+        name = f"{settings.model}-{settings.seed}"
+        total = (settings.epochs - run.done.epoch + 1) * run.batches_an_epoch - run.done.batch
+        with tqdm(total=total, desc=name, position=bar_row, leave=False, disable=None, unit="batch") as bar:
+            while run.done.epoch <= settings.epochs:
+                run.epoch(bar)
+
+
+@contextlib.contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Compute with so many threads, then with as many as before: their number moves the last bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def epochs_done(folder: Path) -> int:
+    """Epochs whose weights are `last`, 0 where there are none."""
+    last = folder / "last.safetensors"
+    return int(checkpoints.read_notes(last)["epoch"]) if last.exists() else 0
+
+
+def recipe_of(settings: Settings, data: Data) -> dict[str, Any]:
+    """What config.json holds: enough to rebuild the model and to see what it was trained on."""
+    values = {**asdict(settings), "data": data.recipe, "vocabulary": data.vocabulary.hash}
+    del values["epochs"]
+    sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
+    shown = {name: values[name] for name in ("batch_size", "learning_rate", "clip", "threads", "data")}
+    return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **shown), **values}
+
+
+def _agree(folder: Path, settings: Settings, data: Data) -> None:
+    """Write config.json, or check that the folder was begun with the same settings."""
+    ours, path = recipe_of(settings, data), folder / "config.json"
+    if not path.exists():
+        return write_json(path, ours)
+    theirs = read_json(path)
+    if changed := [name for name in ours if name != "signature" and theirs.get(name) != ours[name]]:
+        name = changed[0]
+        raise InputError(
+            f"{folder} was trained with {name} {theirs.get(name)!r}, and {ours[name]!r} was asked for. "
+            "Remove the folder to train it anew, or use another study."
+        )
+    return None
+
+
+class _Run:
+    """One training in progress: the model, its optimizer and where it stands."""
+
+    def __init__(self, folder: Path, settings: Settings, data: Data, device: torch.device) -> None:
+        self.folder, self.settings, self.data, self.device = folder, settings, data, device
+        torch.manual_seed(child_seed(settings.seed, "weights"))
+        self.model = build(settings.model, len(data.vocabulary), settings.sizes).to(device)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), settings.learning_rate, fused=True)
+        self.done = _Progress()
+        self.batches_an_epoch = len(self._plan(1))
+
+    def _plan(self, epoch: int) -> list[list[int]]:
+        return plan_batches(self.data.train, self.settings.batch_size, seed=self.settings.seed, epoch=epoch)
+
+    def start(self) -> None:
+        """Write the untrained weights, or go on from the last resume point."""
+        resume = self.folder / "resume.safetensors"
+        if resume.exists():
+            self._restore(resume)
+        elif not (path := self.folder / "untrained.safetensors").exists():
+            checkpoints.save_weights(path, self.model.state_dict(), {"epoch": "0"})
+
+    def epoch(self, bar: Any) -> None:
+        """Run one epoch to its end (or from a resume point inside it), score it and save it."""
+        plan, begun, saved = self._plan(self.done.epoch), time.monotonic(), time.monotonic()
+        self.model.train()
+        for number in range(self.done.batch, len(plan)):
+            loss = self._update(stack([self.data.train[row] for row in plan[number]], self.device), number)
+            bar.update()
+            bar.set_postfix(epoch=self.done.epoch, loss=f"{loss:.3f}", refresh=False)
+            if time.monotonic() - saved > SAVE_SECONDS:
+                self._save_resume()
+                saved = time.monotonic()
+        self._close_epoch(time.monotonic() - begun)
+
+    def _update(self, batch: Batch, number: int) -> float:
+        torch.manual_seed(child_seed(self.settings.seed, "update", self.done.epoch, number))
+        self.optimizer.zero_grad()
+        summed, tokens = batch_loss(self.model, batch)
+        (summed / tokens).backward()  # type: ignore[no-untyped-call]
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        loss = float(summed.detach())
+        if not math.isfinite(loss) or not math.isfinite(float(norm)):
+            raise InputError(
+                f"{self.folder}: the loss is no number any more (epoch {self.done.epoch}, batch {number + 1}). "
+                "The last good checkpoint is kept. Train in a new study with a smaller --learning-rate or --clip."
+            )
+        self.optimizer.step()
+        self.done = _Progress(
+            self.done.epoch, number + 1, self.done.loss + loss, self.done.tokens + tokens, self.done.updates + 1
+        )
+        return loss / tokens
+
+    def _close_epoch(self, seconds: float) -> None:
+        """Weights, log and best selections first, the resume point after them, `last` at the very end."""
+        epoch, done = self.done.epoch, self.done
+        line = {"epoch": epoch, "loss": done.loss / done.tokens, **self._validate(), "seconds": round(seconds, 1)}
+        path = self.folder / f"epoch-{epoch}.safetensors"
+        checkpoints.save_weights(path, self.model.state_dict(), {"epoch": str(epoch)})
+        log = [*(old for old in read_log(self.folder) if old["epoch"] < epoch), line]
+        with atomic(self.folder / "log.jsonl") as handle:
+            handle.writelines(json.dumps(entry) + "\n" for entry in log)
+        if "bleu2" in line:
+            best = max(log, key=lambda entry: (entry["bleu2"], -entry["epoch"]))["epoch"]
+            source = self.folder / f"epoch-{best}.safetensors"
+            checkpoints.name_again(source, self.folder / "best_bleu.safetensors")
+        self.done = _Progress(epoch=epoch + 1, updates=done.updates)
+        self._save_resume()
+        checkpoints.name_again(path, self.folder / "last.safetensors")
+
+    def _validate(self) -> dict[str, float]:
+        valid, vocabulary = self.data.valid, self.data.vocabulary
+        if not valid:
+            return {}
+        self.model.eval()
+        loss = mean_loss(self.model, valid, self.settings.batch_size, self.device)
+        answers = respond(
+            self.model,
+            [e.context for e in valid],
+            how=parse_decoding("greedy"),
+            seed=0,
+            items=[e.item for e in valid],
+            device=self.device,
+        )
+        words = vocabulary.words
+        counts = (
+            bleu_counts([words[n] for n in a.tokens], [words[n] for n in e.target[:-1]])
+            for a, e in zip(answers, valid, strict=True)
+        )
+        return {"valid_loss": loss, "bleu2": bleu2(add_counts(counts), smooth="exp")}
+
+    def _save_resume(self) -> None:
+        tensors = {f"weights.{name}": part for name, part in self.model.state_dict().items()}
+        for number, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"{name}.{number}": state[name] for name in ("exp_avg", "exp_avg_sq")}
+        notes = {"progress": json.dumps(asdict(self.done))}
+        checkpoints.save_weights(self.folder / "resume.safetensors", tensors, notes)
+
+    def _restore(self, path: Path) -> None:
+        tensors = checkpoints.read_weights(path)
+        self.done = _Progress(**json.loads(checkpoints.read_notes(path)["progress"]))
+        weights = {name.removeprefix("weights."): part for name, part in tensors.items() if name.startswith("weights.")}
+        self.model.load_state_dict(weights)
+        whole = self.optimizer.state_dict()
+        whole["state"] = {
+            number: {
+                "step": torch.tensor(float(self.done.updates)),
+                **{name: tensors[f"{name}.{number}"] for name in ("exp_avg", "exp_avg_sq")},
+            }
+            for number in range(len(list(self.model.parameters())))
+        }
+        self.optimizer.load_state_dict(whole)
+
+
+def batch_loss(model: Model, batch: Batch) -> tuple[Tensor, int]:
+    """Summed cross-entropy of a batch under teacher forcing, and over how many real tokens."""
+    real = batch.targets != PAD
+    hidden = model.forced(model.encode(batch.contexts), batch.inputs)[real]
+    targets = batch.targets[real]
+    return summed_cross_entropy(hidden, model.output.weight, model.output.bias, targets), len(targets)
+
+
+def mean_loss(model: Model, examples: Sequence[Numbered], batch_size: int, device: torch.device) -> float:
+    """Cross-entropy a token over examples, in nats."""
+    total, tokens = 0.0, 0
+    order = sorted(examples, key=lambda e: (len(e.target), len(e.context)))
+    with torch.no_grad():
+        for start in range(0, len(order), batch_size):
+            loss, count = batch_loss(model, stack(order[start : start + batch_size], device))
+            total, tokens = total + float(loss), tokens + count
+    return total / tokens
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The lines of log.jsonl, one an epoch."""
+    path = folder / "log.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []

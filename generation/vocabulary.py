@@ -1,0 +1,125 @@
+"""Words and their numbers: the tokenisation, the special tokens and the one vocabulary file that all seeds share.
+
+Text is put into lower case and cut into words (with inner apostrophes and hyphens), numbers (with inner colons, points
+and commas, so that a time or a price stays whole) and single marks. An utterance becomes
+
+    <other> tokens ... <eou>      said by the one who is answered
+    <self>  tokens ... <eou>      said earlier by the one who answers
+
+and a context is the newest `LONGEST_CONTEXT` tokens of its utterances in a row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from dialogue.errors import InputError
+from dialogue.files import read_json, write_json
+from dialogue.records import Turn
+from dialogue.signature import signature
+
+SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>", "<eou>", "<other>", "<self>")
+PAD, UNK, BOS, EOS, EOU, OTHER, SELF = range(len(SPECIAL))
+LONGEST_CONTEXT = 100
+LONGEST_TARGET = 100
+_TOKEN = re.compile(r"\d+(?:[:.,]\d+)+|\w+(?:['’-]\w+)*|[^\w\s]")
+_CLOSING = frozenset(",.?!;:)%]}")
+_OPENING = frozenset("([{$£€#")
+
+
+def tokenize(text: str) -> list[str]:
+    """Cut a text into lower-case tokens.
+
+    >>> tokenize("It's at 16:15, isn't it?")
+    ["it's", 'at', '16:15', ',', "isn't", 'it', '?']
+    """
+    return _TOKEN.findall(text.lower())
+
+
+def detokenize(tokens: Iterable[str]) -> str:
+    """Join tokens as people write them: marks close up with the word before (or after an opening bracket).
+
+    >>> detokenize(["yes", ",", "(", "16:15", ")", "."])
+    'yes, (16:15).'
+    """
+    text = ""
+    for token in tokens:
+        tight = not text or token in _CLOSING or text[-1] in _OPENING
+        text += token if tight else f" {token}"
+    return text
+
+
+def normalize(text: str) -> str:
+    """A text as a model would have written it, so that a reference beside a response does not give itself away."""
+    return detokenize(tokenize(text))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of a study in order of number; the first ones are `SPECIAL`."""
+
+    words: tuple[str, ...]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Word -> number."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the words, to tell two vocabularies apart."""
+        return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def encode(self, text: str) -> list[int]:
+        """Token numbers of one text, without special tokens around it."""
+        return [self.numbers.get(token, UNK) for token in tokenize(text)]
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """The text of a response; what stands for no word is left out."""
+        return detokenize(self.words[number] for number in numbers if number >= len(SPECIAL))
+
+    def context(self, turns: Sequence[Turn], speaker: str) -> list[int]:
+        """The newest tokens of a history, seen by `speaker`, who is about to answer."""
+        tokens: list[int] = []
+        for turn in reversed(turns):
+            if len(tokens) >= LONGEST_CONTEXT:
+                break
+            who = SELF if turn.speaker == speaker else OTHER
+            tokens = [who, *self.encode(turn.text), EOU, *tokens]
+        return tokens[-LONGEST_CONTEXT:]
+
+    def target(self, turn: Turn) -> list[int]:
+        """The tokens of a reference, closed by <eos>."""
+        return [*self.encode(turn.text)[: LONGEST_TARGET - 1], EOS]
+
+
+def build_vocabulary(texts: Iterable[str], *, largest: int, at_least: int) -> Vocabulary:
+    """The most frequent words of the texts, ties in alphabetical order, `largest` with the special tokens."""
+    counts = Counter(token for text in texts for token in tokenize(text))
+    if not counts:
+        raise InputError("The training split holds no words, so there is no vocabulary. Give a corpus with text.")
+    ranked = sorted((word for word, n in counts.items() if n >= at_least), key=lambda word: (-counts[word], word))
+    return Vocabulary((*SPECIAL, *ranked[: largest - len(SPECIAL)]))
+
+
+def write_vocabulary(path: str | Path, vocabulary: Vocabulary) -> None:
+    """Write `vocabulary.json`."""
+    recipe = signature(words=len(vocabulary), tokens="lower-case words, numbers, marks", hash=vocabulary.hash[:12])
+    write_json(path, {"signature": recipe, "words": list(vocabulary.words)})
+
+
+def read_vocabulary(path: str | Path) -> Vocabulary:
+    """Read `vocabulary.json` and check that its special tokens are ours."""
+    words = read_json(path).get("words", [])
+    if tuple(words[: len(SPECIAL)]) != SPECIAL:
+        raise InputError(f"{path}: the first words must be {' '.join(SPECIAL)}. Remove the file and train again.")
+    return Vocabulary(tuple(words))

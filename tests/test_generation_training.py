@@ -1,0 +1,197 @@
+"""The contract of training: the weights follow from the seed, to the bit, whatever happens around it."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from dialogue.errors import InputError
+from dialogue.files import digest
+from generation import training
+from generation.numbering import Data, Numbered
+from generation.training import Settings, read_log, train
+from generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary
+
+CPU = torch.device("cpu")
+WORDS = Vocabulary((*SPECIAL, *(f"w{i}" for i in range(20))))
+TINY = {"embedding": 8, "hidden": 8, "layers": 1, "dropout": 0.2}
+SIZES = {
+    "seq2seq": {**TINY, "dropout": 0.0},
+    "bilstm_attn": {**TINY, "layers": 2, "attention": 6},
+}
+
+
+def example(n):
+    word = len(SPECIAL) + n % 20
+    return Numbered(f"d{n}:1", [OTHER, *[word] * (1 + n % 7), EOU], [word, len(SPECIAL) + (n * 7) % 20, EOS])
+
+
+DATA = Data([example(n) for n in range(60)], [example(n) for n in range(60, 70)], WORDS, "invented")
+
+
+def settings(model="seq2seq", seed=0, epochs=2, **options):
+    return Settings(model, seed, SIZES[model], epochs, batch_size=8, learning_rate=0.01, **options)
+
+
+def trained(folder, **options):
+    train(folder, settings(**options), DATA, CPU)
+    return digest(folder / "last.safetensors")
+
+
+@pytest.mark.parametrize("model", SIZES)
+def test_fault_5_one_seed_twice_gives_the_same_bits_whatever_ran_before(tmp_path, model):
+    first = trained(tmp_path / "a", model=model)
+    torch.rand(7)
+    trained(tmp_path / "b", model=model, seed=1)
+    assert trained(tmp_path / "c", model=model) == first
+    assert digest(tmp_path / "b" / "last.safetensors") != first
+
+
+def test_seed_0_is_a_seed_like_any_other(tmp_path):
+    assert trained(tmp_path / "a", seed=0) == trained(tmp_path / "b", seed=0)
+    assert trained(tmp_path / "c", seed=1) != trained(tmp_path / "d", seed=0)
+
+
+def test_training_leaves_the_generator_and_the_threads_of_the_process_alone(tmp_path):
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    trained(tmp_path / "a")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_num_threads() == threads
+
+
+class Killed(BaseException):
+    """Stands for a process that ends here and now."""
+
+
+@pytest.mark.parametrize("model", SIZES)
+@pytest.mark.parametrize("at", [0, 1, 5, 8, 11, 15])
+def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, model, at):
+    whole = trained(tmp_path / "whole", model=model)
+    seen = 0
+    update = training._Run._update
+
+    def dying(run, batch, number):
+        nonlocal seen
+        if seen == at:
+            raise Killed
+        seen += 1
+        return update(run, batch, number)
+
+    monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(training._Run, "_update", dying)
+        trained(tmp_path / "broken", model=model)
+    assert trained(tmp_path / "broken", model=model) == whole
+    assert [line["loss"] for line in read_log(tmp_path / "broken")] == [
+        line["loss"] for line in read_log(tmp_path / "whole")
+    ]
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_broken_off_at_any_file_the_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, at):
+    whole = trained(tmp_path / "whole")
+    seen = 0
+
+    def dying(write):
+        def call(*args):
+            nonlocal seen
+            if seen == at:
+                raise Killed
+            seen += 1
+            return write(*args)
+
+        return call
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(training.checkpoints, "save_weights", dying(training.checkpoints.save_weights))
+        patch.setattr(training.checkpoints, "name_again", dying(training.checkpoints.name_again))
+        trained(tmp_path / "broken")
+    assert trained(tmp_path / "broken") == whole
+
+
+def test_more_epochs_go_on_from_the_last_one(tmp_path):
+    trained(tmp_path / "grown", epochs=1)
+    assert trained(tmp_path / "grown", epochs=3) == trained(tmp_path / "whole", epochs=3)
+    assert [line["epoch"] for line in read_log(tmp_path / "grown")] == [1, 2, 3]
+
+
+def test_what_is_done_is_skipped(tmp_path):
+    trained(tmp_path / "a")
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()}
+    trained(tmp_path / "a")
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "a").iterdir()} == before
+
+
+def test_other_settings_in_the_same_folder_are_refused(tmp_path):
+    trained(tmp_path / "a")
+    with pytest.raises(InputError, match=r"was trained with clip 1.0, and 2.0 was asked for"):
+        train(tmp_path / "a", settings(clip=2.0), DATA, CPU)
+
+
+def test_every_checkpoint_is_there(tmp_path):
+    trained(tmp_path / "a")
+    names = {path.name for path in (tmp_path / "a").glob("*.safetensors")}
+    assert {f"{name}.safetensors" for name in ("untrained", "epoch-1", "epoch-2", "last", "best_bleu")} <= names
+
+
+def test_a_loss_that_is_no_number_is_said_and_the_last_good_checkpoint_kept(tmp_path):
+    trained(tmp_path / "a", epochs=1)
+    good = digest(tmp_path / "a" / "last.safetensors")
+    model = training._Run(tmp_path / "a", settings(), DATA, CPU)
+    model.start()
+    with torch.no_grad():
+        model.model.output.weight.fill_(float("nan"))
+    with pytest.raises(InputError, match="the loss is no number any more"):
+        model._update(training.stack(DATA.train[:4], CPU), 0)
+    assert digest(tmp_path / "a" / "last.safetensors") == good
+
+
+def test_nothing_to_train_on_is_said(tmp_path):
+    with pytest.raises(InputError, match="no example to train on"):
+        train(tmp_path / "a", settings(), dataclasses.replace(DATA, train=[]), CPU)
+
+
+def test_a_full_disk_is_said_and_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
+    trained(tmp_path / "a", epochs=1)
+    good = digest(tmp_path / "a" / "last.safetensors")
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dialogue.files.os.fsync", full)
+    with pytest.raises(InputError, match=r"could not be written .No space left on device."):
+        trained(tmp_path / "a", epochs=2)
+    monkeypatch.undo()
+    assert digest(tmp_path / "a" / "last.safetensors") == good
+    assert trained(tmp_path / "a", epochs=2) == trained(tmp_path / "whole", epochs=2)
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import test_generation_training as t
+t.training.SAVE_SECONDS = 0.0
+t.trained(t.Path(sys.argv[2]), model="bilstm_attn", epochs=6)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0.05, 0.2, 0.5])
+def test_kill_9_leaves_the_weights_of_an_undisturbed_run(tmp_path, after):
+    whole = trained(tmp_path / "whole", model="bilstm_attn", epochs=6)
+    environment = {**os.environ, "PYTHONPATH": str(Path(training.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / "broken")]
+    for _ in range(3):
+        process = subprocess.Popen(command, env=environment)
+        while process.poll() is None and not (tmp_path / "broken" / "resume.safetensors").exists():
+            time.sleep(0.01)
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert trained(tmp_path / "broken", model="bilstm_attn", epochs=6) == whole

@@ -1,0 +1,89 @@
+"""Text to numbers and back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogue.errors import InputError
+from dialogue.records import Turn
+from generation.vocabulary import (
+    EOS,
+    EOU,
+    LONGEST_CONTEXT,
+    OTHER,
+    SELF,
+    SPECIAL,
+    UNK,
+    build_vocabulary,
+    detokenize,
+    normalize,
+    read_vocabulary,
+    tokenize,
+    write_vocabulary,
+)
+
+
+def vocabulary(*texts, largest=1000, at_least=1):
+    return build_vocabulary(texts, largest=largest, at_least=at_least)
+
+
+def test_times_prices_contractions_and_hyphens_stay_whole():
+    text = "It's 10.50 pounds at 16:15 in a bed-and-breakfast, isn't it?"
+    assert tokenize(text)[:4] == ["it's", "10.50", "pounds", "at"]
+    assert {"16:15", "bed-and-breakfast", "isn't"} <= set(tokenize(text))
+
+
+@given(st.text())
+def test_spelling_a_text_as_a_model_would_is_done_once_for_all(text):
+    assert tokenize(normalize(text)) == tokenize(text)
+    assert normalize(normalize(text)) == normalize(text)
+
+
+def test_frequent_words_come_first_and_ties_are_alphabetical():
+    words = vocabulary("b b c a", "c b").words
+    assert words == (*SPECIAL, "b", "c", "a")
+
+
+def test_rare_words_and_those_beyond_the_limit_are_unknown():
+    words = vocabulary("a a b b c", largest=len(SPECIAL) + 2, at_least=2)
+    assert len(words) == len(SPECIAL) + 2
+    assert words.encode("c") == [UNK]
+
+
+def test_a_response_never_shows_a_special_token():
+    words = vocabulary("hello there")
+    assert words.decode([*range(len(SPECIAL)), *words.encode("hello there"), EOS]) == "hello there"
+
+
+def test_speakers_are_told_apart_from_the_side_of_the_one_who_answers():
+    words = vocabulary("hi bye")
+    turns = [Turn("user", "hi"), Turn("system", "bye")]
+    hi, bye = words.encode("hi bye")
+    assert words.context(turns, "system") == [OTHER, hi, EOU, SELF, bye, EOU]
+    assert words.context(turns, "user") == [SELF, hi, EOU, OTHER, bye, EOU]
+
+
+@pytest.mark.parametrize("length", [1, 97, 98, 99, 100, 101, 250])
+def test_fault_6_the_newest_tokens_are_always_kept(length):
+    words = vocabulary(" ".join(f"w{i}" for i in range(length)))
+    context = words.context([Turn("user", " ".join(f"w{i}" for i in range(length)))], "system")
+    assert len(context) <= LONGEST_CONTEXT
+    assert context[-2:] == [words.numbers[f"w{length - 1}"], EOU]
+
+
+def test_the_file_gives_back_the_same_words_and_refuses_foreign_ones(tmp_path):
+    words = vocabulary("hello there")
+    write_vocabulary(tmp_path / "vocabulary.json", words)
+    assert read_vocabulary(tmp_path / "vocabulary.json") == words
+    (tmp_path / "foreign.json").write_text('{"words": ["<s>", "hello"]}')
+    with pytest.raises(InputError, match="the first words must be <pad>"):
+        read_vocabulary(tmp_path / "foreign.json")
+
+
+def test_no_words_is_said_in_a_sentence():
+    with pytest.raises(InputError, match="holds no words"):
+        vocabulary()
+
+
+def test_marks_close_up_with_their_word():
+    assert detokenize(["(", "yes", ")", ",", "no", "!"]) == "(yes), no!"
