@@ -24,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the table or the JSON object."""
-    from dialogue.corpora.reading import SPLITS, read_corpus
+    from dialogue.corpora.reading import read_corpus
+    from dialogue.corpora.splits import SPLITS
 
     corpus = read_corpus(args.path)
     groups = {name: corpus.split(name) for name in SPLITS}

@@ -1,77 +1,142 @@
-"""MultiWOZ as `data.json` with lists of the valid and test dialogues (2.0, 2.1, 2.3, 2.4), or as one file a split.
+"""MultiWOZ 2.0, 2.1, 2.3 and 2.4: `data.json` with lists of the valid and test dialogues, or one file a split.
 
 A dialogue is `{"goal": ..., "log": [turn, ...]}`; turns alternate user and system. The belief state after a user turn
-stands in the `metadata` of the system turn that follows it; here it is moved to the user turn.
+stands in the `metadata` of the system turn that follows it; here it is moved to the user turn. Acts stand in each turn
+(`dialog_act`, 2.1 and later) or, for the system alone, in `dialogue_acts.json` (2.0) or `system_acts.json` (2.1).
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.sources import Source
+from dialogue.corpora.sources import File
+from dialogue.corpora.splits import plain_id, split_of
+from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 
-EMPTY = {"", "not mentioned", "none"}
-SPLIT_NAMES = {"train": "train", "val": "valid", "valid": "valid", "dev": "valid", "test": "test"}
+EMPTY = ("", "not mentioned", "none")
+LISTS = {"valid": "valListFile", "test": "testListFile"}
+ACT_FILES = ("dialogue_acts.json", "system_acts.json")
+Acts = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def split_of(base: str) -> str | None:
-    """The split that a file such as `val.json` holds."""
-    found = re.fullmatch(r"(train|val|valid|dev|test)\.json", base)
-    return SPLIT_NAMES[found[1]] if found else None
+def recognises(value: Any) -> bool:
+    """Whether a JSON document is id -> `{"log": [...]}`."""
+    first = next(iter(value.values()), None) if isinstance(value, dict) else None
+    return isinstance(first, dict) and "log" in first
 
 
-def read(source: Source) -> tuple[str, list[Dialogue]]:
-    """Version and dialogues."""
-    if data := source.find("data.json"):
-        splits = {name: split for split in ("valid", "test") for name in _listed(source, split)}
-        return "2.1", [_dialogue(name, splits.get(_id(name), "train"), raw) for name, raw in data.json().items()]
-    return "2.1", [
-        _dialogue(name, split, raw)
-        for file in source.files
-        if (split := split_of(file.base))
-        for name, raw in file.json().items()
+def read(path: Path, parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues of the documents in `parts`; `files` are all files of the source."""
+    acts = next((_separate_acts(file.json()) for file in files if file.base in ACT_FILES), {})
+    dialogues = [
+        _dialogue(file, name, split_of(file), raw, acts.get(plain_id(name)))
+        for file, value in parts
+        for name, raw in value.items()
+    ]
+    if any(file.base == "data.json" for file, _ in parts):
+        dialogues = _by_lists(dialogues, files)
+    return _version(path, dialogues, parts), dialogues
+
+
+def _by_lists(dialogues: list[Dialogue], files: Sequence[File]) -> list[Dialogue]:
+    splits: dict[str, str] = {}
+    known = {dialogue.dialogue for dialogue in dialogues}
+    for split, stem in LISTS.items():
+        for file in files:
+            if file.base.split(".")[0] == stem:
+                splits |= dict.fromkeys(_listed(file, known), split)
+    return [
+        Dialogue(d.dialogue, splits.get(d.dialogue, "train"), d.turns) if d.dialogue in splits else d for d in dialogues
     ]
 
 
-def _listed(source: Source, split: str) -> list[str]:
-    stem = {"valid": "valListFile", "test": "testListFile"}[split]
-    file = source.find(f"{stem}.txt", f"{stem}.json", stem)
-    return [_id(line.strip()) for line in file.text().splitlines() if line.strip()] if file else []
+def _listed(file: File, known: set[str]) -> list[str]:
+    """The ids of a list file: one a line (whatever its suffix says), or a JSON list."""
+    text = file.text().strip()
+    names = [plain_id(name.strip()) for name in (json.loads(text) if text.startswith("[") else text.split("\n"))]
+    if names in ([], [""]):
+        raise InputError(f"{file.where} names no dialogue, so its split would be empty. Restore it, or remove it.")
+    if absent := [name for name in names if name not in known]:
+        raise InputError(
+            f"{file.where} names {len(absent)} dialogue(s) that data.json does not hold, e.g. {absent[0]}. "
+            "List and data must be of one release."
+        )
+    return names
 
 
-def _id(name: str) -> str:
-    return name.removesuffix(".json")
+def _dialogue(file: File, name: str, split: str, raw: Any, acts: list[Acts] | None) -> Dialogue:
+    try:
+        log = raw["log"]
+        return Dialogue(plain_id(name), split, tuple(_turn(log, n, acts) for n in range(len(log))))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"{file.where}: dialogue {name} is not as in MultiWOZ ({error!r}). Restore the file."
+        ) from error
 
 
-def _dialogue(name: str, split: str, raw: Mapping[str, Any]) -> Dialogue:
-    log = raw["log"]
-    return Dialogue(_id(name), split, tuple(_turn(log, n) for n in range(len(log))))
-
-
-def _turn(log: list[dict[str, Any]], n: int) -> Turn:
+def _turn(log: Sequence[Mapping[str, Any]], n: int, acts: list[Acts] | None) -> Turn:
     turn = log[n]
-    following = log[n + 1].get("metadata") if n % 2 == 0 and n + 1 < len(log) else None
+    if n % 2:
+        separate = (acts[n // 2] if n // 2 < len(acts) else {}) if acts is not None else None
+        return Turn("system", turn["text"], None, acts_of(turn["dialog_act"]) if "dialog_act" in turn else separate)
+    following = log[n + 1].get("metadata") if n + 1 < len(log) else None
     return Turn(
-        "system" if n % 2 else "user",
+        "user",
         turn["text"],
         belief(following) if following else None,
-        {act: tuple((s, v) for s, v in pairs) for act, pairs in turn["dialog_act"].items()},
+        acts_of(turn["dialog_act"]) if "dialog_act" in turn else None,
     )
+
+
+def acts_of(raw: Any) -> Acts:
+    """Acts as annotated; "No Annotation" (2.0) and the like are no act."""
+    if not isinstance(raw, dict):
+        return {}
+    return {act: tuple((slot, value) for slot, value in pairs) for act, pairs in raw.items()}
+
+
+def _separate_acts(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Acts]]:
+    """Dialogue -> acts of its 1st, 2nd, ... system turn."""
+    return {
+        plain_id(name): [acts_of(turns.get(str(number + 1))) for number in range(max(map(int, turns), default=0))]
+        for name, turns in raw.items()
+    }
 
 
 def belief(metadata: Mapping[str, Any]) -> dict[str, str]:
     """The filled slots of one `metadata` block, `domain-section-slot` -> value, in its own order.
 
-    >>> belief({"hotel": {"book": {"booked": [], "day": "friday"}, "semi": {"area": "", "type": "none"}}})
-    {'hotel-book-day': 'friday'}
+    A list of values (2.2 converted back to this form) stands for its first.
+
+    >>> belief({"hotel": {"book": {"booked": [], "day": "friday"}, "semi": {"area": "", "type": ["inn"]}}})
+    {'hotel-book-day': 'friday', 'hotel-semi-type': 'inn'}
     """
     return {
         f"{domain}-{section}-{slot}": value
         for domain, sections in metadata.items()
         for section, slots in sections.items()
-        for slot, value in slots.items()
-        if slot != "booked" and value not in EMPTY
+        for slot, found in slots.items()
+        if slot != "booked" and (value := first_value(found)) not in EMPTY
     }
+
+
+def first_value(found: Any) -> str:
+    """The value, or the first of several."""
+    if isinstance(found, list):
+        return str(found[0]) if found else ""
+    return str(found)
+
+
+def _version(path: Path, dialogues: Sequence[Dialogue], parts: Sequence[tuple[File, Any]]) -> str:
+    """From a name such as MultiWOZ_2.1 or MULTIWOZ2.4, else from what is annotated."""
+    names = [*(file.name for file, _ in parts), *reversed(path.resolve().parts)]
+    for name in names:
+        if found := re.search(r"multiwoz[_.-]?2[_.-]?([0-4])(?!\d)", name.lower()):
+            return f"2.{found[1]}"
+    user = [turn for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"]
+    return "2.1" if any(turn.acts is not None for turn in user) else "2.0 or 2.1"

@@ -1,21 +1,24 @@
 """Reads any corpus that Seedvote knows, whatever release and packing: `read_corpus(path)`.
 
-Which form it is follows from the names and the first keys of the files, never from an option: see docs/corpora.md.
+Which form it is follows from what the files hold, never from an option: see docs/corpora.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora import multiwoz
-from dialogue.corpora.sources import Source, open_source
+from dialogue.corpora import multiwoz, multiwoz22, personachat, plain_text
+from dialogue.corpora.sources import File, open_source
+from dialogue.corpora.splits import SPLITS, names_a_split
 from dialogue.errors import InputError
 from dialogue.records import Dialogue
 
-SPLITS = ("train", "valid", "test")
+KNOWN = "MultiWOZ 2.0 to 2.4, dialogues as JSON Lines, PersonaChat as ParlAI text or JSON"
+DATABASE = "_db.json"
 
 
 @dataclass(frozen=True)
@@ -36,13 +39,81 @@ class Corpus:
 
 def read_corpus(path: str | Path) -> Corpus:
     """Detect the form of the corpus under `path` and read it whole."""
-    source = open_source(path)
-    if source.find("data.json") or any(multiwoz.split_of(file.base) for file in source.files):
-        version, dialogues = multiwoz.read(source)
-        return Corpus("multiwoz", version, tuple(dialogues), _databases(source))
-    raise InputError(f"{path} holds nothing that is known.")
+    path = Path(path)
+    files = open_source(path)
+    shapes = _shapes(files)
+    if len(shapes) != 1:
+        held = f"holds {len(shapes)} corpora at once ({', '.join(shapes)}); give one" if shapes else "holds no corpus"
+        raise InputError(f"{path} {held}. Known forms: {KNOWN}.")
+    ((shape, parts),) = shapes.items()
+    if shape == "personachat text":
+        version, dialogues = personachat.read_texts([file for file, _ in parts])
+    elif shape == "personachat lines":
+        version, dialogues = personachat.read_lines(parts)
+    elif shape == "personachat":
+        version, dialogues = personachat.read_json(parts)
+    elif shape == "text lines":
+        version, dialogues = plain_text.read(parts)
+    elif shape == "multiwoz 2.2":
+        version, dialogues = multiwoz22.read(parts, files)
+    else:
+        version, dialogues = multiwoz.read(path, parts, files)
+    _refuse_doubles(path, dialogues)
+    name = "personachat" if shape.startswith("personachat") else "multiwoz"
+    return Corpus(name, _marked(version, files), tuple(dialogues), _databases(files))
 
 
-def _databases(source: Source) -> dict[str, list[dict[str, Any]]]:
-    suffix = "_db.json"
-    return {file.base.removesuffix(suffix): file.json() for file in source.files if file.base.endswith(suffix)}
+def _shapes(files: Sequence[File]) -> dict[str, list[tuple[File, Any]]]:
+    """Shape -> the files that have it, with their content; files of no known shape are left out."""
+    shapes: dict[str, list[tuple[File, Any]]] = {}
+    for file in files:
+        shape, content = _shape(file)
+        if content in ({}, []) and names_a_split(file):
+            raise InputError(f"{file.where} holds no dialogue: an empty split. Fetch it again, or remove it.")
+        if shape:
+            shapes.setdefault(shape, []).append((file, content))
+    return shapes
+
+
+def _shape(file: File) -> tuple[str, Any]:
+    if file.base.endswith(".jsonl"):
+        lines = list(file.json_lines())
+        first = lines[0][1] if lines else {}
+        if personachat.recognises(first):
+            return "personachat lines", lines
+        return ("text lines" if plain_text.recognises(first) else "", lines)
+    if file.base.endswith(".txt") and "ListFile" not in file.base and personachat.is_text(file):
+        return "personachat text", None
+    if not file.base.endswith(".json") or "ListFile" in file.base or file.base.endswith(DATABASE):
+        return "", None
+    value = file.json()
+    if multiwoz.recognises(value):
+        return "multiwoz", value
+    if multiwoz22.recognises(value):
+        return "multiwoz 2.2", value
+    return ("personachat" if personachat.recognises(value) else "", value)
+
+
+def _refuse_doubles(path: Path, dialogues: Sequence[Dialogue]) -> None:
+    uses = Counter(dialogue.dialogue for dialogue in dialogues)
+    if twice := [name for name in uses if uses[name] > 1]:
+        raise InputError(f"{path}: dialogue {twice[0]} stands there {uses[twice[0]]} times. Give one release alone.")
+
+
+def _marked(version: str, files: Sequence[File]) -> str:
+    """The version, and whether the dialogues were generated."""
+    generated = any(file.base == "recipe.json" for file in files)
+    return f"{version} (generated)" if generated else version
+
+
+def _databases(files: Sequence[File]) -> dict[str, list[dict[str, Any]]]:
+    """Domain -> rows. The first release's taxi_db.json is not JSON; such a one is left out."""
+    found = {}
+    for file in files:
+        if file.base.endswith(DATABASE):
+            try:
+                found[file.base.removesuffix(DATABASE)] = file.json()
+            except InputError:
+                if file.base != "taxi_db.json":
+                    raise
+    return found

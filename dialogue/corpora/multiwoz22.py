@@ -1,0 +1,73 @@
+"""MultiWOZ 2.2: shards `train/dialogues_001.json`, ... in the schema-guided form, with `dialog_acts.json` beside them.
+
+A user turn's frames hold the belief state by service; slots are renamed to those of the other releases, so that
+`hotel-bookday` reads `hotel-book-day` and `train-leaveat` reads `train-semi-leaveAt`. A slot's value is the first of
+its list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dialogue.corpora.multiwoz import EMPTY, Acts, acts_of, first_value
+from dialogue.corpora.sources import File
+from dialogue.corpora.splits import plain_id, split_of
+from dialogue.errors import InputError
+from dialogue.records import Dialogue, Turn
+
+CAPITALS = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON document is a list of `{"dialogue_id": ..., "turns": [...]}`."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and {"dialogue_id", "turns"} <= first.keys()
+
+
+def read(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues of the shards in `parts`; `files` are all files of the source."""
+    found = next((file for file in files if file.base == "dialog_acts.json"), None)
+    acts = {plain_id(name): turns for name, turns in found.json().items()} if found else {}
+    return "2.2", [_dialogue(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]
+
+
+def _dialogue(file: File, split: str, raw: Any, acts: Mapping[str, Any]) -> Dialogue:
+    try:
+        name = plain_id(raw["dialogue_id"])
+        return Dialogue(name, split, tuple(_turn(turn, acts.get(name)) for turn in raw["turns"]))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"{file.where}: a dialogue is not as in MultiWOZ 2.2 ({error!r}). Restore the file."
+        ) from error
+
+
+def _turn(turn: Mapping[str, Any], acts: Mapping[str, Any] | None) -> Turn:
+    own: Acts | None = None
+    if acts is not None:
+        own = acts_of(acts.get(str(turn["turn_id"]), {}).get("dialog_act"))
+    if turn["speaker"].lower() == "user":
+        return Turn("user", turn["utterance"], _belief(turn["frames"]), own)
+    return Turn("system", turn["utterance"], None, own)
+
+
+def _belief(frames: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The filled slots of all frames, in their order."""
+    filled = {
+        path(slot): first_value(values)
+        for frame in frames
+        for slot, values in frame.get("state", {}).get("slot_values", {}).items()
+    }
+    return {slot: value for slot, value in filled.items() if value not in EMPTY}
+
+
+def path(slot: str) -> str:
+    """A slot of 2.2 as `domain-section-slot`.
+
+    >>> path("hotel-bookday"), path("train-leaveat"), path("hotel-area")
+    ('hotel-book-day', 'train-semi-leaveAt', 'hotel-semi-area')
+    """
+    domain, _, leaf = slot.partition("-")
+    booked = re.fullmatch(r"book(day|people|stay|time)", leaf)
+    return f"{domain}-book-{booked[1]}" if booked else f"{domain}-semi-{CAPITALS.get(leaf, leaf)}"

@@ -1,0 +1,133 @@
+"""PersonaChat: the ParlAI text files, and JSON forms.
+
+The first speaker is the `partner`, the second `self`: the side whose utterances the published models answer with.
+Each numbered line of the text form holds a persona sentence, or one utterance of either side between tabs:
+`5 partner says<TAB>self answers<TAB><TAB>candidate|candidate`. Numbers begin at 1 with every dialogue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from dialogue.corpora.sources import File
+from dialogue.corpora.splits import split_named, split_of
+from dialogue.errors import InputError
+from dialogue.records import Dialogue, Turn
+
+PERSONAS = {"your persona: ": "self", "partner's persona: ": "partner"}
+SPEAKERS = ("partner", "self")
+PREFERRED = ("both", "self", "other", "none")
+SILENCE = "__SILENCE__"
+Chat = tuple[str, Mapping[str, Sequence[str]], list[str]]
+
+
+def is_text(file: File) -> bool:
+    """Whether a text file is in ParlAI's form."""
+    start = re.match(r"1 [^\n]*", file.text())
+    return bool(start and (start[0][2:].startswith(tuple(PERSONAS)) or "\t" in start[0]))
+
+
+def recognises(value: Any) -> bool:
+    """Whether a JSON document or line holds personas: `self` and `partner`, or `personality` and `utterances`."""
+    if isinstance(value, dict) and value and isinstance(next(iter(value.values())), list) and not _personas(value):
+        value = next(iter(value.values()))
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and ("turns" in first or "utterances" in first) and bool(_personas(first))
+
+
+def read_texts(files: Sequence[File]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues of one variant; where a folder holds several, both sides' original personas come first."""
+    variants = {file.name: _variant(file) for file in files}
+    chosen = min(variants.values(), key=lambda v: (PREFERRED.index(v[0]), v[1] != "original", v[2] != "no_cands"))
+    kept = [file for file in files if variants[file.name] == chosen]
+    chats = ((split_of(file), *_text_chat(block, file)) for file in kept for block in _blocks(file))
+    return " ".join(chosen[:2]), _dialogues(chats)
+
+
+def read_json(parts: Sequence[tuple[File, Any]]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues of JSON documents: lists, or split -> list."""
+    chats: list[Chat] = []
+    for file, value in parts:
+        for name, entries in (value if isinstance(value, dict) else {split_of(file): value}).items():
+            split = split_named(name, file.where)
+            chats += [(split, *_json_chat(entry, f"{file.where}[{n}]")) for n, entry in enumerate(entries)]
+    return "JSON", _dialogues(chats)
+
+
+def read_lines(parts: Sequence[tuple[File, Sequence[tuple[str, dict[str, Any]]]]]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues of JSON Lines."""
+    chats: list[Chat] = []
+    for file, lines in parts:
+        for where, line in lines:
+            split = split_named(line["split"], where) if "split" in line else split_of(file)
+            chats.append((split, *_json_chat(line, where)))
+    return "JSON", _dialogues(chats)
+
+
+def _dialogues(chats: Iterable[Chat]) -> list[Dialogue]:
+    """Dialogues named after split and position, so that every form of the corpus gives the same ids."""
+    counter: Counter[str] = Counter()
+    dialogues = []
+    for split, personas, texts in chats:
+        turns = [Turn(SPEAKERS[n % 2], text) for n, text in enumerate(texts)]
+        persona = {who: tuple(personas[who]) for who in SPEAKERS if who in personas}
+        dialogues.append(
+            Dialogue(f"{split}-{counter[split]}", split, tuple(t for t in turns if t.text != SILENCE), persona)
+        )
+        counter[split] += 1
+    return dialogues
+
+
+def _variant(file: File) -> tuple[str, str, str]:
+    words = re.split(r"[^a-z]+", file.base.lower())
+    who = next((word for word in PREFERRED if word in words), "self")
+    return who, "revised" if "revised" in words else "original", "no_cands" if "cands" in words else "cands"
+
+
+def _blocks(file: File) -> Iterator[list[str]]:
+    """The lines of each dialogue, without their numbers."""
+    block: list[str] = []
+    for number, line in enumerate(file.text().split("\n"), 1):
+        if not line.strip():
+            continue
+        found = re.match(r"(\d+) (.*)", line.rstrip("\r"))
+        if not found:
+            raise InputError(f"{file.where}:{number}: a line must begin with its number; found {line[:40]!r}.")
+        if found[1] == "1" and block:
+            yield block
+            block = []
+        block.append(found[2])
+    if block:
+        yield block
+
+
+def _text_chat(lines: Sequence[str], file: File) -> tuple[dict[str, list[str]], list[str]]:
+    personas: dict[str, list[str]] = {}
+    texts: list[str] = []
+    for line in lines:
+        if who := next((start for start in PERSONAS if line.startswith(start)), None):
+            personas.setdefault(PERSONAS[who], []).append(line.removeprefix(who).strip())
+            continue
+        said = line.split("\t")[:2]
+        if len(said) < 2:
+            raise InputError(f"{file.where}: {line[:40]!r} has no answer behind a tab. {file.base} may be cut off.")
+        texts += said
+    return personas, texts
+
+
+def _personas(entry: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+    names = {"self": "self", "partner": "partner", "personality": "self", "persona": "self"}
+    return {names[key]: entry[key] for key in names if key in entry}
+
+
+def _json_chat(entry: Any, where: str) -> tuple[Mapping[str, Sequence[str]], list[str]]:
+    try:
+        if "turns" in entry:
+            return _personas(entry), [str(text) for text in entry["turns"]]
+        last = entry["utterances"][-1]
+        return _personas(entry), [*last["history"], last["candidates"][-1]]
+    except (KeyError, TypeError, IndexError) as error:
+        raise InputError(f"{where} is not a dialogue of PersonaChat ({error!r}). Restore the file.") from error

@@ -1,0 +1,46 @@
+"""Task-oriented dialogues as text alone: JSON Lines, `{"split": ..., "id": ..., "turns": [text, ...]}`, no labels.
+
+Turns alternate user and system. Square brackets round slot values, which some copies of MultiWOZ 2.2 carry, go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dialogue.corpora.sources import File
+from dialogue.corpora.splits import plain_id, split_named, split_of
+from dialogue.errors import InputError
+from dialogue.records import Dialogue, Turn
+
+Line = tuple[str, dict[str, Any]]
+NO_BRACKETS = str.maketrans("", "", "[]")
+SPEAKERS = ("user", "system")
+
+
+def recognises(line: dict[str, Any]) -> bool:
+    """Whether a line holds turns and no persona."""
+    return "turns" in line and not {"self", "partner"} & line.keys()
+
+
+def read(parts: Sequence[tuple[File, list[Line]]]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues; an id that is missing or stands twice is replaced by split and position."""
+    uses = Counter(plain_id(str(line.get("id"))) for _, lines in parts for _, line in lines)
+    position: Counter[str] = Counter()
+    dialogues = []
+    for file, lines in parts:
+        for where, line in lines:
+            split = split_named(line["split"], where) if "split" in line else split_of(file)
+            name = plain_id(str(line.get("id")))
+            if not line.get("id") or uses[name] > 1:
+                name = f"{split}-{position[split]}"
+            position[split] += 1
+            dialogues.append(Dialogue(name, split, _turns(line["turns"], where)))
+    return "text", dialogues
+
+
+def _turns(texts: Any, where: str) -> tuple[Turn, ...]:
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"{where}: turns must be a list of texts; found {str(texts)[:40]!r}.")
+    return tuple(Turn(SPEAKERS[n % 2], text.translate(NO_BRACKETS)) for n, text in enumerate(texts))
