@@ -76,13 +76,15 @@ def binomial(share: float, size: int) -> Law:
     return Law(k / size, _normalised(np.exp(log)), "binomial", size)
 
 
-def beta_binomial(share: float, size: int, design_effect: float) -> Law:
-    """Ties in `size` votes whose variance is `design_effect` times the binomial one (Skellam 1948).
+def beta_binomial(share: float, size: int, variance: float) -> Law:
+    """Ties in `size` votes whose share has the given variance (Skellam 1948).
 
-    The variance is p(1-p)/n (1 + (n-1) r); r solves that for the design effect, and the law is binomial where r <= 0.
+    The variance is p(1-p)/n (1 + (n-1) r); the law is binomial where that asks for r <= 0.
     """
-    r = (min(design_effect, 0.999 * size) - 1) / max(size - 1, 1)
-    if r <= 1e-9 or share in (0.0, 1.0):
+    if share in (0.0, 1.0):
+        return binomial(share, size)
+    r = (min(variance / (share * (1 - share)), 0.999) * size - 1) / max(size - 1, 1)
+    if r <= 1e-9:
         return binomial(share, size)
     alpha, beta = share * (1 - r) / r, (1 - share) * (1 - r) / r
     k = np.arange(size + 1)

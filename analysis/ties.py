@@ -17,7 +17,7 @@ from scipy.special import erfc, stdtr
 from analysis import laws
 from analysis.intervals import Interval, kish, mean_interval
 from analysis.laws import Law
-from analysis.resample import Clusters, cluster_shares, crossed_bootstrap
+from analysis.resample import Clusters, cluster_shares
 from analysis.votes import Votes
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -157,7 +157,7 @@ def _law(votes: Votes, name: str, recipe: Recipe, unit: str, by: Mapping[str, Co
     if unit == "vote":
         return _vote_law(len(votes), int(votes.tie.sum()), recipe, generator)
     if len(by) == 2:
-        return _crossed_law(votes, recipe, by, generator)
+        return _crossed_law(votes, name, recipe, by, generator)
     return _cluster_law(Clusters.of(votes.tie, *by.values()), name, recipe, unit, generator)
 
 
@@ -190,15 +190,20 @@ def _cluster_law(clusters: Clusters, name: str, recipe: Recipe, unit: str, gener
     return law
 
 
-def _crossed_law(votes: Votes, recipe: Recipe, by: Mapping[str, Codes], generator: np.random.Generator) -> Law:
-    """Sets whose votes share pairs and raters as the study's do: variance of the study scaled to the set's size."""
+def _crossed_law(
+    votes: Votes, name: str, recipe: Recipe, by: Mapping[str, Codes], generator: np.random.Generator
+) -> Law:
+    """Sets whose pairs and raters are both new: the variances by each are added and that by vote is taken away."""
     share = float(votes.tie.mean())
+    exact = replace(recipe, method="exact")
+    single = [
+        _cluster_law(Clusters.of(votes.tie, codes), name, exact, way, generator).sd ** 2 for way, codes in by.items()
+    ]
+    alone = _vote_law(len(votes), int(votes.tie.sum()), exact, generator).sd ** 2
+    law = laws.beta_binomial(share, recipe.size, max(sum(single) - alone, *single))
     if recipe.method == "exact":
-        interval = _interval(votes.tie, by)
-        return laws.beta_binomial(share, recipe.size, interval.design_effect if interval else 1.0)
-    drawn = crossed_bootstrap(votes.tie, *by.values(), sets=recipe.sets, generator=generator)
-    spread = np.clip(share + (drawn - share) * np.sqrt(len(votes) / recipe.size), 0, 1)
-    return laws.sampled(spread, recipe.size)
+        return law
+    return laws.sampled(generator.choice(law.share, recipe.sets, p=law.probability), recipe.size)
 
 
 def _chance(votes: Votes) -> Chance:
