@@ -5,6 +5,7 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
+    "agreement": "how far raters agree, with intervals, and every rater's habits",
     "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",
 }
 

@@ -1,0 +1,45 @@
+"""Equivalence: "alike within a margin stated beforehand" (two one-sided tests, Schuirmann 1987).
+
+A difference that is not significant shows nothing; alike is a claim of its own and needs its own test. The margin is
+the smallest difference that would matter, chosen before the votes are seen: there is no default.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.stats import norm, t
+
+from dialogue.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """TOST of `estimate` against (-margin, margin); equivalent at `alpha` exactly if [low, high] lies inside."""
+
+    estimate: float
+    se: float
+    margin: float
+    p: float
+    low: float  # of the 1 - 2 alpha interval
+    high: float
+    alpha: float
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the claim "closer to zero than the margin" holds at `alpha`."""
+        return self.p < self.alpha
+
+
+def tost(estimate: float, se: float, margin: float, *, freedom: float = math.inf, alpha: float = 0.05) -> Equivalence:
+    """Two one-sided tests with the given standard error; `freedom` are its degrees of freedom (inf: normal)."""
+    if not margin > 0:
+        raise InputError(f"The margin must be above 0. Got {margin!r}; name the smallest difference that matters.")
+    law = norm if math.isinf(freedom) else t(freedom)
+    if se == 0:
+        p = 0.0 if abs(estimate) < margin else 1.0
+    else:
+        p = float(law.sf((margin - abs(estimate)) / se))
+    width = float(law.ppf(1 - alpha)) * se
+    return Equivalence(estimate, se, margin, p, estimate - width, estimate + width, alpha)
