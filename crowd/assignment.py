@@ -1,0 +1,89 @@
+"""Which pair a rater sees next, on which side, and whether an answer is one of the pair's k: pure functions.
+
+The store calls these inside one transaction and supplies the few numbers that they need; no clock, no database and no
+generator hides here. What is random follows from the study's seed, the rater and a count, so that a server that was
+killed goes on exactly as it would have gone on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dialogue.records import Side
+from dialogue.seeds import child_random, child_seed
+
+Slot = Literal["check", "real"]
+Verdict = Literal["show", "wait", "finished"]
+LatePolicy = Literal["keep", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the study asks for, see hit.toml."""
+
+    votes_per_pair: int = 3
+    pairs_per_sitting: int = 20
+    first_checks: int = 3
+    later_checks: int = 5
+    lease_seconds: float = 600
+    late_votes: LatePolicy = "keep"
+    max_votes_per_rater: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fewest:
+    """The pair with the fewest live votes among those that are short of votes and new to the rater."""
+
+    pair: str
+    votes: int
+    held: int
+
+
+def plan(rules: Rules, *, admitted: int, seed: int, rater: str, sitting: int) -> tuple[Slot, ...]:
+    """The slots of one sitting: the first checks still due after `admitted`, then real pairs with checks among them.
+
+    Each later check follows a real pair of its own, so that two never stand together.
+    """
+    generator = child_random(seed, "slots", rater, sitting)
+    reals = rules.pairs_per_sitting
+    after = set(generator.sample(range(reals), min(rules.later_checks, reals)))
+    slots: list[Slot] = ["check"] * max(0, rules.first_checks - admitted)
+    for n in range(reals):
+        slots += ["real", "check"] if n in after else ["real"]
+    return tuple(slots)
+
+
+def verdict(fewest: Fewest | None, rules: Rules) -> Verdict:
+    """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
+    if fewest is None:
+        return "finished"
+    return "show" if fewest.votes + fewest.held < rules.votes_per_pair else "wait"
+
+
+def left_side(pair: Mapping[Side, int], rater: Mapping[Side, int], *, seed: int, name: tuple[object, ...]) -> Side:
+    """Which response stands on the left: the one that stood there less often in this pair, then for this rater.
+
+    Where both are even, a coin falls that follows from the seed and `name`.
+    """
+    for counts in (pair, rater):
+        if counts["a"] != counts["b"]:
+            return "a" if counts["a"] < counts["b"] else "b"
+    return "a" if child_seed(seed, "left", *name) % 2 else "b"
+
+
+def counts(votes: int, *, late: bool, rules: Rules) -> bool:
+    """Whether an answer becomes one of the pair's k votes; `votes` are those it has at the moment of submission."""
+    return votes < rules.votes_per_pair and (not late or rules.late_votes == "count")
+
+
+def unswapped(choice: Literal["left", "right", "tie"], left: Side) -> Literal["a", "b", "tie"]:
+    """The response that was chosen, whatever side it was shown on.
+
+    >>> unswapped("right", left="b")
+    'a'
+    """
+    if choice == "tie":
+        return "tie"
+    return left if choice == "left" else ("b" if left == "a" else "a")

@@ -1,0 +1,65 @@
+"""The gate: who gets no further work after hidden checks were failed, and how likely that is for whom.
+
+Pure functions of the outcomes of one rater's checks, in the order in which they were answered. Every door (web page,
+Mechanical Turk, Prolific, Mephisto, simulated raters) and the offline re-computation call these and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dialogue.records import RaterStatus
+
+Counting = Literal["total", "row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Blocked at `max_failures` failed checks, counted in total or in a row; the first `first_checks` admit."""
+
+    max_failures: int = 3
+    count: Counting = "total"
+    first_checks: int = 3
+
+
+def status(failed: Sequence[bool], rule: Rule) -> RaterStatus:
+    """What the gate says of a rater whose checks came out so (True = failed).
+
+    >>> status([True, False, True, True], Rule(max_failures=3, count="total"))
+    'blocked'
+    >>> status([True, False, True, True], Rule(max_failures=3, count="row"))
+    'passed'
+    """
+    if _worst(failed, rule.count) >= rule.max_failures:
+        return "blocked"
+    return "passed" if len(failed) >= rule.first_checks else "incomplete"
+
+
+def _worst(failed: Sequence[bool], count: Counting) -> int:
+    """The number of failures, or the longest run of them."""
+    if count == "total":
+        return sum(failed)
+    longest = run = 0
+    for outcome in failed:
+        run = run + 1 if outcome else 0
+        longest = max(longest, run)
+    return longest
+
+
+def pass_probability(fails: Sequence[float], rule: Rule) -> float:
+    """Probability of not being blocked when check i is failed with probability `fails[i]`, independently.
+
+    Exact: the law of the number of failures (in total: Poisson-binomial, which is binomial where all are equal; in a
+    row: the length of the current run) is carried from check to check; what reaches `max_failures` is dropped.
+
+    >>> round(pass_probability([2 / 3] * 5, Rule(max_failures=3)), 4)
+    0.2099
+    """
+    law = [1.0] + [0.0] * (rule.max_failures - 1)
+    for p in fails:
+        moved = [0.0, *(p * mass for mass in law[:-1])]
+        stay = [(1 - p) * mass for mass in law] if rule.count == "total" else [(1 - p) * sum(law)]
+        law = [m + (stay[i] if i < len(stay) else 0.0) for i, m in enumerate(moved)]
+    return sum(law)

@@ -1,0 +1,116 @@
+"""The pairs of a study inside the store: loading them, and the counts by which they are offered.
+
+Of every pair the store keeps `votes` (counted), `live` (votes + leases held) and `open` (offered and short of votes);
+an index over (open, live, position) finds the next pair in 100,000 as fast as in 100.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from crowd import event_log
+from crowd.assignment import Fewest
+from crowd.hit import Hit
+from crowd.store import Store, leases, pairs, put, settings
+from dialogue.errors import InputError
+from dialogue.files import digest, from_json, read_records
+from dialogue.records import Pair
+from dialogue.seeds import child_seed
+
+
+def load(store: Store, path: Path, hit: Hit, now: float) -> None:
+    """Bring the store up to the pairs file: new pairs are added; a pair that was served may not change or go."""
+    fingerprint = digest(path) + f"|{hit.identical}"
+    with store.read() as connection:
+        if settings(connection).get("pairs") == fingerprint:
+            return
+    records = read_records(path, Pair)
+    _check(records, path, hit)
+    with store.write() as connection:
+        values = settings(connection)
+        _keep_what_was_served(connection, {record.pair: _body(record) for record in records}, path)
+        rows = [_row(record, hit, seed=int(values["seed"])) for record in records]
+        known = set(connection.scalars(sa.select(pairs.c.pair)))
+        if fresh := [row for row in rows if row["pair"] not in known]:
+            connection.execute(sa.insert(pairs), fresh)
+        put(connection, "pairs", fingerprint)
+        event_log.append(connection, "study", now, pairs=len(records), digest=fingerprint)
+
+
+def _check(records: Sequence[Pair], path: Path, hit: Hit) -> None:
+    if len({record.pair for record in records}) != len(records):
+        raise InputError(f"{path}: a pair id occurs twice; every id must be unique in the file.")
+    if lost := [record.pair for record in records if record.kind == "check" and record.answer is None]:
+        raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
+    checks = sum(record.kind == "check" for record in records)
+    if checks < hit.first_checks:
+        raise InputError(
+            f"{path} holds {checks} checks, but first_checks is {hit.first_checks}. "
+            "Add pairs of kind check with their answer, or lower first_checks in hit.toml."
+        )
+    if checks == len(records):
+        raise InputError(f"{path} holds no pair to be rated: add pairs of kind real or control.")
+
+
+def _keep_what_was_served(connection: sa.Connection, bodies: dict[str, str], path: Path) -> None:
+    """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed."""
+    stale = [row.pair for row in connection.execute(sa.select(pairs)) if bodies.get(row.pair) != row.body]
+    shown = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
+    if gone := sorted(shown & set(stale)):
+        raise InputError(
+            f"{path} changed after launch: pair {gone[0]} was shown to raters and is now different or missing. "
+            "Restore the file, or begin a new study folder."
+        )
+    for pair in stale:
+        connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))
+
+
+def _row(record: Pair, hit: Hit, *, seed: int) -> dict[str, object]:
+    offered = record.kind != "check" and (hit.identical == "show" or not record.identical)
+    return {
+        "pair": record.pair,
+        "position": child_seed(seed, "order", record.pair),
+        "kind": record.kind,
+        "open": int(offered),
+        "offered": int(offered),
+        "body": _body(record),
+    }
+
+
+def _body(record: Pair) -> str:
+    return json.dumps(dataclasses.asdict(record), ensure_ascii=False, sort_keys=True)
+
+
+def pair_from(body: str) -> Pair:
+    """The Pair record of a row."""
+    return from_json(Pair, json.loads(body), "store")
+
+
+def fewest(connection: sa.Connection, rater: str) -> Fewest | None:
+    """The pair with the fewest live votes among those short of votes and never shown to this rater."""
+    seen = sa.exists().where(leases.c.rater == rater, leases.c.pair == pairs.c.pair)
+    query = sa.select(pairs.c.pair, pairs.c.votes, pairs.c.live).where(pairs.c.open == 1, ~seen)
+    row = connection.execute(query.order_by(pairs.c.live, pairs.c.position).limit(1)).first()
+    return Fewest(row.pair, row.votes, row.live - row.votes) if row else None
+
+
+def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held: int = 0) -> None:
+    """Add to a pair's counted votes and held leases, and see whether it is still short of its k votes."""
+    after = pairs.c.votes + votes
+    short = sa.case((sa.and_(pairs.c.offered == 1, after < k), 1), else_=0)
+    values = {"votes": after, "live": pairs.c.live + votes + held, "open": short}
+    connection.execute(sa.update(pairs).where(pairs.c.pair == pair, pairs.c.kind != "check").values(values))
+
+
+def release_expired(connection: sa.Connection, k: int, now: float) -> None:
+    """Return to the pool what was shown and not answered in time."""
+    due = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
+    for row in connection.execute(due.where(leases.c.state == "held", leases.c.expires <= now)).all():
+        connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(state="expired"))
+        change(connection, row.pair, k, held=-1)
+        event_log.append(connection, "expired", now, row.rater, row.pair)
