@@ -43,14 +43,16 @@ def _store(turn: Turn, sitter: Sitter, row: sa.Row[tuple[object, ...]], choice: 
     failed = int(choice != pool.pair_from(row.body).answer) if check else None
     line = {"lease": row.lease, "rater": row.rater, "pair": row.pair, "source": sitter.source, "choice": choice}
     times = {"left": row.left, "seconds": seconds, "submitted": turn.now, "late": int(late)}
-    stored = turn.connection.execute(sa.insert(votes).values(**line, **times, counted=int(counted), failed=failed))
+    facts = {"counted": int(counted), "failed": failed}
+    stored = sa.insert(votes).values(**line, **times, **facts).returning(votes.c.vote)
+    vote = turn.connection.execute(stored).scalar_one()
     turn.connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(state="answered"))
-    k, held = turn.rules.votes_per_pair, int(row.state == "held")
-    pool.change(turn.connection, row.pair, k, votes=int(counted), held=-held)
-    facts = {"choice": choice, "left": row.left, "seconds": seconds, "late": late, "counted": counted}
-    event_log.append(turn.connection, "answered", turn.now, row.rater, row.pair, lease=row.lease, failed=failed, **facts)
-    last = None if late else stored.inserted_primary_key[0]
-    turn.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=last))
+    held = int(row.state == "held")
+    pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, votes=int(counted), held=-held)
+    told = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds, "late": int(late), **facts}
+    event_log.append(turn.connection, "answered", turn.now, row.rater, row.pair, **told)
+    last = {"last_vote": None if late else vote}
+    turn.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last))
     if check:
         _judge(turn, sitter)
     return "late" if late else "saved"

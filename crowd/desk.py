@@ -44,10 +44,21 @@ class Desk:
         """The keyed hash under which a person is known here, whatever door they came by."""
         return keyed(self._rater_key, "rater", worker)[:20]
 
+    @staticmethod
+    def check_ids(*ids: str) -> None:
+        """Refuse what cannot be an id of a person or a sitting."""
+        if not all(0 < len(text) <= LONGEST_ID and text.isprintable() for text in ids):
+            raise Refused("an id is 1 to 128 printable characters")
+
+    def has_consented(self, worker: str) -> bool:
+        """Whether this person has agreed to the present version of the text, at any door."""
+        query = sa.select(raters.c.consent).where(raters.c.rater == self.rater_id(worker))
+        with self.store.read() as connection:
+            return connection.scalar(query) == self.hit.consent_version
+
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
         """Sit down: the sitting that the door calls `sitting` is found again, or begins."""
-        if not all(0 < len(text) <= LONGEST_ID and text.isprintable() for text in (worker, sitting)):
-            raise Refused("an id is 1 to 128 printable characters")
+        self.check_ids(worker, sitting)
         rater, key = self.rater_id(worker), keyed(self._rater_key, "sitting", sitting)[:20]
         with self._turn() as turn:
             mine = sa.and_(sittings.c.rater == rater, sittings.c.key == key)

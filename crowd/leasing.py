@@ -98,7 +98,7 @@ def place(turn: Turn, sitter: Sitter) -> Place:
     if sitter.status == "blocked":
         return Place("no_more", done)
     if sitter.finished:
-        return Place("done", done)
+        return _over(done)
     state = settings(turn.connection)["state"]
     if state != "running":
         return Place("paused" if state == "paused" else "closed", done)
@@ -123,7 +123,7 @@ def _done(turn: Turn, seat: Seat) -> int:
 
 
 def _held(turn: Turn, seat: Seat) -> Task | int:
-    """What was shown and waits for its answer (its time renewed where it ran out), or the number of the slot to fill."""
+    """What was shown and waits for its answer, its time renewed where it ran out; or the number of the slot to fill."""
     mine = sa.and_(leases.c.rater == seat.rater, leases.c.sitting == seat.sitting)
     both = sa.select(leases, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
     joined = both.join_from(leases, pairs, leases.c.pair == pairs.c.pair)
@@ -149,7 +149,12 @@ def _renew(turn: Turn, row: sa.Row[tuple[object, ...]]) -> Task | int:
 
 
 def _next(turn: Turn, sitter: Sitter, slot: int) -> Task | Literal["wait", "finished"]:
-    """Lease the next pair of the sitting; a check slot without an unseen check is passed over."""
+    """Lease the next pair of the sitting; a check slot without an unseen check is passed over.
+
+    Nobody is put through the first checks when no real pair is left that could follow them.
+    """
+    if slot == 0 and pool.fewest(turn.connection, sitter.seat.rater) is None:
+        return "finished"
     while slot < len(sitter.slots):
         if sitter.slots[slot] == "r":
             return _next_real(turn, sitter.seat, slot)
@@ -208,15 +213,17 @@ def _lease(turn: Turn, seat: Seat, slot: int, pair: str) -> Task:
 
 def _sides(turn: Turn, which: sa.ColumnElement[bool]) -> dict[Side, int]:
     query = sa.select(leases.c.left, sa.func.count()).where(which).group_by(leases.c.left)
-    found = {side: number for side, number in turn.connection.execute(query)}
+    found: dict[Side, int] = {row[0]: row[1] for row in turn.connection.execute(query)}
     return {"a": found.get("a", 0), "b": found.get("b", 0)}
 
 
 def _finish(turn: Turn, seat: Seat, done: int) -> Place:
-    """The sitting is over; one in which nothing was to be had is left open, for when a pair comes back."""
-    if not done:
-        return Place("closed")
+    """The sitting is over; where nothing was to be had in it, the study is closed for this rater."""
     here = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
     turn.connection.execute(sa.update(sittings).where(here).values(finished=turn.now))
     event_log.append(turn.connection, "finished", turn.now, seat.rater, sitting=seat.sitting, done=done)
-    return Place("done", done)
+    return _over(done)
+
+
+def _over(done: int) -> Place:
+    return Place("done" if done else "closed", done)

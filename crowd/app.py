@@ -1,0 +1,177 @@
+"""The web application: a factory, its settings, and what every request and reply has in common.
+
+`create_app(Config(...))` is the whole of it; `from_environment()` is the same for servers that import an application,
+e.g. `gunicorn 'crowd.app:from_environment()'`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flask import Flask, Response, g, request, session
+from sqlalchemy.exc import DBAPIError
+from werkzeug.exceptions import HTTPException
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from crowd import page, views
+from crowd.desk import Desk, keyed
+from crowd.hit import Hit, read_hit
+from crowd.leasing import Refused
+from crowd.limits import RateLimit
+from crowd.store import open_store, sqlite_url
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+LOG = logging.getLogger("crowd")
+LARGEST_BODY = 16_384
+WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One server of one study."""
+
+    database: str
+    hit: Hit
+    source: Source = "local"
+    prefix: str = ""  # path under which a proxy shows the study, e.g. /study-1
+    proxies: int = 0  # trusted reverse proxies in front
+    https: bool = False  # cookies for https only
+    frame_ancestors: tuple[str, ...] = ()  # the marketplace that may frame the page
+    rate: float = 20.0  # requests a second for one rater; 0: no limit
+
+
+def create_app(config: Config) -> Flask:
+    """The application on a store that holds its study already."""
+    app = Flask("crowd", static_folder=page.STATIC, template_folder=None)
+    desk = Desk(open_store(config.database), config.hit)
+    app.extensions["desk"], app.extensions["config"] = desk, config
+    app.secret_key = keyed(desk.secret, "cookie")
+    framed = bool(config.frame_ancestors)
+    app.config.update(
+        MAX_CONTENT_LENGTH=LARGEST_BODY,
+        SEND_FILE_MAX_AGE_DEFAULT=31_536_000,
+        SESSION_COOKIE_NAME="seedvote",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SECURE=config.https or framed,
+        SESSION_COOKIE_SAMESITE="None" if framed else "Lax",
+        SESSION_COOKIE_PARTITIONED=framed,
+        SESSION_COOKIE_PATH=config.prefix or "/",
+    )
+    _guard(app, config)
+    app.register_blueprint(views.hit)
+    if config.proxies:
+        n = config.proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n, x_prefix=n)  # type: ignore[method-assign]
+    if config.prefix:
+        app.wsgi_app = _below(config.prefix, app.wsgi_app)  # type: ignore[method-assign,assignment]
+    return app
+
+
+def from_environment() -> Flask:
+    """The application as SEEDVOTE_STUDY, SEEDVOTE_DATABASE, SEEDVOTE_PREFIX, ... describe it (see docs/crowd.md)."""
+    read = os.environ.get
+    if not (folder := read("SEEDVOTE_STUDY")):
+        raise InputError("SEEDVOTE_STUDY is not set; it names the study folder that python -m crowd prepare filled.")
+    study = Path(folder)
+    hit_file = study / "hit.toml"
+    log_to_stderr()
+    return create_app(
+        Config(
+            database=read("SEEDVOTE_DATABASE") or sqlite_url(study),
+            hit=read_hit(hit_file if hit_file.exists() else None),
+            prefix=read("SEEDVOTE_PREFIX", ""),
+            proxies=int(read("SEEDVOTE_PROXIES", "0")),
+            https=read("SEEDVOTE_HTTPS", "") == "1",
+            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
+            rate=float(read("SEEDVOTE_RATE", "20")),
+        )
+    )
+
+
+def log_to_stderr(*, quiet: bool = False) -> None:
+    """One JSON object a line: time, level, event, route, status, milliseconds; no id, address, query or agent."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines())
+    LOG.handlers, LOG.propagate = [handler], False
+    LOG.setLevel(logging.WARNING if quiet else logging.INFO)
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        line = {"at": stamp, "level": record.levelname.lower(), "event": record.getMessage()}
+        return json.dumps({**line, **getattr(record, "facts", {})})
+
+
+def _below(prefix: str, inner: WSGI) -> WSGI:
+    """Serve `inner` under a path prefix, whether or not the proxy in front has cut it off already."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        if path == prefix or path.startswith(prefix + "/"):
+            environ["PATH_INFO"] = path[len(prefix) :] or "/"
+        environ["SCRIPT_NAME"] = prefix
+        return inner(environ, start_response)
+
+    return application
+
+
+def _guard(app: Flask, config: Config) -> None:
+    """What happens before and after every view, and when one fails."""
+    limit = RateLimit(config.rate)
+
+    @app.before_request
+    def begin() -> tuple[str, int, dict[str, str]] | None:
+        g.nonce, g.begun = secrets.token_urlsafe(16), time.perf_counter()
+        key = session.get("worker") or f"address:{request.remote_addr}"
+        if request.endpoint in ("static", "hit.health") or limit.allows(str(key)):
+            return None
+        return views.problem("not_saved"), 429, {"Retry-After": "1"}
+
+    @app.after_request
+    def finish(reply: Response) -> Response:
+        reply.headers.update(_headers(config.frame_ancestors))
+        if request.endpoint != "static":
+            reply.headers["Cache-Control"] = "no-store"
+        spent = round((time.perf_counter() - g.get("begun", time.perf_counter())) * 1000, 1)
+        LOG.info("request", extra={"facts": {"route": request.endpoint, "status": reply.status_code, "ms": spent}})
+        return reply
+
+    @app.errorhandler(Refused)
+    def refused(_error: Refused) -> tuple[str, int]:
+        return views.problem("bad_request"), 400
+
+    @app.errorhandler(HTTPException)
+    def wrong(error: HTTPException) -> tuple[str, int]:
+        code = error.code or 500
+        return views.problem("bad_request" if code < 500 else "not_saved"), code
+
+    @app.errorhandler(DBAPIError)
+    def not_stored(error: DBAPIError) -> tuple[str, int]:
+        LOG.error("store", extra={"facts": {"error": type(error).__name__}})
+        return views.problem("not_saved"), 503
+
+
+def _headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
+    framing = " ".join(frame_ancestors) or "'none'"
+    policy = (
+        f"default-src 'none'; script-src 'nonce-{g.get('nonce')}'; style-src 'nonce-{g.get('nonce')}'; "
+        f"img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors {framing}"
+    )
+    headers = {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    }
+    return headers if frame_ancestors else {**headers, "X-Frame-Options": "DENY"}

@@ -1,0 +1,37 @@
+"""Write what the store holds: votes.jsonl and raters.jsonl in the study folder, and the event log on request.
+
+Sides are un-swapped, rater ids are keyed hashes, and what payment needs is left out. CSV and Parquet hold the same
+columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Study, place and form."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="default: jsonl")
+    parser.add_argument("--events", action="store_true", help="write the event log as well")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="default: STUDY")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read once, write each file whole."""
+    from crowd import exporting
+    from crowd.serving import hit_of, opened
+    from dialogue.records import Rater, Vote
+
+    hit, out = hit_of(args.study, None), args.out or args.study
+    with opened(args.study, args.database) as store, store.read() as connection:
+        found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
+        log = list(exporting.events(connection)) if args.events else []
+    exporting.write(out / f"votes.{args.format}", found.votes, Vote, found.recipe)
+    exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
+    if args.events:
+        exporting.write(out / f"events.{args.format}", log, None, found.recipe)
+    print(f"{len(found.votes)} votes of {len(found.raters)} raters: {out}/votes.{args.format}")
+    print(found.recipe)

@@ -1,0 +1,62 @@
+"""Serve a study to raters: the consent, the worked examples and the pairs of STUDY/pairs.jsonl, on one port.
+
+Votes go to STUDY/crowd.sqlite, or to the PostgreSQL database given. Stop with Ctrl-C; serving again goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Study, pairs, HIT, address and what stands in front of the server."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created where missing")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
+    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, else the paper's)")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8765, help="port, 0 for a free one (default: 8765)")
+    parser.add_argument("--seed", type=int, default=0, help="of order and sides, at the first start (default: 0)")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument("--prefix", default="", metavar="PATH", help="path that a reverse proxy puts before it: /study")
+    parser.add_argument("--proxies", type=int, default=0, metavar="N", help="trusted reverse proxies in front")
+    parser.add_argument("--https", action="store_true", help="raters come by https: cookies travel no other way")
+    parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
+    parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
+    parser.add_argument("--quiet", action="store_true", help="log warnings only, not each request")
+    parser.add_argument("--simulated", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--stop-with-stdin", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Prepare the store and serve until stopped."""
+    from crowd.app import Config, create_app, log_to_stderr
+    from crowd.serving import hit_of, prepare, serve
+
+    hit = hit_of(args.study, args.hit)
+    url = prepare(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
+    log_to_stderr(quiet=args.quiet)
+    app = create_app(
+        Config(
+            database=url,
+            hit=hit,
+            source="simulated" if args.simulated else "local",
+            prefix=args.prefix.rstrip("/"),
+            proxies=args.proxies,
+            https=args.https,
+            frame_ancestors=tuple(args.frame_ancestor),
+            rate=args.rate,
+        )
+    )
+    serve(app, args.host, args.port, lambda port: _announce(args, port), stop_with_stdin=args.stop_with_stdin)
+
+
+def _announce(args: argparse.Namespace, port: int) -> None:
+    shown = f"[{args.host}]" if ":" in args.host else args.host
+    address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
+    print(f"Raters begin at {address}", flush=True)
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(address)

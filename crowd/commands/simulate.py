@@ -1,0 +1,56 @@
+"""Let simulated raters do a study over real HTTP: they read the pages and send the forms that a person would.
+
+Without --url a server of the study is started for the time being, on a free port. Every vote is marked as simulated.
+With --concurrency 1 the same seed gives the same votes, also when the run was killed and started again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Study, crowd and server."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder that holds pairs.jsonl")
+    parser.add_argument("--raters", type=int, default=60, help="how many raters (default: 60)")
+    parser.add_argument("--seed", type=int, required=True, help="of the raters, and of the study where it is new")
+    parser.add_argument("--concurrency", type=int, default=1, help="raters at the same time (default: 1)")
+    parser.add_argument("--clickers", type=float, default=0.1, help="share who click blindly (default: 0.1)")
+    parser.add_argument("--leave", type=float, default=0.0, help="probability to walk away in a sitting (default: 0)")
+    parser.add_argument("--url", help="a server that runs already (default: start one)")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs (default: STUDY/pairs.jsonl)")
+    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, else the paper's)")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Send the crowd, then say what it did."""
+    from contextlib import nullcontext
+
+    from crowd.crowding import Crowd, server
+    from crowd.simulation import Reader, habits
+    from dialogue.errors import InputError
+    from dialogue.files import read_records
+    from dialogue.records import Pair
+
+    if args.raters < 1 or args.concurrency < 1:
+        raise InputError("--raters and --concurrency are whole numbers from 1.")
+    path = args.pairs or args.study / "pairs.jsonl"
+    reader = Reader(read_records(path, Pair), seed=args.seed)
+    raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
+    with nullcontext(args.url) if args.url else server(*_serving(args)) as url:
+        result = Crowd(url, reader, raters, args.concurrency).work()
+    print(
+        f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."
+    )
+    print(
+        "How their last sittings ended: " + ", ".join(f"{n} {how}" for how, n in sorted(result.endings.items())) + "."
+    )
+    print(f"Next: python -m crowd export {args.study}")
+
+
+def _serving(args: argparse.Namespace) -> list[str]:
+    """The arguments of `serve` that give the same study."""
+    options = {"--pairs": args.pairs, "--hit": args.hit, "--database": args.database, "--seed": args.seed}
+    return [str(args.study), *(str(x) for name, value in options.items() if value is not None for x in (name, value))]

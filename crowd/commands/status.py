@@ -1,0 +1,28 @@
+"""Say where a study stands: votes in and to go, raters by what the gate says of them, pairs short of votes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print it."""
+    from crowd.progress import progress
+    from crowd.serving import hit_of, opened
+
+    hit = hit_of(args.study, None)
+    with opened(args.study, args.database) as store, store.read() as connection:
+        now = progress(connection, hit.votes_per_pair)
+    raters = ", ".join(f"{number} {status}" for status, number in sorted(now.raters.items())) or "none yet"
+    print(f"Study:   {now.state}")
+    print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
+    print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} shown and waiting for an answer")
+    print(f"Raters:  {raters}")
+    print(f"Doors:   {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")

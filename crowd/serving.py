@@ -1,0 +1,78 @@
+"""One process that serves one study with waitress: it prepares the store, says where it listens and stops cleanly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import waitress
+from flask import Flask
+
+from crowd import pool
+from crowd.hit import Hit, read_hit
+from crowd.store import Store, open_store, sqlite_url
+from dialogue.errors import InputError
+
+THREADS = 8
+
+
+def hit_of(study: Path, given: Path | None) -> Hit:
+    """The HIT given, else the study's own hit.toml, else the paper's."""
+    own = study / "hit.toml"
+    return read_hit(given or (own if own.exists() else None))
+
+
+def prepare(study: Path, pairs: Path | None, hit: Hit, database: str | None, *, seed: int, simulated: bool) -> str:
+    """Create the store where there is none, bring it up to the pairs file and return its URL."""
+    path = pairs or study / "pairs.jsonl"
+    if not path.exists():
+        raise InputError(
+            f"{path} does not exist. Make pairs (python -m generation pair {study}) or name them: --pairs."
+        )
+    study.mkdir(parents=True, exist_ok=True)
+    url = database or sqlite_url(study)
+    store = open_store(url, seed=seed, simulated=simulated)
+    try:
+        pool.load(store, path, hit, time.time())
+    finally:
+        store.close()
+    return url
+
+
+@contextmanager
+def opened(study: Path, database: str | None) -> Iterator[Store]:
+    """The store of a study that exists, closed at the end."""
+    if database is None and not (study / "crowd.sqlite").exists():
+        raise InputError(f"{study} has no crowd.sqlite yet. Serve it (python -m crowd serve {study}) or simulate.")
+    store = open_store(database or sqlite_url(study))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> None:
+    """Serve until Ctrl-C or SIGTERM; `ready` hears the port. Requests that are being answered are finished first."""
+    try:
+        server = waitress.create_server(
+            app, host=host, port=port, threads=THREADS, ident="", clear_untrusted_proxy_headers=False
+        )
+    except OSError as error:
+        raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another --port.") from error
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if stop_with_stdin:
+        threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
+    ready(int(server.effective_port))
+    server.run()
+
+
+def _stop_at_end_of_input() -> None:
+    """End when the process that started this one is gone, however it went."""
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,81 @@
+"""The commands, as a person types them: serve, simulate, status, export."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dialogue.files import read_header, read_records
+from dialogue.records import Pair, Rater, Vote
+
+ROOT = Path(__file__).resolve().parents[1]
+PAIRS = ROOT / "examples" / "pairs.jsonl"
+
+
+def crowd(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "crowd", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    study = tmp_path_factory.mktemp("study")
+    done = crowd("simulate", study, "--pairs", PAIRS, "--raters", 6, "--seed", 0)
+    assert done.returncode == 0, done.stderr
+    assert crowd("export", study).returncode == 0
+    return study
+
+
+def test_simulated_raters_bring_every_pair_its_votes_and_each_says_that_it_is_simulated(simulated):
+    votes = read_records(simulated / "votes.jsonl", Vote)
+    counted = [vote for vote in votes if vote.counted]
+    offered = {pair.pair for pair in read_records(PAIRS, Pair) if pair.kind != "check"}
+    assert {vote.pair for vote in counted} == offered
+    assert sorted((vote.pair, vote.round) for vote in counted) == [(p, r) for p in sorted(offered) for r in (1, 2, 3)]
+    assert {vote.source for vote in votes} == {"simulated"}
+    assert "simulated:" in read_header(simulated / "votes.jsonl")["signature"]
+    assert len({(vote.pair, vote.rater) for vote in votes}) == len(votes)
+
+
+def test_a_second_run_adds_nothing(simulated):
+    before = (simulated / "votes.jsonl").read_bytes()
+    again = crowd("simulate", simulated, "--pairs", PAIRS, "--raters", 6, "--seed", 0)
+    assert again.stdout.startswith("0 judgements")
+    assert crowd("export", simulated).returncode == 0
+    assert (simulated / "votes.jsonl").read_bytes() == before
+
+
+def test_exports_hold_the_same_votes_in_every_form(simulated, tmp_path):
+    import pyarrow.parquet
+
+    for form in ("csv", "parquet"):
+        assert crowd("export", simulated, "--format", form, "--out", tmp_path, "--events").returncode == 0
+    votes = read_records(simulated / "votes.jsonl", Vote)
+    table = pyarrow.parquet.read_table(tmp_path / "votes.parquet")
+    assert table.column("choice").to_pylist() == [vote.choice for vote in votes]
+    assert len((tmp_path / "votes.csv").read_text().splitlines()) == len(votes) + 1
+    assert len((tmp_path / "events.csv").read_text().splitlines()) > len(votes)
+
+
+def test_raters_are_keyed_hashes_with_what_the_gate_says(simulated):
+    raters = read_records(simulated / "raters.jsonl", Rater)
+    assert all(len(rater.rater) == 20 and "simulated-" not in rater.rater for rater in raters)
+    assert {rater.status for rater in raters} <= {"passed", "blocked", "incomplete"}
+
+
+def test_status_says_where_the_study_stands(simulated):
+    told = crowd("status", simulated).stdout
+    assert "24 of 24 complete" in told and "72 of 72 counted" in told
+
+
+def test_a_study_that_was_never_served_is_one_sentence(tmp_path):
+    for command in (["status"], ["export"]):
+        done = crowd(*command, tmp_path)
+        assert done.returncode == 2 and done.stderr.startswith("error:") and "Traceback" not in done.stderr
+
+
+def test_serving_without_pairs_says_what_to_do(tmp_path):
+    done = crowd("serve", tmp_path / "new", "--port", "0")
+    assert done.returncode == 2 and "generation pair" in done.stderr
