@@ -6,6 +6,7 @@ from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
     "agreement": "how far raters agree, with intervals, and every rater's habits",
+    "preference": "which system is preferred, the ranking, and whether two may be called alike",
     "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.agreement import landis_koch
+from analysis.plain import number
 from analysis.tables import text_table
 
 SHOWN = 10  # raters in the table; --json has them all
@@ -44,11 +45,6 @@ def _numbers(found: Mapping[str, Any] | None) -> list[str]:
 
 def _words(found: Mapping[str, Any] | None) -> str:
     return landis_koch(found["value"]) if found and found["value"] is not None else ""
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number of a table; what is not defined is a dash."""
-    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _categories(document: Mapping[str, Any]) -> str:

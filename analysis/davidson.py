@@ -12,16 +12,18 @@ all bootstrap sets are fitted at once by Fisher scoring (both log-likelihoods ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse, stats
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit, ndtr
+from scipy.special import expit
 
+from analysis.intervals import crossed
 from dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
@@ -59,6 +61,7 @@ class Fit:
     log_likelihood: float
     draws: Floats  # (sets, P)
     unbounded: int  # sets without a finite maximum: a system won or lost everything in them
+    freedom: float = np.inf  # degrees of freedom of the covariance
 
     @property
     def strengths(self) -> Floats:
@@ -70,13 +73,19 @@ class Fit:
         """Standard error of every parameter."""
         return np.sqrt(np.diag(self.covariance))
 
+    def interval(self, parameter: int, level: float = 0.95) -> tuple[float, float]:
+        """Interval of one parameter on the log scale."""
+        width = float(stats.t.ppf((1 + level) / 2, self.freedom) * self.errors[parameter])
+        return float(self.parameters[parameter]) - width, float(self.parameters[parameter]) + width
+
     @property
     def wrong_order(self) -> Floats:
-        """[i, j]: chance that i is in truth below j, from the normal law of their difference; .5 on the diagonal."""
+        """[i, j]: chance that i is in truth below j, from the t law of their difference; .5 on the diagonal."""
         k = len(self.systems)
         variance = np.diag(self.covariance)[:k]
         spread = np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * self.covariance[:k, :k], 1e-300))
-        return np.asarray(ndtr(-(self.strengths[:, None] - self.strengths[None, :]) / spread))
+        apart = (self.strengths[:, None] - self.strengths[None, :]) / spread
+        return np.asarray(stats.t.sf(apart, self.freedom))
 
     @property
     def ranks(self) -> Ints:
@@ -119,21 +128,37 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
     )
 
 
-def clustered(played: Games, found: Fit, covariance_of_sum: Callable[[Floats], Floats]) -> Fit:
-    """The same fit with a sandwich covariance.
+def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
+    """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes).
 
-    `covariance_of_sum` takes the votes' scores (votes x P) and returns the covariance of their sum as clustered.
+    The sandwich of White (1982) with the two-way middle of Cameron, Gelbach and Miller (2011); eigenvalues below zero,
+    which their difference of matrices may have, are set to zero.
     """
     design, _, tie = _design(played)
     theta = found.parameters[None]
     _, by_d, by_t = _MODELS[found.model](theta @ design.T, None if tie is None else theta[:, tie, None])
-    scores = by_d[0][:, :, None] * design[:, None, :]
+    slopes = by_d[0][:, :, None] * design[:, None, :]
     if tie is not None:
-        scores[:, :, tie] = by_t[0]
-    information = _information(played.counts[None], found.model, theta, design, tie)[1][0]
-    bread = _inverse(information, len(found.systems))
-    meat = covariance_of_sum(scores.reshape(-1, len(found.parameters))[played.code])
-    return replace(found, covariance=bread @ meat @ bread)
+        slopes[:, :, tie] = by_t[0]
+    slopes = slopes.reshape(-1, len(found.parameters))
+    middle = np.zeros_like(found.covariance)
+    for ways in range(1, len(by) + 1):
+        for names in combinations(by, ways):
+            middle -= (-1) ** ways * _middle(slopes, played.code, crossed([by[name] for name in names]))
+    values, vectors = np.linalg.eigh(middle)
+    bread = _inverse(_information(played.counts[None], found.model, theta, design, tie)[1][0], len(found.systems))
+    freedom = min(len(np.unique(codes)) for codes in by.values()) - 1
+    covariance = bread @ (vectors * np.maximum(values, 0)) @ vectors.T @ bread
+    return replace(found, covariance=covariance, freedom=float(freedom))
+
+
+def _middle(slopes: Floats, code: Ints, cluster: Ints) -> Floats:
+    """G/(G-1) times the sum over clusters of the outer product of their summed scores."""
+    _, place = np.unique(cluster, return_inverse=True)
+    groups = int(place.max()) + 1
+    held = sparse.csr_matrix((np.ones(len(code)), (place, code)), shape=(groups, len(slopes)))
+    sums = held @ slopes
+    return np.asarray(sums.T @ sums * (groups / max(groups - 1, 1)))
 
 
 def bootstrap(

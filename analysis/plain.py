@@ -1,4 +1,4 @@
-"""Numbers as JSON can hold them: what is not a finite number becomes null."""
+"""Numbers as JSON can hold them (what is not finite becomes null) and as tables show them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number of a table; what is not defined is a dash."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def p_value(value: float | None) -> str:
+    """A p value as a table shows it, never as zero."""
+    return "-" if value is None else "<.0001" if value < 0.0001 else f"{value:.4f}"

@@ -6,13 +6,20 @@ Standard errors come from analysis.intervals (clustered by pair and rater), not 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2
 
-Ints = NDArray[np.integer]
+from analysis.equivalence import Equivalence, tost
+from analysis.intervals import Interval, mean_interval
+from analysis.systems import Contrast
+from analysis.votes import Votes
+
+Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 
 A, B, TIE = 0, 1, 2
@@ -53,6 +60,53 @@ class TieIndex:
     observed: float
     different: float
     same: float
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """What the votes on two systems say; `left` is the share of decisive votes for the response on the left."""
+
+    first: str
+    second: str
+    net: Interval
+    sign: SignTest
+    left: Interval | None
+    position: SignTest | None
+    rounds: CochranQ | None
+    equivalence: Equivalence | None
+
+
+def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> Preference:
+    """Every test on one contrast; the equivalence test only against a margin that was stated."""
+    votes = contrast.votes
+    net = mean_interval(net_scores(votes.choice), by=ways(votes), level=1 - alpha)
+    alike = None if margin is None else tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
+    left, position = (None, None) if votes.left is None else _position(votes)
+    rounds = None if len(votes.rounds) < 2 else cochran_q(votes.pair, votes.need("round", "Cochran's Q"), votes.tie)
+    return Preference(contrast.first, contrast.second, net, sign_test(votes.choice), left, position, rounds, alike)
+
+
+def ways(votes: Votes) -> Mapping[str, NDArray[np.int64]]:
+    """The clusters that the standard errors allow for: pairs, and raters where the votes name them."""
+    return {"pair": votes.pair} if votes.rater is None else {"pair": votes.pair, "rater": votes.rater}
+
+
+def _position(votes: Votes) -> tuple[Interval | None, SignTest]:
+    left = votes.need("left", "the position test")
+    decisive = votes.select((left >= 0) & (votes.choice != TIE))
+    enough = len(decisive) > 1 and all(len(np.unique(codes)) > 1 for codes in ways(decisive).values())
+    chosen = decisive.choice == decisive.left
+    share = mean_interval(chosen, by=ways(decisive), share=True) if enough else None
+    return share, position_test(votes.choice, left)
+
+
+def holm(values: Floats) -> Floats:
+    """P values adjusted for their number (Holm 1979): the largest error over all of them stays at the level."""
+    order = np.argsort(values)
+    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
 
 
 def net_scores(choice: Ints) -> Floats:

@@ -1,0 +1,219 @@
+"""What `python -m analysis preference` says: the document for machines, tables and sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from analysis.davidson import Fit, Model, bootstrap, clustered, fit, games
+from analysis.intervals import mean_interval
+from analysis.plain import number, p_value
+from analysis.preference import Preference, TieIndex, holm, tie_index, ways
+from analysis.systems import DIFFERENT, SAME, Matches
+from analysis.tables import text_table
+from dialogue.errors import InputError
+
+
+def ranked(
+    matches: Matches, model: Model, unit: str, sets: int, generator: np.random.Generator
+) -> tuple[Fit | None, str]:
+    """The model of strengths with clustered errors and bootstrap ranks, or why there is none."""
+    votes = matches.votes
+    played = games(matches.systems, matches.a, matches.b, votes.choice, votes.left)
+    cluster = None if unit == "vote" else votes.need(unit, f"--unit {unit}")
+    try:
+        found = clustered(played, fit(played, model), ways(votes))
+    except InputError as error:
+        return None, str(error)
+    return bootstrap(played, found, cluster, sets=sets, generator=generator), ""
+
+
+def calibrated(matches: Matches) -> TieIndex | None:
+    """The tie index where the study has both anchors with two pairs or more each."""
+    anchors = [matches.controls.get(name) for name in (DIFFERENT, SAME)]
+    if any(votes is None or len(np.unique(votes.pair)) < 2 for votes in anchors):
+        return None
+    shares = [mean_interval(v.tie, by={"pair": v.pair}) for v in (matches.votes, *anchors) if v is not None]
+    return tie_index(*((share.value, share.se) for share in shares))
+
+
+def document(
+    matches: Matches,
+    found: Sequence[Preference],
+    strengths: Fit | None,
+    refusal: str,
+    index: TieIndex | None,
+    recipe: str,
+    *,
+    known: bool,
+) -> dict[str, Any]:
+    """The stable keys of `--json`; net, sign_test, position, rounds and tost are those of the first contrast."""
+    adjusted = holm(np.array([preference.sign.p for preference in found]))
+    listed = [_contrast(preference, p) for preference, p in zip(found, adjusted, strict=True)]
+    return {
+        "systems": matches.systems,
+        **listed[0],
+        "contrasts": listed,
+        "davidson": None if strengths is None else _strengths(strengths),
+        "tie_index": None if index is None else asdict(index),
+        "warnings": [*matches.votes.warnings, *_warnings(matches, found, strengths, refusal, known)],
+        "signature": recipe,
+    }
+
+
+def _contrast(preference: Preference, adjusted: float) -> dict[str, Any]:
+    net, sign, alike = preference.net, preference.sign, preference.equivalence
+    return {
+        "first": preference.first,
+        "second": preference.second,
+        "votes": net.n,
+        "net": {key: getattr(net, key) for key in ("value", "se", "low", "high", "design_effect", "effective_n")},
+        "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p, "p_holm": adjusted},
+        "position": None if preference.position is None else _position(preference),
+        "rounds": None if preference.rounds is None else asdict(preference.rounds),
+        "tost": None if alike is None else {**asdict(alike), "equivalent": alike.equivalent},
+    }
+
+
+def _position(preference: Preference) -> dict[str, Any]:
+    test, share = preference.position, preference.left
+    sides = {} if test is None else {"left": test.a, "right": test.b, "p": test.p}
+    return {**sides, **({} if share is None else {"share": share.value, "low": share.low, "high": share.high})}
+
+
+def _strengths(found: Fit) -> dict[str, Any]:
+    def parameter(place: int) -> dict[str, float]:
+        low, high = found.interval(place)
+        return {"value": found.parameters[place], "se": found.errors[place], "low": low, "high": high}
+
+    order = np.argsort(-found.strengths, kind="stable")
+    low, high = np.quantile(found.ranks, [0.025, 0.975], axis=0, method="inverted_cdf")
+    ranks = {
+        found.systems[k]: {"rank": place + 1, "low": int(low[k]), "high": int(high[k])} for place, k in enumerate(order)
+    }
+    return {
+        "model": found.model,
+        "strengths": {found.systems[k]: parameter(k) for k in order},
+        "tie": None if found.tie is None else parameter(found.tie),
+        "position": None if found.position is None else parameter(found.position),
+        "ranks": ranks,
+        "wrong_order": [
+            {"above": found.systems[i], "below": found.systems[j], "p": found.wrong_order[i, j]}
+            for i, j in pairwise(order)
+        ],
+        "sets": len(found.draws),
+        "unbounded_sets": found.unbounded,
+    }
+
+
+def _warnings(
+    matches: Matches, found: Sequence[Preference], strengths: Fit | None, refusal: str, known: bool
+) -> list[str]:
+    said = []
+    if not known:
+        said.append(
+            "No pairs.jsonl was given, so a and b are taken to be the same two systems in every pair. In votes of "
+            "`crowd` the sides are drawn by chance and this would mean nothing: give --pairs."
+        )
+    if matches.votes.rater is None:
+        said.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
+    if matches.votes.identical is not None and (same := int(matches.votes.identical.sum())):
+        said.append(f"{same} votes are on identical responses; they count as ties.")
+    if any(preference.rounds for preference in found):
+        said.append("The rounds (HumanExp-k) rate the same pairs: they are no replications of each other.")
+    if refusal:
+        said.append(refusal)
+    if strengths and strengths.unbounded:
+        said.append(f"In {strengths.unbounded} bootstrap sets a system won or lost everything: no finite strength.")
+    return said
+
+
+def preference_text(said: Mapping[str, Any]) -> str:
+    """Tables and sentences for people."""
+    parts = [_net_table(said), *(sentence for row in said["contrasts"] for sentence in _sentences(row))]
+    if said["davidson"]:
+        parts.append(_strength_table(said["davidson"]))
+    if said["tie_index"]:
+        index = said["tie_index"]
+        parts.append(
+            f"Tie index {number(index['value'])} ({_reach(index)}): 0 is the tie share of clearly different pairs "
+            f"({number(index['different'])}), 1 that of one system against itself ({number(index['same'])})."
+        )
+    return "\n\n".join([*parts, *said["warnings"], said["signature"]])
+
+
+def _reach(found: Mapping[str, Any], digits: int = 3) -> str:
+    if found["low"] is None or found["high"] is None:
+        return "the two controls are not clearly apart: no bound"
+    return f"{number(found['low'], digits)} to {number(found['high'], digits)}"
+
+
+def _net_table(said: Mapping[str, Any]) -> str:
+    head = ["first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "sign test p", "Holm"]
+    rows = []
+    for row in said["contrasts"]:
+        sign, net = row["sign_test"], row["net"]
+        shown = [row["first"], row["second"], row["votes"], sign["first"], sign["second"], sign["ties"]]
+        rows.append(
+            [
+                *shown,
+                f"{net['value']:+.3f}",
+                number(net["se"]),
+                _reach(net),
+                p_value(sign["p"]),
+                p_value(sign["p_holm"]),
+            ]
+        )
+    return text_table(head, rows)
+
+
+def _sentences(row: Mapping[str, Any]) -> list[str]:
+    name = f"{row['first']} and {row['second']}"
+    said = []
+    if row["tost"] is None:
+        said.append(f"{name}: no claim that they are alike; state the smallest difference that matters with --margin.")
+    else:
+        alike = row["tost"]
+        verb = "are alike" if alike["equivalent"] else "cannot be called alike"
+        said.append(
+            f"{name} {verb} within a net preference of {alike['margin']:g} (TOST p = {p_value(alike['p'])}; "
+            f"90 % interval {_reach(alike)})."
+        )
+    if row["position"]:
+        side = row["position"]
+        reach = f" ({_reach(side)})" if "low" in side else ""
+        chosen = side["left"] + side["right"]
+        said.append(
+            f"Left was chosen in {side['left']} of {chosen} decisive votes, "
+            f"{side['left'] / max(chosen, 1):.3f}{reach}, exact p = {p_value(side['p'])}."
+        )
+    if row["rounds"]:
+        rounds = row["rounds"]
+        shares = ", ".join(number(share) for share in rounds["shares"])
+        said.append(
+            f"Tie share by round {shares}: Cochran's Q = {rounds['statistic']:.2f} on {rounds['freedom']} degrees of "
+            f"freedom, p = {p_value(rounds['p'])}, over {rounds['items']} pairs with a vote in every round."
+        )
+    return said
+
+
+def _strength_table(found: Mapping[str, Any]) -> str:
+    wrong = {row["above"]: row for row in found["wrong_order"]}
+    rows = []
+    for name, strength in found["strengths"].items():
+        rank = found["ranks"][name]
+        below = p_value(wrong[name]["p"]) if name in wrong else ""
+        rows.append([rank["rank"], name, number(strength["value"]), number(strength["se"]), _reach(strength),
+                     f"{rank['low']}-{rank['high']}", below])  # fmt: skip
+    head = ["rank", "system", "log strength", "SE", "95 % interval", "95 % of ranks", "P(truly below the next)"]
+    extra = [
+        f"{name} (log) {number(found[key]['value'])} ({_reach(found[key])})"
+        for key, name in (("tie", "tie"), ("position", "left"))
+        if found[key]
+    ]
+    title = "Davidson's model" if found["model"] == "davidson" else "Rao and Kupper's model"
+    return f"{title}\n{text_table(head, rows)}\n{'; '.join(extra)}"

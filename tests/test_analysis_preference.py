@@ -1,0 +1,206 @@
+"""Net preference and its tests: published examples, slow twins, error rates in simulation, and the command."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.contingency_tables import cochrans_q
+from statsmodels.stats.multitest import multipletests
+
+from analysis.intervals import mean_interval
+from analysis.preference import cochran_q, holm, net_scores, position_test, prefer, sign_test, tie_index
+from analysis.systems import contrasts, fixed_sides, match
+from analysis.votes import read_votes, votes_from_columns
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair, Utterance, Vote
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def study(folder, *, pairs=240, seed=0, systems=3, gap=0.6):
+    """A small study whose sides are drawn by chance: `m-0` is worst, `m-2` best; both kinds of controls."""
+    generator = np.random.default_rng(seed)
+    records, votes = [], []
+    for k in range(pairs):
+        kind, contrast = "real", "seeds"
+        one, two = generator.choice(systems, 2, replace=False)
+        if k % 6 == 4:
+            kind, contrast, two = "control", "within-seed", one
+        elif k % 6 == 5:
+            kind, contrast, one = "control", "reference-random", 9
+        a, b = (one, two) if generator.random() < 0.5 else (two, one)
+        sides = [Candidate("x", "reference" if s == 9 else "m", None if s == 9 else int(s), "last") for s in (a, b)]
+        records.append(
+            Pair(f"p{k}", f"d{k}:1", [Utterance("user", "hi")], *sides, kind, dialogue=f"d{k // 2}", contrast=contrast)
+        )
+        for turn in range(3):
+            d = gap * (a - b)
+            weight = np.exp([d / 2, -d / 2, 0.1])
+            choice = generator.choice(["a", "b", "tie"], p=weight / weight.sum())
+            left = generator.choice(["a", "b"])
+            rater = f"r{generator.integers(40)}"
+            votes.append(Vote(f"p{k}", rater, choice, turn + 1, left, kind=kind, dialogue=f"d{k // 2}"))
+    write_records(folder / "pairs.jsonl", records, signature="test", kind=Pair)
+    write_records(folder / "votes.jsonl", votes, signature="test", kind=Vote)
+    return folder / "votes.jsonl"
+
+
+def columns(choice, **more):
+    return votes_from_columns({"pair": [f"p{k}" for k in range(len(choice))], "choice": choice, **more})
+
+
+def test_the_net_preference_counts_ties_in_its_denominator_only():
+    votes = columns(["a"] * 30 + ["b"] * 10 + ["tie"] * 60)
+    found = prefer(contrasts(fixed_sides(votes))[0], margin=None)
+    assert found.net.value == pytest.approx(0.2)
+    assert (found.sign.a, found.sign.b, found.sign.ties) == (30, 10, 60)
+    assert found.equivalence is None
+    assert found.net.se == pytest.approx(np.sqrt((0.4 - 0.04) / 99))
+
+
+def test_the_sign_test_of_fisher_on_darwins_maize():
+    """Fisher 1935, The design of experiments, section 21: 13 of 15 pairs of plants differ the same way."""
+    found = sign_test(np.array([0] * 13 + [1] * 2 + [2] * 5))
+    assert found.p == pytest.approx(2 * (1 + 15 + 105) / 2**15)
+    assert sign_test(np.array([2, 2])).p == 1.0
+
+
+def test_left_against_right_uses_decisive_votes_with_a_known_side():
+    choice, left = np.array([0, 0, 1, 1, 2, 0]), np.array([0, 1, 1, 1, 0, -1])
+    found = position_test(choice, left)
+    assert (found.a, found.b, found.ties) == (3, 1, 1)
+
+
+def test_cochrans_q_equals_statsmodels_and_leaves_out_incomplete_pairs():
+    generator = np.random.default_rng(0)
+    table = generator.random((50, 3)) < [0.3, 0.5, 0.4]
+    pair, round = np.repeat(np.arange(50), 3), np.tile([1, 2, 3], 50)
+    theirs = cochrans_q(table.astype(int))
+    found = cochran_q(np.append(pair, [50, 51]), np.append(round, [1, 2]), np.append(table.ravel(), [True, True]))
+    assert (found.statistic, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    assert found.items == 50
+    assert found.shares == pytest.approx(table.mean(0))
+    assert cochran_q(pair, round, np.ones(150, bool)).p == 1.0
+
+
+def test_holms_adjustment_equals_statsmodels():
+    values = np.array([0.01, 0.04, 0.03, 0.2, 0.005])
+    assert holm(values) == pytest.approx(multipletests(values, method="holm")[1])
+
+
+def test_the_tie_index_is_fiellers_ratio():
+    found = tie_index((0.4, 0.01), (0.2, 0.01), (0.6, 0.01))
+    assert found.value == pytest.approx(0.5)
+    generator = np.random.default_rng(0)
+    o, d, s = (generator.normal(m, 0.01, 400_000) for m in (0.4, 0.2, 0.6))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile((o - d) / (s - d), [0.025, 0.975])), abs=0.002)
+    assert tie_index((0.4, 0.05), (0.39, 0.05), (0.41, 0.05)).low == -np.inf
+
+
+def test_sides_drawn_by_chance_are_turned_back_to_their_systems(tmp_path):
+    votes = read_votes(study(tmp_path), kinds=("real", "control"))
+    matches = match(votes, tmp_path / "pairs.jsonl")
+    found = contrasts(matches)
+    assert matches.systems == ("m-0", "m-1", "m-2")
+    assert [(c.first, c.second) for c in found] == [("m-0", "m-1"), ("m-0", "m-2"), ("m-1", "m-2")]
+    assert sum(len(c.votes) for c in found) == len(matches.votes) == 160 * 3
+    assert set(matches.controls) == {"within-seed", "reference-random"}
+    nets = [prefer(c, margin=0.1).net.value for c in found]
+    assert nets[1] < min(nets[0], nets[2]) < 0
+
+
+def test_one_vote_is_turned_by_hand():
+    votes = votes_from_columns({"pair": ["p", "q"], "choice": ["a", "a"], "left": ["a", "b"]})
+    matches = fixed_sides(votes)
+    turned = type(matches)(("s", "t"), votes, np.array([1, 0]), np.array([0, 1]), {})
+    (found,) = contrasts(turned)
+    assert found.votes.choice.tolist() == [1, 0]
+    assert found.votes.left.tolist() == [1, 1]
+    assert net_scores(found.votes.choice).tolist() == [-1, 1]
+
+
+def test_votes_on_unknown_pairs_are_refused(tmp_path):
+    votes = read_votes(study(tmp_path))
+    write_records(tmp_path / "other.jsonl", [], signature="test", kind=Pair)
+    with pytest.raises(InputError, match="does not hold pair"):
+        match(votes, tmp_path / "other.jsonl")
+
+
+def test_the_same_model_and_seed_from_two_checkpoints_are_two_systems(tmp_path):
+    sides = [Candidate("x", "m", 0, checkpoint) for checkpoint in ("untrained", "last")]
+    pairs = [Pair(f"p{k}", "d:1", [], *sides) for k in range(2)]
+    write_records(tmp_path / "pairs.jsonl", pairs, signature="test", kind=Pair)
+    votes = votes_from_columns({"pair": ["p0", "p1"], "choice": ["a", "b"]})
+    assert match(votes, tmp_path / "pairs.jsonl").systems == ("m-0@last", "m-0@untrained")
+
+
+def preference(*words):
+    done = subprocess.run(
+        [sys.executable, "-m", "analysis", "preference", *map(str, words)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_on_a_study(tmp_path):
+    votes = study(tmp_path, gap=1.0)
+    found = json.loads(preference(tmp_path, "--margin", 0.2, "--sets", 200, "--json", "-"))
+    assert set(found["net"]) >= {"value", "se", "low", "high"}
+    assert 0 <= found["sign_test"]["p"] <= 1
+    assert found["tost"]["p"] > 0.05
+    assert list(found["davidson"]["strengths"]) == ["m-2", "m-1", "m-0"]
+    assert {"value", "low", "high", "se"} == set(found["davidson"]["tie"]) == set(found["davidson"]["position"])
+    assert found["davidson"]["ranks"]["m-2"]["high"] <= 2
+    assert found["tie_index"]["same"] > found["tie_index"]["different"]
+    text = preference(votes, "--model", "rao-kupper", "--unit", "rater", "--sets", 50)
+    for words in ("Rao and Kupper", "state the smallest difference", "Cochran's Q", "Left was chosen", "Tie index"):
+        assert words in text
+
+
+def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_path):
+    path = tmp_path / "votes.csv"
+    with path.open("w", newline="") as handle:
+        rows = [[f"p{k % 30}", ["a", "b", "tie"][k % 3]] for k in range(90)]
+        csv.writer(handle).writerows([["pair", "choice"], *rows])
+    text = preference(path, "--margin", 0.5)
+    assert "No pairs.jsonl was given" in text
+    assert "name no rater" in text
+    assert "a and b are alike within a net preference of 0.5" in text
+
+
+def test_only_ties_leave_no_strengths_but_everything_else(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("pair,choice\n" + "".join(f"p{k},tie\n" for k in range(20)))
+    found = json.loads(preference(path, "--margin", 0.1, "--json", "-"))
+    assert found["davidson"] is None
+    assert any("All votes are ties" in warning for warning in found["warnings"])
+    assert found["tost"]["equivalent"] is True
+
+
+def crowd(generator, *, pairs=200, raters=60, rater_sd=0.3, pair_sd=0.2, shift=0.0):
+    """Votes of a crowd whose raters and pairs differ; the net preference's truth is `shift` (up to clipping)."""
+    pair = np.repeat(np.arange(pairs), 3)
+    rater = np.concatenate([generator.choice(raters, 3, replace=False) for _ in range(pairs)])
+    lean = shift + generator.normal(0, rater_sd, raters)[rater] + generator.normal(0, pair_sd, pairs)[pair]
+    u = generator.random(pair.size)
+    tie = 0.35
+    first = (1 - tie) * np.clip(0.5 + lean / (2 * (1 - tie)), 0, 1)
+    return pair, rater, np.where(u < tie, 0.0, np.where(u < tie + first, 1.0, -1.0))
+
+
+@pytest.mark.slow
+def test_the_clustered_interval_of_the_net_preference_covers_and_the_votes_own_does_not():
+    covered = np.zeros(2)
+    for seed in range(1000):
+        pair, rater, score = crowd(np.random.default_rng(seed))
+        for k, by in enumerate(({"pair": pair, "rater": rater}, {})):
+            found = mean_interval(score, by=by)
+            covered[k] += found.low <= 0 <= found.high
+    print(covered / 1000)
+    assert 0.93 <= covered[0] / 1000 <= 0.97
+    assert covered[1] / 1000 < 0.9
