@@ -6,6 +6,8 @@ import pytest
 
 from crowd.hit import FIELDS, Hit, hit_from, read_hit
 from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.records import Pair
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -17,7 +19,7 @@ def test_without_a_file_it_is_the_hit_of_the_paper():
     assert [example.answer for example in hit.examples] == ["left", "right", "tie", "tie"]
 
 
-def test_the_shipped_sample_is_read(tmp_path):
+def test_a_file_speaks_only_of_what_it_changes(tmp_path):
     path = tmp_path / "hit.toml"
     path.write_text('title = "Answers"\nvotes_per_pair = 5\npay_per_sitting = 2.5\n', encoding="utf-8")
     hit = read_hit(path)
@@ -86,3 +88,30 @@ def test_a_file_that_cannot_be_read_or_is_not_toml_is_told(tmp_path):
     (tmp_path / "bad.toml").write_text("title = Answers", encoding="utf-8")
     with pytest.raises(InputError, match="is not TOML"):
         read_hit(tmp_path / "bad.toml")
+
+
+def documented(key):
+    default = key.default
+    if (isinstance(default, str) and len(default) > 60) or isinstance(default, tuple):
+        shown = "as in the preview"
+    elif default is None:
+        shown = "none"
+    else:
+        shown = f"`{default!r}`".replace("'", '"')
+    return f"| `{key.name}` | {shown} | {key.metadata['legal'].says} | {key.metadata['doc']} |"
+
+
+def test_the_documentation_lists_every_key_as_it_is():
+    rows = [line for line in (ROOT / "docs/hit.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    expected = [documented(key) for key in FIELDS.values()]
+    assert rows == expected, "\n".join(expected)
+
+
+def test_the_sample_hit_and_its_pairs_are_read():
+    hit = read_hit(ROOT / "examples/hit.toml")
+    pairs = read_records(ROOT / "examples/pairs.jsonl", Pair)
+    checks = [pair for pair in pairs if pair.kind == "check"]
+    assert len(pairs) - len(checks) == 24 and len(checks) == 8
+    assert len(checks) >= hit.first_checks + hit.later_checks
+    assert sorted(pair.answer for pair in checks) == ["a"] * 4 + ["b"] * 4
+    assert all(pair.identical == (pair.a.text == pair.b.text) for pair in pairs)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from crowd import page
 from crowd.hit import Hit
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
 from dialogue.records import Utterance
 
 FRAME = page.Frame(base="/prefix", csrf="csrf-token", nonce="nonce-token")
@@ -165,3 +167,25 @@ def test_a_rater_without_further_work_is_thanked_and_told_of_the_pay_but_not_of_
 
 def test_a_changed_static_file_gets_a_new_address():
     assert page.asset("hit.css").startswith("/static/hit.css?v=") and page.asset("hit.css") != page.asset("hit.js")
+
+
+def test_the_preview_writes_every_page_and_all_it_loads(tmp_path, capsys):
+    done = exit_of(["preview", "--hit", "examples/hit.toml", "--number", "2", "--out", str(tmp_path)])
+    assert done == 0 and str(tmp_path / "index.html") in capsys.readouterr().out
+    names = {path.stem for path in tmp_path.glob("*.html")}
+    assert names >= {"index", "consent", "example-4", "example-4-answered", "pair-1", "pair-2", "message-no-more"}
+    for path in tmp_path.glob("*.html"):
+        for link in Texts(path.read_text(encoding="utf-8")).links:
+            if "static" in link:
+                assert (tmp_path / link.partition("?")[0]).exists()
+
+
+def test_the_preview_tells_a_mistake_in_the_hit(tmp_path):
+    (tmp_path / "hit.toml").write_text("votes_per_pair = 0", encoding="utf-8")
+    with pytest.raises(InputError, match="votes_per_pair is 0"):
+        exit_of(["preview", "--hit", str(tmp_path / "hit.toml"), "--out", str(tmp_path)])
+    assert not list(tmp_path.glob("*.html"))
+
+
+def exit_of(arguments):
+    return dispatch("crowd", "", {"preview": ""}, arguments)

@@ -21,7 +21,8 @@ async function send(url, body) {
   for (const wait of [...WAITS, null]) {
     try {
       const reply = await fetch(url, { method: "POST", headers: { "X-Requested-With": "fetch" }, body });
-      const answer = reply.status < 500 || wait === null ? await reply.json() : null;
+      const later = reply.status >= 500 || reply.status === 429; // the server is in trouble or asks for patience
+      const answer = later && wait !== null ? null : await reply.json();
       if (answer) return answer;
     } catch { /* no network, or no JSON: try again */ }
     if (wait === null) return null;
