@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from crowd import page, views
+from crowd import dashboard, page, views
 from crowd.desk import Desk, keyed
 from crowd.hit import Hit, read_hit
 from crowd.leasing import Refused
@@ -42,6 +42,7 @@ class Config:
 
     database: str
     hit: Hit
+    folder: Path | None = None  # of the study: where the dashboard finds figures
     source: Source = "local"
     prefix: str = ""  # path under which a proxy shows the study, e.g. /study-1
     proxies: int = 0  # trusted reverse proxies in front
@@ -69,12 +70,18 @@ def create_app(config: Config) -> Flask:
     )
     _guard(app, config)
     app.register_blueprint(views.hit)
+    app.register_blueprint(dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder))
     if config.proxies:
         n = config.proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n, x_prefix=n)  # type: ignore[method-assign]
     if config.prefix:
         app.wsgi_app = _below(config.prefix, app.wsgi_app)  # type: ignore[method-assign,assignment]
     return app
+
+
+def study_token(app: Flask) -> str:
+    """What opens /study: the same in every process that serves this store, and after every start."""
+    return keyed(app.extensions["desk"].secret, "study")[:32]
 
 
 def from_environment() -> Flask:
@@ -89,6 +96,7 @@ def from_environment() -> Flask:
         Config(
             database=read("SEEDVOTE_DATABASE") or sqlite_url(study),
             hit=read_hit(hit_file if hit_file.exists() else None),
+            folder=study,
             prefix=read("SEEDVOTE_PREFIX", ""),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",

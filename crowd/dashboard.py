@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -45,7 +46,8 @@ class Watch:
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float]) -> None:
         self.store, self.hit, self.clock = store, hit, clock
-        self._turn, self._read, self._last = threading.Lock(), -FRESH, None  # type: tuple[Any, float, Standing | None]
+        self._turn, self._read = threading.Lock(), -math.inf
+        self._last: Standing | None = None
 
     def now(self) -> Standing:
         """The standing, at most `FRESH` seconds old."""
@@ -106,15 +108,15 @@ def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures:
     """The page as HTML; `sort` and `order` arrange the raters' table."""
     key = SORTS.get(sort, SORTS["votes"])
     lines = sorted(found.raters, key=lambda line: (key(line) is not None, key(line) or 0), reverse=order != "up")
-    return page.environment().get_template("study/dashboard.html").render(
-        base=request.script_root, nonce=g.nonce, csrf=csrf, hit=hit, s=found, lines=lines, sort=sort, order=order,
-        states=STATES, figures=figures, curves=curves(found), size=set_size(found.pairs), width=WIDTH, height=HEIGHT,
-    )  # fmt: skip
+    values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order, "figures": figures}
+    drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
+    template = page.environment().get_template("study/dashboard.html")
+    return template.render(base=request.script_root, nonce=g.nonce, states=STATES, **values, **drawn)
 
 
 def curves(found: Standing) -> list[dict[str, object]]:
     """HumanExp-1, -2, ... as SVG lines on one scale; an experiment is drawn once it has more votes than a set."""
-    size = set_size(found.pairs)
+    size = set_size(found.progress.pairs)
     laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(found.rounds, 1) if n > size}
     top = max((max(law) for law in laws.values()), default=1.0)
     return [

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 
 from crowd.doors import sittings_needed
 from crowd.hit import Hit
-from crowd.store import pairs, raters, settings, sittings, votes
+from crowd.progress import Progress, progress
+from crowd.store import pairs, raters, sittings, votes
 from dialogue.signature import signature
 
 HOUR = 3600.0
@@ -75,11 +76,7 @@ class RaterLine:
 class Standing:
     """The study at one moment."""
 
-    state: str
-    pairs: int
-    needed: int
-    votes: int
-    held: int
+    progress: Progress
     per_hour: float
     hours_to_go: float | None
     real: int
@@ -95,33 +92,24 @@ class Standing:
 
 
 def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
-    """Read it all in the connection's transaction."""
-    k = hit.votes_per_pair
+    """Read it all in one transaction."""
     rounds, by_pair, tallies = _votes(connection)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
-    offered = pairs.c.offered == 1
-    columns = (sa.func.count(), sa.func.sum(pairs.c.votes), sa.func.sum(pairs.c.live))
-    number, have, live = (value or 0 for value in connection.execute(sa.select(*columns).where(offered)).one())
-    pace = _pace(connection, now)
-    left = number * k - have
+    counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
     ended = sa.select(sa.func.count()).where(sittings.c.finished.is_not(None))
     return Standing(
-        state=settings(connection)["state"],
-        pairs=number,
-        needed=number * k,
-        votes=have,
-        held=live - have,
+        progress=counts,
         per_hour=pace,
-        hours_to_go=left / pace if pace else None,
+        hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
         interval=_interval(ties, real, by_pair, _by_rater(tallies)),
         rounds=rounds,
         raters=_lines(connection, tallies),
-        short=_short(connection, k),
+        short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
         sittings=connection.scalar(ended) or 0,
-        sittings_to_go=sittings_needed(number, k, hit.pairs_per_sitting, have),
+        sittings_to_go=sittings_needed(counts.pairs, hit.votes_per_pair, hit.pairs_per_sitting, counts.counted),
         signature=signature(votes=real, counted=True, kind="real", unit="pair,rater", interval="95% two-way clustered"),
     )
 
@@ -132,7 +120,8 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Sums
     rows = connection.execute(query.where(pairs.c.kind != "check").order_by(votes.c.pair, votes.c.vote))
     rounds: Counter[int] = Counter()
     tied: Counter[int] = Counter()
-    sums, tallies = Sums(), {}  # type: tuple[Sums, dict[str, Tally]]
+    tallies: dict[str, Tally] = {}
+    sums = Sums()
     for _, group in groupby(rows.yield_per(1000), key=lambda row: row.pair):
         judged = list(group)
         _tally(judged, tallies)
@@ -197,17 +186,17 @@ def t_quantile(df: int) -> float:
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
     )
-    return z + sum(term / df**power for power, term in enumerate(terms, 1))
+    return z + math.fsum(term / df**power for power, term in enumerate(terms, 1))
 
 
 def _pace(connection: sa.Connection, now: float) -> float:
     """Counted votes an hour over the last hour, or since the first vote where that is later."""
-    first = connection.scalar(sa.select(sa.func.min(votes.c.submitted)))
+    first: float | None = connection.scalar(sa.select(sa.func.min(votes.c.submitted)))
     if first is None:
         return 0.0
     since = max(first, now - HOUR)
     recent = sa.select(sa.func.count()).where(votes.c.counted == 1, votes.c.submitted >= since)
-    return (connection.scalar(recent) or 0) / max(60.0, now - since) * HOUR
+    return float(connection.scalar(recent) or 0) / max(60.0, now - since) * HOUR
 
 
 def _lines(connection: sa.Connection, tallies: dict[str, Tally]) -> tuple[RaterLine, ...]:

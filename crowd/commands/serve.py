@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
-    from crowd.app import Config, create_app, log_to_stderr
+    from crowd.app import Config, create_app, log_to_stderr, study_token
     from crowd.serving import hit_of, prepare, serve
 
     hit = hit_of(args.study, args.hit)
@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> None:
         Config(
             database=url,
             hit=hit,
+            folder=args.study,
             source="simulated" if args.simulated else "local",
             prefix=args.prefix.rstrip("/"),
             proxies=args.proxies,
@@ -49,13 +50,20 @@ def run(args: argparse.Namespace) -> None:
             rate=args.rate,
         )
     )
-    serve(app, args.host, args.port, lambda port: _announce(args, port), stop_with_stdin=args.stop_with_stdin)
+    serve(
+        app,
+        args.host,
+        args.port,
+        lambda port: _announce(args, port, study_token(app)),
+        stop_with_stdin=args.stop_with_stdin,
+    )
 
 
-def _announce(args: argparse.Namespace, port: int) -> None:
+def _announce(args: argparse.Namespace, port: int, token: str) -> None:
     shown = f"[{args.host}]" if ":" in args.host else args.host
     address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
     print(f"Raters begin at {address}", flush=True)
+    print(f"Watch the study at {address}study?token={token}", flush=True)
     if args.open:
         import webbrowser
 
