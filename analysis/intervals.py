@@ -46,9 +46,9 @@ def mean_interval(
 ) -> Interval:
     """Mean of `values` (n,) with an interval robust to the clusters in `by` (name -> codes (n,); none: independent).
 
-    t quantile with (smallest number of clusters - 1) degrees of freedom. `share=True` works on the logit scale, so that
-    the interval of a share stays within 0 and 1; where every vote is the same it is that of Clopper and Pearson (1934)
-    on the clusters. A two-way variance is never taken smaller than the larger one-way variance.
+    t quantile with (smallest effective number of clusters - 1) degrees of freedom. `share=True` works on the logit
+    scale, so that the interval of a share stays within 0 and 1; where every vote is the same it is that of Clopper and
+    Pearson (1934) on the clusters. A two-way variance is never taken smaller than the larger one-way variance.
     """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
@@ -59,7 +59,7 @@ def mean_interval(
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
     mean = float(values.mean())
     se = float(np.sqrt(robust_variance(values, by=by, at_least_one_way=True)))
-    df = min(counts.values(), default=len(values)) - 1
+    df = min([kish(codes) for codes in by.values()], default=float(len(values))) - 1
     low, high = _bounds(mean, se, df, level, share)
     alone = float(values.var(ddof=1)) / len(values)
     effect = se**2 / alone if alone > 0 else 1.0

@@ -116,28 +116,29 @@ def clusters_without_replacement(votes: Ints, ties: Ints, draws: int) -> Law | N
     """The same drawn without replacement, for clusters of one size: multivariate hypergeometric, type by type.
 
     A type is the number of ties in a cluster; given how many clusters are still to come, those of the next type are
-    hypergeometric. None where the clusters differ in size.
+    hypergeometric. None where the clusters differ in size or the table would be too large.
     """
-    if not (votes == votes[0]).all():
-        return None
     each = int(votes[0])
-    have = np.bincount(ties, minlength=each + 1)
+    if not (votes == each).all() or (each + 1) * draws * draws * draws * each > 100 * GRID_CELLS:
+        return None
     state = np.zeros((draws + 1, draws * each + 1))  # [clusters drawn, ties so far]
     state[0, 0] = 1.0
     left = len(ties)
-    for kind, count in enumerate(have):
-        state = _with_type(state, kind, int(count), left, draws)
-        left -= int(count)
+    for kind, count in enumerate(np.bincount(ties, minlength=each + 1).tolist()):
+        state = _with_type(state, kind, count, left, draws)
+        left -= count
     return Law(np.arange(draws * each + 1) / (draws * each), _normalised(state[draws]), "exact clusters", draws * each)
 
 
 def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> Floats:
+    """Share out `count` clusters with `kind` ties among the draws to come, `left` clusters being left in all."""
+    chance = np.zeros((draws + 1, draws + 1))  # [clusters drawn before, clusters of this type]
+    for drawn in np.flatnonzero(state.any(axis=1)).tolist():
+        chance[drawn, : draws - drawn + 1] = _hypergeometric(left, count, draws - drawn)
     after = np.zeros_like(state)
-    for drawn in np.flatnonzero(state.any(axis=1)):
-        chance = _hypergeometric(left, count, draws - int(drawn))
-        for more in np.flatnonzero(chance):
-            shift = kind * more
-            after[drawn + more, shift:] += chance[more] * state[drawn, : state.shape[1] - shift]
+    for more in range(min(count, draws) + 1):
+        rows, columns = draws + 1 - more, state.shape[1] - kind * more
+        after[more:, kind * more :] += chance[:rows, more, None] * state[:rows, :columns]
     return after
 
 

@@ -111,19 +111,20 @@ def _read_json(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> pa.Table:
-    raw = _bytes(path).removeprefix(b"\xef\xbb\xbf")
-    first, _, rest = raw.partition(b"\n")
+    raw = _buffer(path)
+    start = 3 if raw.slice(0, min(3, raw.size)).to_pybytes() == b"\xef\xbb\xbf" else 0
+    first = io.BytesIO(raw.slice(start, min(1 << 16, raw.size - start)).to_pybytes()).readline()
     header = _header(first, path, record)
-    body = rest if header else raw
+    body = raw.slice(start + (len(first) if header else 0))
     fields = pa.schema([(name, kind) for name, kind in wanted.items()])
     options = pa.json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
-    if not body.strip():
+    if body.size < 100 and not body.to_pybytes().strip():
         return pa.table({})
     try:
         blocks = pa.json.ReadOptions(block_size=1 << 24)
         table = pa.json.read_json(pa.BufferReader(body), read_options=blocks, parse_options=options)
     except pa.ArrowInvalid:
-        return _slow_table(_objects(path, body, 2 if header else 1), wanted)
+        return _slow_table(_objects(path, body.to_pybytes(), 2 if header else 1), wanted)
     return table.select([name for name in table.column_names if table.column(name).null_count < len(table)])
 
 
@@ -176,11 +177,15 @@ def _checked(value: Any, kind: pa.DataType, where: str) -> Any:
     return value
 
 
-def _bytes(path: Path) -> bytes:
+def _buffer(path: Path) -> pa.Buffer:
     if path.is_dir():
         raise InputError(f"{path} is a folder; a file of votes or scores is expected.")
     with pa.input_stream(str(path), compression="detect") as stream:
-        return bytes(stream.read())
+        return stream.read_buffer()
+
+
+def _bytes(path: Path) -> bytes:
+    return bytes(_buffer(path).to_pybytes())
 
 
 def _line_of(path: Path, row: int) -> int | None:

@@ -69,9 +69,18 @@ def _distinct(count: int, draws: int, rows: int, generator: np.random.Generator)
 
 
 def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.random.Generator) -> Floats:
-    """Cluster bootstrap of a mean: as many clusters as there are, drawn with replacement, shape (sets,)."""
+    """Cluster bootstrap of a mean: as many clusters as there are, drawn with replacement, shape (sets,).
+
+    Clusters with the same votes and sum are one type, and how often each type is drawn is multinomial.
+    """
     clusters = Clusters.of(values, codes)
-    return cluster_shares(clusters, draws=len(clusters.votes), sets=sets, replace=True, generator=generator)
+    table = np.stack([clusters.votes.astype(float), clusters.sums], axis=1)
+    types, counts = np.unique(table, axis=0, return_counts=True)
+    number = len(table)
+    if len(types) > number / 8:
+        return cluster_shares(clusters, draws=number, sets=sets, replace=True, generator=generator)
+    drawn = generator.multinomial(number, counts / number, size=sets) @ types
+    return np.asarray(drawn[:, 1] / drawn[:, 0])
 
 
 def crossed_bootstrap(

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.tables import text_table
 from analysis.ties import Chance, Curve, Ties
@@ -32,6 +33,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "name": curve.name,
         "votes": curve.votes,
         "ties": curve.ties,
+        "choices": dict(curve.choices),
         "share": curve.share,
         "mean": law.mean,
         "sd": law.sd,
@@ -46,29 +48,44 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "identical_votes": curve.identical,
         "share_of_different": curve.share_of_different,
         "interval": dataclasses.asdict(curve.interval) if curve.interval else None,
+        "bootstrap": None if curve.bootstrap is None else _resampled(curve.bootstrap),
         "histogram": {"step": 1 / bins, "mass": law.within((np.arange(bins + 2) - 0.5) / bins).tolist()},
     }
 
 
+def _resampled(shares: NDArray[np.float64]) -> dict[str, float]:
+    low, high = np.quantile(shares, [0.025, 0.975])
+    return {"sd": float(shares.std()), "low": float(low), "high": float(high), "sets": len(shares)}
+
+
 def table(ties: Ties) -> str:
     """One line a curve: first the experiments as the paper draws them, then the pooled votes by every unit."""
-    head = ["", "votes", "ties", "share", "95 % interval", f"sets of {ties.recipe.size}: SD", "95 % of sets", "P(> .5)"]
-    first = text_table(head, [_row(curve, curve.name) for curve in [*ties.experiments, ties.pooled]])
-    by = ["spread by", "units", "interval", "design effect", "worth votes", "SD of sets", "95 % of sets", "law"]
-    return first + "\n\n" + text_table(by, [_unit_row(curve) for curve in ties.units])
+    size = f"SD of {ties.recipe.size}"
+    head = ["", "votes", "a", "b", "ties", "95 % interval", size, "95 % of sets", "P(> .5)"]
+    first = text_table(head, [_row(curve, ties.recipe.sets) for curve in [*ties.experiments, ties.pooled]])
+    resampled = any(curve.bootstrap is not None for curve in ties.units)
+    by = ["drawn by", "units", "95 % interval", "design effect", "worth votes", size, "95 % of sets", "law"]
+    second = [_unit_row(curve) for curve in ties.units]
+    if resampled:
+        by.append("bootstrap")
+        second = [[*row, _range(curve.bootstrap)] for row, curve in zip(second, ties.units, strict=True)]
+    return first + "\n\n" + text_table(by, second)
 
 
-def _row(curve: Curve, name: str) -> list[str]:
+def _range(shares: NDArray[np.float64] | None) -> str:
+    return "-" if shares is None else "{:.3f}-{:.3f}".format(*np.quantile(shares, [0.025, 0.975]))
+
+
+def _row(curve: Curve, sets: int) -> list[str]:
     law, interval = curve.law, curve.interval
     return [
-        name,
+        curve.name,
         str(curve.votes),
-        str(curve.ties),
-        f"{curve.share:.3f}",
+        *(f"{curve.choices[label] / curve.votes:.3f}" for label in ("a", "b", "tie")),
         f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-",
         f"{law.sd:.4f}",
         f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
-        f"{law.above(0.5):.2g}",
+        f"<{1 / sets:.1g}" if law.method == "sampled" and not law.above(0.5) else f"{law.above(0.5):.2g}",
     ]
 
 

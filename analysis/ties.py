@@ -17,7 +17,7 @@ from scipy.special import erfc, stdtr
 from analysis import laws
 from analysis.intervals import Interval, kish, mean_interval
 from analysis.laws import Law
-from analysis.resample import Clusters, cluster_shares
+from analysis.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
 from analysis.votes import Votes
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -53,6 +53,8 @@ class Curve:
     unit: str
     clusters: int  # units that the votes fall into (of the scarcer kind for pair+rater)
     interval: Interval | None  # of the share itself, from all these votes
+    choices: Mapping[str, int]  # label -> votes
+    bootstrap: NDArray[np.float64] | None = None  # the share in whole resampled studies, where sets are sampled
 
     @property
     def share(self) -> float:
@@ -95,9 +97,9 @@ class Ties:
 def analyse(votes: Votes, recipe: Recipe) -> Ties:
     """The ties of every HumanExp, pooled, and by every unit that the votes know."""
     known = [unit for unit in UNITS if all(_codes(votes, part) is not None for part in _parts(unit))]
-    if recipe.unit not in known:
-        for part in _parts(recipe.unit):
-            votes.need(part, f"--unit {recipe.unit}")
+    for part in _parts(recipe.unit):
+        if len(np.unique(votes.need(part, f"--unit {recipe.unit}"))) < 2:
+            raise InputError(f"--unit {recipe.unit} needs two {part}s or more; the votes have one.")
     experiments = [_curve(*part, recipe, recipe.unit) for part in _experiments(votes)]
     pooled = _curve("pooled", votes, recipe, recipe.unit)
     afresh = replace(recipe, replace=True)
@@ -118,9 +120,25 @@ def _experiments(votes: Votes) -> list[tuple[str, Votes]]:
     return [(f"HumanExp-{k}", votes.select(np.equal(votes.need("round", "an experiment"), k))) for k in votes.rounds]
 
 
+def smallest_experiment(votes: Votes) -> int:
+    """Votes of the smallest HumanExp, of all where there are no rounds."""
+    return min((len(part) for _, part in _experiments(votes)), default=len(votes))
+
+
 def _unit_curve(unit: str, votes: Votes, recipe: Recipe) -> Curve:
     by = {part: codes for part in _parts(unit) if (codes := _codes(votes, part)) is not None}
-    return replace(_curve(unit, votes, recipe, unit), interval=_interval(votes.tie, by))
+    curve = replace(_curve(unit, votes, recipe, unit), interval=_interval(votes.tie, by))
+    return curve if recipe.method == "exact" else replace(curve, bootstrap=_bootstrap(votes, by, recipe))
+
+
+def _bootstrap(votes: Votes, by: Mapping[str, Codes], recipe: Recipe) -> NDArray[np.float64]:
+    """The share in studies of the same size drawn afresh, shape (sets,)."""
+    generator = np.random.default_rng(child_seed(recipe.seed, "ties", "bootstrap", *by))
+    ways = list(by.values())
+    if len(ways) == 2:
+        return crossed_bootstrap(votes.tie, ways[0], ways[1], sets=recipe.sets, generator=generator)
+    codes = ways[0] if ways else np.arange(len(votes))
+    return bootstrap_mean(votes.tie, codes, sets=recipe.sets, generator=generator)
 
 
 def _curve(name: str, votes: Votes, recipe: Recipe, unit: str) -> Curve:
@@ -137,6 +155,7 @@ def _curve(name: str, votes: Votes, recipe: Recipe, unit: str) -> Curve:
         unit=unit,
         clusters=min((len(np.unique(codes)) for codes in by.values()), default=len(votes)),
         interval=_interval(ties, default_clusters(votes)),
+        choices=dict(zip(votes.labels, np.bincount(votes.choice, minlength=len(votes.labels)).tolist(), strict=True)),
     )
 
 

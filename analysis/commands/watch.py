@@ -1,0 +1,67 @@
+"""Keep ties.json, ties.png and ties.pdf of a study up to date while votes come in.
+
+Looks at STUDY/votes.jsonl every few seconds and draws anew when it changed; `--once` draws once and ends.
+Until each HumanExp has more votes than a set, sets are drawn with replacement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from analysis.arguments import add_vote_arguments
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study, and how often to look."""
+    add_vote_arguments(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
+    parser.add_argument("--size", type=int, default=200, help="votes in a set (200)")
+    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="time between two looks (5)")
+    parser.add_argument("--once", action="store_true", help="draw once and end")
+
+
+def run(args: argparse.Namespace) -> int | None:
+    """Draw whenever the votes are newer than what was drawn; stop with Ctrl-C."""
+    from dialogue.errors import InputError
+
+    path = args.votes if args.votes.suffix else args.votes / "votes.jsonl"
+    drawn = None
+    while True:
+        seen = _stamp(path)
+        if seen != drawn or args.once:
+            try:
+                print(draw(args, path), flush=True)
+            except InputError as error:
+                if args.once:
+                    raise
+                print(f"waiting: {error}", flush=True)
+            drawn = seen
+        if args.once:
+            return 0
+        time.sleep(args.every)
+
+
+def draw(args: argparse.Namespace, path: Path) -> str:
+    """Write the three files and say what they show."""
+    from analysis.arguments import votes_from
+    from analysis.plots import save, ties_figure
+    from analysis.summary import document, percent
+    from analysis.ties import Recipe, analyse, smallest_experiment
+    from dialogue.files import write_json
+
+    votes = votes_from(args)
+    ties = analyse(votes, Recipe(size=args.size, replace=smallest_experiment(votes) <= args.size))
+    out = args.out or path.parent
+    write_json(out / "ties.json", document(ties))
+    save(ties_figure(ties), out / "ties")
+    return f"{len(votes):,} votes, {percent(ties.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
