@@ -1,0 +1,86 @@
+"""Makes Mephisto 1.1.1, the newest published, importable on Python 3.11, and keeps it inside one folder.
+
+What stands in the way, each with its cure:
+- its configuration uses dataclass instances as defaults, which Python 3.11 refuses: while it is imported, such
+  defaults become factories that copy them, which is what they meant;
+- importing it writes ~/.mephisto, and its first use asks for a data directory on standard input: its home is a folder
+  of the study, and the answer is written there beforehand;
+- its operator opens port 3031 for metrics: ours does not.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dialogue.errors import InputError
+
+
+def settle_in(home: Path) -> None:
+    """Import Mephisto with `home` as its home; may be called again, for another folder, in the same process."""
+    if importlib.util.find_spec("mephisto") is None:
+        raise InputError(
+            "Mephisto is not installed. Run: .venv/bin/pip install --no-deps -r requirements-mephisto.txt "
+            "(its own pins are older than the rest of this environment, hence --no-deps)."
+        )
+    data = home.resolve() / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    with _at_home(home), _lenient_dataclasses(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        importlib.import_module("mephisto")
+        config: Any = importlib.import_module("mephisto.operations.config_handler")
+        operator: Any = importlib.import_module("mephisto.operations.operator")
+    config.DEFAULT_CONFIG_FOLDER = str(home.resolve() / ".mephisto")
+    config.DEFAULT_CONFIG_FILE = str(home.resolve() / ".mephisto" / "config.yml")
+    config.init_config()
+    config.add_config_arg(config.CORE_SECTION, config.DATA_STORAGE_KEY, str(data))
+    sys.modules["mephisto.utils.dirs"].__dict__["loaded_data_dir"] = str(data)
+    operator.start_metrics_server = lambda *_: None
+    operator.launch_prometheus_server = lambda *_: False
+
+
+@contextmanager
+def _at_home(home: Path) -> Iterator[None]:
+    """HOME for the time of the import: Mephisto asks for it once."""
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = str(home.resolve())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = before
+
+
+@contextmanager
+def _lenient_dataclasses() -> Iterator[None]:
+    """`dataclass` as it was before Python 3.11: a dataclass instance may be a default."""
+    strict: Callable[..., Any] = dataclasses.dataclass
+
+    def lenient(cls: type | None = None, /, **options: Any) -> Any:
+        def decorate(made: type) -> Any:
+            for name in inspect.get_annotations(made):
+                default = made.__dict__.get(name)
+                if dataclasses.is_dataclass(default) and type(default).__hash__ is None:
+                    setattr(made, name, dataclasses.field(default_factory=partial(copy.deepcopy, default)))
+            return strict(made, **options)
+
+        return decorate if cls is None else decorate(cls)
+
+    dataclasses.dataclass = lenient
+    try:
+        yield
+    finally:
+        dataclasses.dataclass = strict
