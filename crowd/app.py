@@ -24,6 +24,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd import dashboard, page, views
 from crowd.desk import Desk, keyed
+from crowd.entrances import Entrance, mturk_sites, usual
 from crowd.hit import Hit, read_hit
 from crowd.leasing import Refused
 from crowd.limits import RateLimit
@@ -48,6 +49,8 @@ class Config:
     proxies: int = 0  # trusted reverse proxies in front
     https: bool = False  # cookies for https only
     frame_ancestors: tuple[str, ...] = ()  # the marketplace that may frame the page
+    submit_to: str = ""  # the marketplace's origin that takes finished forms (MTurk)
+    entrances: tuple[Entrance, ...] = ()  # doors of their own; without any, the usual ones
     rate: float = 20.0  # requests a second for one rater; 0: no limit
 
 
@@ -56,6 +59,7 @@ def create_app(config: Config) -> Flask:
     app = Flask("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
+    app.extensions["entrances"] = config.entrances or usual(config.hit, config.submit_to)
     app.secret_key = keyed(desk.secret, "cookie")
     framed = bool(config.frame_ancestors)
     app.config.update(
@@ -90,6 +94,7 @@ def from_environment() -> Flask:
     if not (folder := read("SEEDVOTE_STUDY")):
         raise InputError("SEEDVOTE_STUDY is not set; it names the study folder that python -m crowd prepare filled.")
     study = Path(folder)
+    sites = mturk_sites(read("SEEDVOTE_MTURK", "")) if read("SEEDVOTE_MTURK") else ()
     hit_file = study / "hit.toml"
     log_to_stderr()
     return create_app(
@@ -100,7 +105,8 @@ def from_environment() -> Flask:
             prefix=read("SEEDVOTE_PREFIX", ""),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",
-            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
+            frame_ancestors=(*read("SEEDVOTE_FRAME_ANCESTORS", "").split(), *sites),
+            submit_to=sites[0] if sites else "",
             rate=float(read("SEEDVOTE_RATE", "20")),
         )
     )
@@ -148,7 +154,7 @@ def _guard(app: Flask, config: Config) -> None:
 
     @app.after_request
     def finish(reply: Response) -> Response:
-        reply.headers.update(_headers(config.frame_ancestors))
+        reply.headers.update(_headers(config))
         if request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
         spent = round((time.perf_counter() - g.get("begun", time.perf_counter())) * 1000, 1)
@@ -170,11 +176,11 @@ def _guard(app: Flask, config: Config) -> None:
         return views.problem("not_saved"), 503
 
 
-def _headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
-    framing = " ".join(frame_ancestors) or "'none'"
+def _headers(config: Config) -> dict[str, str]:
+    framing, forms = " ".join(config.frame_ancestors) or "'none'", f"'self' {config.submit_to}".rstrip()
     policy = (
         f"default-src 'none'; script-src 'nonce-{g.get('nonce')}'; style-src 'nonce-{g.get('nonce')}'; "
-        f"img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors {framing}"
+        f"img-src 'self'; connect-src 'self'; form-action {forms}; base-uri 'none'; frame-ancestors {framing}"
     )
     headers = {
         "Content-Security-Policy": policy,
@@ -182,4 +188,4 @@ def _headers(frame_ancestors: tuple[str, ...]) -> dict[str, str]:
         "Referrer-Policy": "no-referrer",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     }
-    return headers if frame_ancestors else {**headers, "X-Frame-Options": "DENY"}
+    return headers if config.frame_ancestors else {**headers, "X-Frame-Options": "DENY"}

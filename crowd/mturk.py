@@ -18,21 +18,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-from crowd.doors import CENT, LOOPBACK, Arrival, Estimate, identifier, origin
+from crowd.doors import CENT, Estimate
+from crowd.entrances import MTURK_ENDPOINT
 from dialogue.errors import InputError
 
 REGION = "us-east-1"  # the only one there is
 SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"
-ENDPOINT = "AWS_ENDPOINT_URL_MTURK"
-PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-SUBMIT_ORIGINS = {False: "https://www.mturk.com", True: "https://workersandbox.mturk.com"}
 PLACES = 9  # assignments a HIT; ten or more pay the higher fee
 FEE, LEAST_FEE = Decimal("0.20"), Decimal("0.01")
 LOCALE, APPROVED, COMPLETED = "00000000000000000071", "000000000000000000L0", "00000000000000000040"
@@ -46,7 +43,6 @@ class Launch:
 
     key: str  # random; every request token follows from it
     sandbox: bool
-    submit_to: str  # the one origin that finished forms may go to
     public_url: str
     pairs: str  # SHA-256 of pairs.jsonl
     reward: str
@@ -83,16 +79,10 @@ class Listed:
 def connect(*, sandbox: bool) -> Client:
     """A client for the sandbox or the real place; AWS_ENDPOINT_URL_MTURK overrides both."""
     options: dict[str, Any] = {"region_name": REGION, "config": Config(retries={"mode": "standard", "max_attempts": 6})}
-    if sandbox and not os.environ.get(ENDPOINT):
+    if sandbox and not os.environ.get(MTURK_ENDPOINT):
         options["endpoint_url"] = SANDBOX
     with explained():
         return boto3.client("mturk", **options)
-
-
-def submit_origin(*, sandbox: bool) -> str:
-    """Where finished forms go: MTurk itself, or an endpoint on this machine that stands in for it."""
-    endpoint = os.environ.get(ENDPOINT, "")
-    return origin(endpoint) if urlsplit(endpoint).hostname in LOOPBACK else SUBMIT_ORIGINS[sandbox]
 
 
 @contextlib.contextmanager
@@ -132,26 +122,6 @@ def _sentence(error: ClientError) -> str:
     if re.search("Throttl|TooManyRequests|ServiceFault|ServiceUnavailable|Internal", code):
         return f"MTurk is busy ({code} on {operation}). Run the same command again: it goes on where it stopped."
     return f"MTurk refused {operation} ({code}). Nothing else was done; look at docs/mturk.md for the checklist."
-
-
-# Arrival
-
-
-def read_arrival(query: Mapping[str, str], submit_to: str) -> Arrival | None:
-    """Who comes from MTurk, or None for anybody else; a form address that is not MTurk's is refused."""
-    if "assignmentId" not in query:
-        return None
-    if query["assignmentId"] == PREVIEW:
-        return Arrival("mturk", worker="", sitting="", task="", preview=True)
-    if origin(query.get("turkSubmitTo", "")) != submit_to:
-        raise InputError("turkSubmitTo is not the marketplace of this study. Open the task from the marketplace.")
-    return Arrival(
-        "mturk",
-        worker=identifier("workerId", query),
-        sitting=identifier("assignmentId", query),
-        task=identifier("hitId", query),
-        submit_to=f"{submit_to}/mturk/externalSubmit",
-    )
 
 
 # Launch
@@ -198,7 +168,6 @@ def new_launch(*, sandbox: bool, public_url: str, pairs: str, reward: Decimal, s
     return Launch(
         key=secrets.token_hex(12),
         sandbox=sandbox,
-        submit_to=submit_origin(sandbox=sandbox),
         public_url=public_url,
         pairs=pairs,
         reward=f"{reward:.2f}",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -59,6 +59,16 @@ class Progress:
     can_undo: bool
 
 
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """How a rater goes back to the marketplace: a sentence, and where there is one a form (or a link, no fields)."""
+
+    words: str
+    label: str = ""
+    url: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
 def consent(hit: Hit, frame: Frame) -> str:
     """The first page: a form to /consent with csrf and agree=yes."""
     return _render("consent.html", hit=hit, frame=frame)
@@ -83,9 +93,14 @@ def fragment(hit: Hit, frame: Frame, shown: Shown, progress: Progress) -> str:
     return _render("_pair.html", hit=hit, frame=frame, shown=shown, progress=progress)
 
 
-def message(hit: Hit, frame: Frame, kind: Kind, code: str) -> str:
-    """A page that says one thing: wait, done, no more, closed, paused, not saved, bad request."""
-    return _render("message.html", hit=hit, frame=frame, kind=kind, code=code)
+def message(hit: Hit, frame: Frame, kind: Kind, code: str, out: WayOut | None = None) -> str:
+    """A page that says one thing: wait, done, no more, closed, paused, not saved, bad request; and the way out."""
+    return _render("message.html", hit=hit, frame=frame, kind=kind, code=code, out=out)
+
+
+def glance(hit: Hit, frame: Frame) -> str:
+    """The page for somebody who has not accepted the task yet: what it is about, nothing to work on."""
+    return _render("glance.html", hit=hit, frame=frame)
 
 
 def literal(text: str) -> str:

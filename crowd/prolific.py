@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -18,14 +18,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from crowd.doors import LOOPBACK, Arrival, Estimate, identifier, origin
+from crowd.doors import LOOPBACK, Estimate, origin
+from crowd.entrances import PROLIFIC_IDS
 from dialogue.errors import InputError
 
 API = "https://api.prolific.com/api/v1"
 TOKEN, ENDPOINT = "PROLIFIC_TOKEN", "PROLIFIC_API_URL"
-COMPLETE = "https://app.prolific.com/submissions/complete"
 CURRENCIES = ("USD", "GBP")
-NAMES = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 REVIEW = "AWAITING REVIEW"
 LONGEST = 100  # submissions in one approval
 
@@ -100,26 +99,6 @@ def _sentence(reply: httpx.Response) -> str:
     return f"Prolific refused the request (HTTP {reply.status_code}). Nothing else was done."
 
 
-# Arrival
-
-
-def read_arrival(query: Mapping[str, str]) -> Arrival | None:
-    """Who comes from Prolific, or None for anybody else."""
-    if not any(name in query for name in NAMES):
-        return None
-    worker, task, sitting = (identifier(name, query) for name in NAMES)
-    return Arrival("prolific", worker=worker, sitting=sitting, task=task)
-
-
-def completion_url(code: str) -> str:
-    """Where a rater goes at the end: Prolific's own page, with the code in the address.
-
-    >>> completion_url("C1 2")
-    'https://app.prolific.com/submissions/complete?cc=C1%202'
-    """
-    return str(httpx.URL(COMPLETE, params={"cc": code})).replace("+", "%20")
-
-
 # Launch
 
 
@@ -144,7 +123,7 @@ def new_launch(*, public_url: str, pairs: str, reward: Decimal, places: int) -> 
 
 def draft(launch: Launch, wanted: Wanted) -> dict[str, Any]:
     """The draft study as Prolific wants it: money in cents, time in minutes, both codes reviewed by us, not at once."""
-    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in NAMES)
+    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PROLIFIC_IDS)
     codes = (("COMPLETED", wanted.completed), ("OTHER", wanted.screened_out))
     return {
         "name": wanted.title,

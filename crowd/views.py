@@ -15,8 +15,10 @@ from flask import Blueprint, Response, current_app, g, jsonify, redirect, reques
 
 from crowd import page
 from crowd.desk import Desk, keyed
+from crowd.doors import Arrival
 from crowd.hit import Answer
 from crowd.leasing import Place, Refused, Seat, Task
+from dialogue.errors import InputError
 from dialogue.records import Source
 
 hit = Blueprint("hit", __name__)
@@ -26,12 +28,33 @@ Reply = str | Response
 @hit.get("/")
 def start() -> Reply:
     """Arrive: by ?rater=ID (and ?sitting=KEY for a further sitting), by the cookie, or as somebody new."""
+    if arrival := _arrival():
+        if arrival.preview:
+            return page.glance(_desk().hit, _frame())
+        _sit(arrival.worker, arrival.sitting, arrival.source)
+        return _go("/task") if "seat" in session else page.consent(_desk().hit, _frame())
     worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
     sitting = request.args.get("sitting") or (session.get("sitting") if worker == session.get("worker") else None)
     _sit(worker, sitting or "1", _door(request.args.get("source")))
     if "seat" in session:
         return _go("/task")
     return page.consent(_desk().hit, _frame())
+
+
+def _arrival() -> Arrival | None:
+    """Who a marketplace says is coming, if one does."""
+    try:
+        for entrance in current_app.extensions["entrances"]:
+            if arrival := entrance.arrive(request.args):
+                return cast(Arrival, arrival)
+    except InputError as error:
+        raise Refused(str(error)) from error
+    return None
+
+
+def _way_out(place: Place) -> page.WayOut | None:
+    ways = (entrance.leave(session, place) for entrance in current_app.extensions["entrances"])
+    return next((way for way in ways if way), None)
 
 
 def _door(claimed: str | None) -> Source:
@@ -194,7 +217,8 @@ def _page_of(place: Place, note: page.Note) -> Reply:
         return _go(f"/instructions/{place.number}")
     if place.stage == "task":
         return page.task(hit_, frame, *_shown(place), note)
-    return page.message(hit_, frame, place.stage, _code(place))
+    out = _way_out(place)
+    return page.message(hit_, frame, place.stage, "" if out else _code(place), out)
 
 
 def _code(place: Place) -> str:

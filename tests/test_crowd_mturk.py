@@ -128,47 +128,6 @@ def test_too_little_money_is_one_sentence_and_the_launch_goes_on_later(client, t
     assert len({hit["hit"] for hit in launched(client, launch).hits}) == 3 == len(turk.hits)
 
 
-# Workers
-
-
-def query(**changes):
-    values = {"assignmentId": "A1", "hitId": "H1", "workerId": "AWORKER", "turkSubmitTo": "https://www.mturk.com"}
-    return {**values, **changes}
-
-
-def test_an_arrival_names_worker_assignment_and_hit():
-    arrival = mturk.read_arrival(query(), "https://www.mturk.com")
-    assert (arrival.worker, arrival.sitting, arrival.task) == ("AWORKER", "A1", "H1")
-    assert arrival.submit_to == "https://www.mturk.com/mturk/externalSubmit"
-    assert mturk.read_arrival({"x": "1"}, "https://www.mturk.com") is None
-
-
-def test_a_preview_is_nobody():
-    arrival = mturk.read_arrival({"assignmentId": mturk.PREVIEW, "hitId": "H1"}, "https://www.mturk.com")
-    assert arrival.preview and not arrival.worker
-
-
-@pytest.mark.parametrize(
-    "target",
-    ["https://www.mturk.com.evil.org", "https://evil.org/www.mturk.com", "http://www.mturk.com", "", "javascript:1"],
-)
-def test_forms_go_to_the_marketplace_of_the_study_and_nowhere_else(target):
-    with pytest.raises(InputError, match="turkSubmitTo"):
-        mturk.read_arrival(query(turkSubmitTo=target), "https://www.mturk.com")
-
-
-def test_sandbox_workers_are_not_taken_for_real_ones(monkeypatch):
-    monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
-    live, sandbox = (mturk.submit_origin(sandbox=sandbox) for sandbox in (False, True))
-    with pytest.raises(InputError, match="turkSubmitTo"):
-        mturk.read_arrival(query(turkSubmitTo=sandbox), live)
-
-
-def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", "https://evil.org")
-    assert mturk.submit_origin(sandbox=False) == "https://www.mturk.com"
-
-
 # While the study runs
 
 

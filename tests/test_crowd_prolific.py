@@ -84,18 +84,6 @@ def test_a_field_that_the_schema_does_not_know_is_refused(client, state):
         prolific.call(client, "POST", "/studies/", json=body)
 
 
-def test_an_arrival_names_person_study_and_submission():
-    arrival = prolific.read_arrival({"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "x1"})
-    assert (arrival.source, arrival.worker, arrival.task, arrival.sitting) == ("prolific", "p1", "s1", "x1")
-    assert prolific.read_arrival({"workerId": "A1"}) is None
-    with pytest.raises(InputError, match="SESSION_ID"):
-        prolific.read_arrival({"PROLIFIC_PID": "p1", "STUDY_ID": "s1"})
-
-
-def test_the_end_is_prolifics_own_page_with_the_code():
-    assert prolific.completion_url("C&1") == "https://app.prolific.com/submissions/complete?cc=C%261"
-
-
 @pytest.mark.parametrize(("completed", "screened_out"), [("", "B"), ("A", ""), ("A", "A")])
 def test_finished_and_screened_out_need_codes_of_their_own(completed, screened_out):
     prolific.check_codes("A", "B")

@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proxies", type=int, default=0, metavar="N", help="trusted reverse proxies in front")
     parser.add_argument("--https", action="store_true", help="raters come by https: cookies travel no other way")
     parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
+    parser.add_argument("--mturk", choices=["live", "sandbox"], help="where MTurk workers come from: it may frame us")
     parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not each request")
     parser.add_argument("--simulated", action="store_true", help=argparse.SUPPRESS)
@@ -32,11 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
     from crowd.app import Config, create_app, log_to_stderr, study_token
+    from crowd.entrances import mturk_sites
     from crowd.serving import hit_of, prepare, serve
 
     hit = hit_of(args.study, args.hit)
     url = prepare(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
     log_to_stderr(quiet=args.quiet)
+    sites = mturk_sites(args.mturk) if args.mturk else ()
     app = create_app(
         Config(
             database=url,
@@ -46,7 +49,8 @@ def run(args: argparse.Namespace) -> None:
             prefix=args.prefix.rstrip("/"),
             proxies=args.proxies,
             https=args.https,
-            frame_ancestors=tuple(args.frame_ancestor),
+            frame_ancestors=(*args.frame_ancestor, *sites),
+            submit_to=sites[0] if sites else "",
             rate=args.rate,
         )
     )
