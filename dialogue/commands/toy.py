@@ -1,4 +1,5 @@
-"""Write a corpus of generated dialogues: goals, seven domains, belief states, acts and databases, as in MultiWOZ 2.1.
+"""Write a corpus of generated dialogues: goals, seven domains, belief states, acts and databases, as in MultiWOZ 2.1;
+or of persona chats (--kind personachat).
 
 Example: python -m dialogue toy runs/demo/corpus --dialogues 1000 --seed 0
 """
@@ -20,5 +21,5 @@ def run(args: argparse.Namespace) -> None:
     """Write it and say where."""
     from dialogue.corpora.toy import write_toy
 
-    write_toy(args.out, args.dialogues, seed=args.seed)
+    write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
     print(f"{args.dialogues} dialogues in {args.out}. Look at it with: python -m dialogue describe {args.out}")

@@ -7,13 +7,12 @@ stands in the `metadata` of the system turn that follows it; here it is moved to
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.sources import File
+from dialogue.corpora.sources import File, expecting, text_of
 from dialogue.corpora.splits import plain_id, split_of
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
@@ -32,7 +31,7 @@ def recognises(value: Any) -> bool:
 
 def read(path: Path, parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the documents in `parts`; `files` are all files of the source."""
-    acts = next((_separate_acts(file.json()) for file in files if file.base in ACT_FILES), {})
+    acts = next((_separate_acts(file) for file in files if file.base in ACT_FILES), {})
     dialogues = [
         _dialogue(file, name, split_of(file), raw, acts.get(plain_id(name)))
         for file, value in parts
@@ -58,7 +57,8 @@ def _by_lists(dialogues: list[Dialogue], files: Sequence[File]) -> list[Dialogue
 def _listed(file: File, known: set[str]) -> list[str]:
     """The ids of a list file: one a line (whatever its suffix says), or a JSON list."""
     text = file.text().strip()
-    names = [plain_id(name.strip()) for name in (json.loads(text) if text.startswith("[") else text.split("\n"))]
+    found = file.json() if text.startswith("[") else text.split("\n")
+    names = [plain_id(str(name).strip()) for name in found]
     if names in ([], [""]):
         raise InputError(f"{file.where} names no dialogue, so its split would be empty. Restore it, or remove it.")
     if absent := [name for name in names if name not in known]:
@@ -70,24 +70,22 @@ def _listed(file: File, known: set[str]) -> list[str]:
 
 
 def _dialogue(file: File, name: str, split: str, raw: Any, acts: list[Acts] | None) -> Dialogue:
-    try:
-        log = raw["log"]
+    with expecting("MultiWOZ", f"{file.where}: dialogue {name}"):
+        log = list(raw["log"])
         return Dialogue(plain_id(name), split, tuple(_turn(log, n, acts) for n in range(len(log))))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"{file.where}: dialogue {name} is not as in MultiWOZ ({error!r}). Restore the file."
-        ) from error
 
 
 def _turn(log: Sequence[Mapping[str, Any]], n: int, acts: list[Acts] | None) -> Turn:
     turn = log[n]
     if n % 2:
         separate = (acts[n // 2] if n // 2 < len(acts) else {}) if acts is not None else None
-        return Turn("system", turn["text"], None, acts_of(turn["dialog_act"]) if "dialog_act" in turn else separate)
+        return Turn(
+            "system", text_of(turn["text"]), None, acts_of(turn["dialog_act"]) if "dialog_act" in turn else separate
+        )
     following = log[n + 1].get("metadata") if n + 1 < len(log) else None
     return Turn(
         "user",
-        turn["text"],
+        text_of(turn["text"]),
         belief(following) if following else None,
         acts_of(turn["dialog_act"]) if "dialog_act" in turn else None,
     )
@@ -97,15 +95,16 @@ def acts_of(raw: Any) -> Acts:
     """Acts as annotated; "No Annotation" (2.0) and the like are no act."""
     if not isinstance(raw, dict):
         return {}
-    return {act: tuple((slot, value) for slot, value in pairs) for act, pairs in raw.items()}
+    return {act: tuple((str(slot), str(value)) for slot, value in pairs) for act, pairs in raw.items()}
 
 
-def _separate_acts(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Acts]]:
+def _separate_acts(file: File) -> dict[str, list[Acts]]:
     """Dialogue -> acts of its 1st, 2nd, ... system turn."""
-    return {
-        plain_id(name): [acts_of(turns.get(str(number + 1))) for number in range(max(map(int, turns), default=0))]
-        for name, turns in raw.items()
-    }
+    with expecting("MultiWOZ", file.where):
+        return {
+            plain_id(name): [acts_of(turns.get(str(number + 1))) for number in range(max(map(int, turns), default=0))]
+            for name, turns in file.json().items()
+        }
 
 
 def belief(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -128,8 +127,8 @@ def belief(metadata: Mapping[str, Any]) -> dict[str, str]:
 def first_value(found: Any) -> str:
     """The value, or the first of several."""
     if isinstance(found, list):
-        return str(found[0]) if found else ""
-    return str(found)
+        found = found[0] if found else ""
+    return "" if found is None else str(found)
 
 
 def _version(path: Path, dialogues: Sequence[Dialogue], parts: Sequence[tuple[File, Any]]) -> str:

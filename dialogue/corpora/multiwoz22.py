@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialogue.corpora.multiwoz import EMPTY, Acts, acts_of, first_value
-from dialogue.corpora.sources import File
+from dialogue.corpora.sources import File, expecting, text_of
 from dialogue.corpora.splits import plain_id, split_of
-from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 
 CAPITALS = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
@@ -28,28 +27,31 @@ def recognises(value: Any) -> bool:
 
 def read(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the shards in `parts`; `files` are all files of the source."""
-    found = next((file for file in files if file.base == "dialog_acts.json"), None)
-    acts = {plain_id(name): turns for name, turns in found.json().items()} if found else {}
+    acts = next((_acts(file) for file in files if file.base == "dialog_acts.json"), {})
     return "2.2", [_dialogue(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]
 
 
-def _dialogue(file: File, split: str, raw: Any, acts: Mapping[str, Any]) -> Dialogue:
-    try:
-        name = plain_id(raw["dialogue_id"])
+def _acts(file: File) -> dict[str, dict[str, Acts]]:
+    """Dialogue -> turn id -> acts."""
+    with expecting("MultiWOZ 2.2", file.where):
+        return {
+            plain_id(name): {turn: acts_of(found.get("dialog_act")) for turn, found in turns.items()}
+            for name, turns in file.json().items()
+        }
+
+
+def _dialogue(file: File, split: str, raw: Any, acts: Mapping[str, Mapping[str, Acts]]) -> Dialogue:
+    with expecting("MultiWOZ 2.2", f"{file.where}: a dialogue"):
+        name = plain_id(text_of(raw["dialogue_id"]))
         return Dialogue(name, split, tuple(_turn(turn, acts.get(name)) for turn in raw["turns"]))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(
-            f"{file.where}: a dialogue is not as in MultiWOZ 2.2 ({error!r}). Restore the file."
-        ) from error
 
 
-def _turn(turn: Mapping[str, Any], acts: Mapping[str, Any] | None) -> Turn:
-    own: Acts | None = None
-    if acts is not None:
-        own = acts_of(acts.get(str(turn["turn_id"]), {}).get("dialog_act"))
+def _turn(turn: Mapping[str, Any], acts: Mapping[str, Acts] | None) -> Turn:
+    own = acts.get(str(turn["turn_id"]), {}) if acts is not None else None
+    text = text_of(turn["utterance"])
     if turn["speaker"].lower() == "user":
-        return Turn("user", turn["utterance"], _belief(turn["frames"]), own)
-    return Turn("system", turn["utterance"], None, own)
+        return Turn("user", text, _belief(turn["frames"]), own)
+    return Turn("system", text, None, own)
 
 
 def _belief(frames: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dialogue.corpora.sources import File
+from dialogue.corpora.sources import File, expecting, text_of
 from dialogue.corpora.splits import split_named, split_of
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
@@ -123,11 +123,10 @@ def _personas(entry: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     return {names[key]: entry[key] for key in names if key in entry}
 
 
-def _json_chat(entry: Any, where: str) -> tuple[Mapping[str, Sequence[str]], list[str]]:
-    try:
+def _json_chat(entry: Any, where: str) -> tuple[dict[str, list[str]], list[str]]:
+    with expecting("PersonaChat", where):
+        personas = {who: [text_of(sentence) for sentence in found] for who, found in _personas(entry).items()}
         if "turns" in entry:
-            return _personas(entry), [str(text) for text in entry["turns"]]
+            return personas, [text_of(text) for text in entry["turns"]]
         last = entry["utterances"][-1]
-        return _personas(entry), [*last["history"], last["candidates"][-1]]
-    except (KeyError, TypeError, IndexError) as error:
-        raise InputError(f"{where} is not a dialogue of PersonaChat ({error!r}). Restore the file.") from error
+        return personas, [text_of(text) for text in [*last["history"], last["candidates"][-1]]]

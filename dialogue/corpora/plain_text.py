@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from dialogue.corpora.sources import File
+from dialogue.corpora.sources import File, expecting, text_of
 from dialogue.corpora.splits import plain_id, split_named, split_of
-from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 
 Line = tuple[str, dict[str, Any]]
@@ -41,6 +40,6 @@ def read(parts: Sequence[tuple[File, list[Line]]]) -> tuple[str, list[Dialogue]]
 
 
 def _turns(texts: Any, where: str) -> tuple[Turn, ...]:
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"{where}: turns must be a list of texts; found {str(texts)[:40]!r}.")
-    return tuple(Turn(SPEAKERS[n % 2], text.translate(NO_BRACKETS)) for n, text in enumerate(texts))
+    with expecting("dialogues as text", where):
+        plain = [text_of(text).translate(NO_BRACKETS) for text in texts]
+    return tuple(Turn(SPEAKERS[n % 2], text) for n, text in enumerate(plain))

@@ -6,6 +6,7 @@ Whatever the packing, a source is a list of named files. Names lose their packin
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import lzma
@@ -68,6 +69,24 @@ class File:
         if not isinstance(value, dict):
             raise InputError(f"{self.where}:{number}: found {line.strip()[:40]!r}; every line must be a JSON object.")
         return value
+
+
+@contextlib.contextmanager
+def expecting(form: str, where: str) -> Iterator[None]:
+    """Turn whatever goes wrong in taking a document apart into a sentence that names the place and the form."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise InputError(f"{where} does not have the form of {form} ({error!r}). Restore the file.") from error
+
+
+def text_of(value: object) -> str:
+    """The value, which must be a text."""
+    if not isinstance(value, str):
+        raise TypeError(f"a text is expected, found {str(value)[:40]!r}")
+    return value
 
 
 def open_source(path: str | Path) -> list[File]:

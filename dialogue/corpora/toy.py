@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.corpora import toy_world as world
+from dialogue.corpora.splits import SPLITS
 from dialogue.corpora.toy_goals import Goal, draw_goals
 from dialogue.corpora.toy_journeys import hospital, journey, taxi
+from dialogue.corpora.toy_persona import persona_chat
 from dialogue.corpora.toy_places import visit
 from dialogue.corpora.toy_talk import SEMI, Talk
 from dialogue.errors import InputError
@@ -40,11 +42,19 @@ def dialogue_id(number: int) -> str:
     return f"TOY{number:05d}"
 
 
-def write_toy(out: str | Path, dialogues: int, *, seed: int) -> None:
-    """Write data.json, the two lists, the databases and the recipe into the folder `out`."""
+def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiwoz") -> None:
+    """Write a corpus of `kind` multiwoz or personachat into the folder `out`."""
     if dialogues < 10:
-        raise InputError(f"{dialogues} dialogues leave a split empty; 10 is the least.")
+        raise InputError(f"{dialogues} dialogues would leave a split empty; write 10 or more.")
     out = Path(out)
+    if kind == "personachat":
+        _write_chats(out, dialogues, seed=seed)
+    else:
+        _write_multiwoz(out, dialogues, seed=seed)
+    write_json(out / "recipe.json", {"signature": signature(corpus="toy", kind=kind, dialogues=dialogues, seed=seed)})
+
+
+def _write_multiwoz(out: Path, dialogues: int, *, seed: int) -> None:
     with atomic(out / "data.json") as handle:
         for number, raw in enumerate(generate(dialogues, seed=seed)):
             handle.write(("{" if number == 0 else ",") + f'\n"{dialogue_id(number)}": {json.dumps(raw)}')
@@ -54,7 +64,15 @@ def write_toy(out: str | Path, dialogues: int, *, seed: int) -> None:
             handle.writelines(f"{dialogue_id(n)}\n" for n in range(dialogues) if split_of(n) == split)
     for domain, rows in world.databases().items():
         write_json(out / "db" / f"{domain}_db.json", rows)
-    write_json(out / "recipe.json", {"signature": signature(corpus="toy", dialogues=dialogues, seed=seed)})
+
+
+def _write_chats(out: Path, dialogues: int, *, seed: int) -> None:
+    for split in SPLITS:
+        with atomic(out / f"{split}.jsonl") as handle:
+            for number in range(dialogues):
+                if split_of(number) == split:
+                    chat = persona_chat(rng=child_random(seed, "persona chat", number))
+                    handle.write(json.dumps({"split": split, **chat}) + "\n")
 
 
 def generate(dialogues: int, *, seed: int) -> Iterator[dict[str, Any]]:

@@ -356,8 +356,13 @@ PHRASES: dict[str, tuple[str, ...]] = {
 
 
 @cache
-def _expanded(key: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(_expansions(template)) for template in PHRASES[key])
+def expanded(templates: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Every wording of every template.
+
+    >>> expanded(("[Hello|Hi] you.",))
+    (('Hello you.', 'Hi you.'),)
+    """
+    return tuple(tuple(_expansions(template)) for template in templates)
 
 
 def _expansions(template: str) -> list[str]:
@@ -371,4 +376,4 @@ def say(key: str, /, *, rng: random.Random, **values: str) -> str:
     >>> say("system.fact.stars", rng=random.Random(0), stars="4")
     'It has 4 stars.'
     """
-    return rng.choice(rng.choice(_expanded(key))).format_map(values)
+    return rng.choice(rng.choice(expanded(PHRASES[key]))).format_map(values)
