@@ -74,8 +74,8 @@ def label_counts(dialogues):
             found["nall"][len(now)] += 1
             found["alltop"].update(domains or ["none"])
             found["rtopic"][topic] += 1
-            found["allslots"].update(now)
-            found["acts"].update(acts or ["none"])
+            found["allslots"].update(list(now))
+            found["acts"].update(list(acts) or ["none"])
             found["nacts"][len(acts)] += 1
             found["eslots"].update({slot for pairs in acts.values() for slot, _ in pairs} or ["none"])
             before = now
@@ -96,7 +96,55 @@ def test_annotated_dialogues_and_examples(labels):
     assert sum(1 for _ in examples(dialogues)) == table["examples(user turns)"]
 
 
-@pytest.mark.parametrize("task", ["acts", "nacts"])
-def test_published_label_counts(labels, task):
+def test_published_label_counts_of_the_system_acts(labels):
     table, dialogues = labels
-    assert label_counts(dialogues)[task] == table[task]
+    ours = label_counts(dialogues)
+    assert ours["acts"] == table["acts"]
+    assert ours["nacts"] == table["nacts"]
+    # One turn of the valid file: the table's source has Ref where this release has Id.
+    moved = {slot: n - table["eslots"][slot] for slot, n in ours["eslots"].items() if n != table["eslots"][slot]}
+    assert moved in ({}, {"Ref": -1, "Id": 1})
+
+
+def test_beliefs_are_those_that_a_plain_loop_over_the_file_finds(shared):
+    raw = json.loads(lzma.open(shared / "data/multiwoz21_valtest/val.json.xz").read())
+    for dialogue in corpus(shared / "data/multiwoz21_valtest").split("valid"):
+        log = raw[dialogue.dialogue]["log"]
+        for n in range(0, len(log), 2):
+            expected = []
+            for domain in log[n + 1]["metadata"]:
+                for section in log[n + 1]["metadata"][domain]:
+                    for slot in log[n + 1]["metadata"][domain][section]:
+                        value = log[n + 1]["metadata"][domain][section][slot]
+                        if slot != "booked" and value != "" and value != "not mentioned" and value != "none":
+                            expected.append((f"{domain}-{section}-{slot}", value))
+            assert list(dialogue.turns[n].belief.items()) == expected
+
+
+# The table's belief counts are not those of these files: every slot is filled less often there, some domains more
+# often, and one act differs, so no rule on these files gives them; 2.1 corrected a third of 2.0's states (Eric et al. 2019).
+# What they can show is that ours are those of the right turns: a belief one turn late would be .14 away in `ntop`.
+NEAR = {
+    "ntop": 0.01,
+    "multi": 0.01,
+    "rtopic": 0.01,
+    "alltop": 0.01,
+    "nrep": 0.035,
+    "nrec": 0.07,
+    "nrecv": 0.07,
+    "nall": 0.07,
+}
+
+
+@pytest.mark.parametrize("task", NEAR)
+def test_belief_label_counts_are_near_those_of_another_release(labels, task):
+    table, dialogues = labels
+    assert distance(label_counts(dialogues)[task], table[task]) < NEAR[task]
+
+
+def distance(ours, theirs):
+    """Total variation between two tables of counts."""
+    keys = ours.keys() | theirs.keys()
+    return (
+        sum(abs(ours.get(key, 0) / sum(ours.values()) - theirs.get(key, 0) / sum(theirs.values())) for key in keys) / 2
+    )
