@@ -107,7 +107,7 @@ def test_published_label_counts_of_the_system_acts(labels):
 
 
 def test_beliefs_are_those_that_a_plain_loop_over_the_file_finds(shared):
-    raw = json.loads(lzma.open(shared / "data/multiwoz21_valtest/val.json.xz").read())
+    raw = json.loads(lzma.decompress((shared / "data/multiwoz21_valtest/val.json.xz").read_bytes()))
     for dialogue in corpus(shared / "data/multiwoz21_valtest").split("valid"):
         log = raw[dialogue.dialogue]["log"]
         for n in range(0, len(log), 2):
@@ -122,8 +122,8 @@ def test_beliefs_are_those_that_a_plain_loop_over_the_file_finds(shared):
 
 
 # The table's belief counts are not those of these files: every slot is filled less often there, some domains more
-# often, and one act differs, so no rule on these files gives them; 2.1 corrected a third of 2.0's states (Eric et al. 2019).
-# What they can show is that ours are those of the right turns: a belief one turn late would be .14 away in `ntop`.
+# often, and one act differs, so no rule on these files gives them. They fit 2.0, whose states 2.1 corrected in about a
+# third of the turns. They still show that our beliefs stand with the right turns: one turn late is .14 away in `ntop`.
 NEAR = {
     "ntop": 0.01,
     "multi": 0.01,
