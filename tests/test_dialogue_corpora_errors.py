@@ -7,7 +7,7 @@ import sys
 import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialogue.__main__ import COMMANDS
@@ -171,6 +171,7 @@ def replaced(value, path, by):
     return copy
 
 
+@settings(deadline=None)
 @given(data=st.data(), by=ANYTHING, name=st.sampled_from(sorted(DOCUMENTS)), beside=st.sampled_from(sorted(SIDE_FILES)))
 def test_with_any_part_replaced_a_corpus_is_read_or_refused_in_a_sentence(tmp_path_factory, data, by, name, beside):
     folder = tmp_path_factory.mktemp("corpus")

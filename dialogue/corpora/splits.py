@@ -29,7 +29,7 @@ def names_a_split(file: File) -> bool:
 
 def split_named(name: object, where: str) -> str:
     """The split that an annotation names."""
-    if name not in SPELLINGS:
+    if str(name) not in SPELLINGS:
         raise InputError(f"{where}: split is {name!r}, which is not one of {', '.join(SPELLINGS)}.")
     return SPELLINGS[str(name)]
 
