@@ -8,7 +8,13 @@ COMMANDS = {
     "serve": "serve a study to raters",
     "simulate": "let simulated raters do a study over HTTP",
     "status": "say where a study stands",
+    "pause": "tell raters to come back later",
+    "resume": "let a study go on",
+    "stop": "tell raters that the study is complete",
     "export": "write votes, raters and events",
+    "plan-checks": "print whom a gate lets pass, and how often",
+    "regate": "apply another gate to the answers that were given",
+    "forget": "erase one person from a study",
     "preview": "write every page of a HIT as files to look at, without a server",
 }
 

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from crowd import event_log, store
 from crowd.event_log import iso
 from crowd.pool import pair_from
+from crowd.replaying import Replayed
 from dialogue.files import as_json, atomic, write_records
 from dialogue.records import Pair, Rater, Vote
 from dialogue.signature import signature
@@ -32,12 +33,19 @@ class Export:
     recipe: str
 
 
-def export(connection: sa.Connection, *, votes_per_pair: int, auto_ties: bool = False) -> Export:
-    """All votes in the order in which they came, all raters in the order in which they arrived."""
+def export(
+    connection: sa.Connection, *, votes_per_pair: int, auto_ties: bool = False, replayed: Replayed | None = None
+) -> Export:
+    """All votes in the order in which they came, all raters in the order in which they arrived.
+
+    With `replayed`, what counts and who is blocked is as another gate has it.
+    """
     pairs = {row.pair: pair_from(row.body) for row in connection.execute(sa.select(store.pairs))}
     rows = connection.execute(sa.select(store.votes).order_by(store.votes.c.vote)).all()
     raters = connection.execute(sa.select(store.raters).order_by(store.raters.c.arrived, store.raters.c.rater)).all()
-    votes = list(_votes(rows, pairs, {row.rater: row.status for row in raters}))
+    status = replayed.status if replayed else {row.rater: row.status for row in raters}
+    counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
+    votes = list(_votes(rows, pairs, status, counted))
     if auto_ties:
         votes += _auto_ties(pairs.values(), votes_per_pair)
     recipe = signature(
@@ -47,31 +55,33 @@ def export(connection: sa.Connection, *, votes_per_pair: int, auto_ties: bool = 
         pairs=sum(pair.kind != "check" for pair in pairs.values()),
         votes_per_pair=votes_per_pair,
         raters=len(raters),
-        blocked=sum(row.status == "blocked" for row in raters),
+        blocked=sum(status[row.rater] == "blocked" for row in raters),
         seed=int(store.settings(connection)["seed"]),
     )
-    return Export(votes, _raters(raters, rows), recipe)
+    return Export(votes, _raters(raters, rows, status), recipe)
 
 
-def _votes(rows: Sequence[sa.Row[Any]], pairs: Mapping[str, Pair], status: Mapping[str, Any]) -> Iterable[Vote]:
+def _votes(
+    rows: Sequence[sa.Row[Any]], pairs: Mapping[str, Pair], status: Mapping[str, Any], counted: Mapping[int, bool]
+) -> Iterable[Vote]:
     """Votes on real and control pairs; `round` counts a pair's counted votes in the order in which they came."""
     rounds: dict[str, int] = defaultdict(int)
     for row in rows:
         if row.failed is not None:
             continue
         pair = pairs[row.pair]
-        rounds[row.pair] += row.counted
+        rounds[row.pair] += counted[row.lease]
         yield Vote(
             pair=row.pair,
             rater=row.rater,
             choice=row.choice,
-            round=rounds[row.pair] if row.counted else 0,
+            round=rounds[row.pair] if counted[row.lease] else 0,
             left=row.left,
             seconds=row.seconds,
             submitted=iso(row.submitted),
             source=row.source,
             rater_status=status[row.rater],
-            counted=bool(row.counted),
+            counted=counted[row.lease],
             kind=pair.kind,
             identical=pair.identical,
             dialogue=pair.dialogue,
@@ -96,20 +106,20 @@ def _auto_ties(pairs: Iterable[Pair], votes_per_pair: int) -> Iterable[Vote]:
                 )
 
 
-def _raters(raters: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]]) -> list[Rater]:
+def _raters(raters: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]], status: Mapping[str, Any]) -> list[Rater]:
     mine: dict[str, list[sa.Row[Any]]] = defaultdict(list)
     for row in rows:
         mine[row.rater].append(row)
-    return [_rater(row, mine[row.rater]) for row in raters]
+    return [_rater(row, mine[row.rater], status[row.rater]) for row in raters]
 
 
-def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]]) -> Rater:
+def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any) -> Rater:
     checks = [vote for vote in mine if vote.failed is not None]
     seconds = [vote.seconds for vote in mine if vote.failed is None and vote.seconds is not None]
     return Rater(
         rater=row.rater,
         source=row.source,
-        status=row.status,
+        status=status,
         checks_seen=len(checks),
         checks_failed=sum(vote.failed for vote in checks),
         votes=len(mine) - len(checks),

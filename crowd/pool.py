@@ -6,7 +6,6 @@ an index over (open, live, position) finds the next pair in 100,000 as fast as i
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from crowd.assignment import Fewest
 from crowd.hit import Hit
 from crowd.store import Store, leases, pairs, put, settings
 from dialogue.errors import InputError
-from dialogue.files import digest, from_json, read_records
+from dialogue.files import as_json, digest, from_json, read_records
 from dialogue.records import Pair
 from dialogue.seeds import child_seed
 
@@ -83,7 +82,7 @@ def _row(record: Pair, hit: Hit, *, seed: int) -> dict[str, object]:
 
 
 def _body(record: Pair) -> str:
-    return json.dumps(dataclasses.asdict(record), ensure_ascii=False, sort_keys=True)
+    return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
 
 
 def pair_from(body: str) -> Pair:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.store import leases, pairs, raters, settings, votes
+from crowd import event_log
+from crowd.store import Store, leases, pairs, put, raters, settings, votes
+
+State = Literal["running", "paused", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,14 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
         raters=_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),
         sources=_by(connection, sa.select(votes.c.source, count).where(real).group_by(votes.c.source)),
     )
+
+
+def set_state(store: Store, state: State) -> None:
+    """Let the study run, pause or stop; every server of it obeys at the next request."""
+    now = time.time()
+    with store.write() as connection:
+        put(connection, "state", state)
+        event_log.append(connection, "study", now, state=state)
 
 
 def _by(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:

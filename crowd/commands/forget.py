@@ -1,0 +1,36 @@
+"""Erase one person from a study and keep the votes as those of nobody.
+
+RATER is the id that the door knows (a worker id, what stood in ?rater=) or the keyed hash of votes.jsonl. Export again
+afterwards, and erase the person from older exports by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Study and person."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("rater", metavar="RATER", help="the person's id, or the hash that stands in votes.jsonl")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Forget, or say that nobody is known by that id."""
+    import time
+
+    from crowd.desk import Desk
+    from crowd.forgetting import forget
+    from crowd.serving import hit_of, opened
+    from dialogue.errors import InputError
+
+    hit = hit_of(args.study, None)
+    with opened(args.study, args.database) as store:
+        for rater in (Desk(store, hit).rater_id(args.rater), args.rater):
+            kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
+            if kept is not None:
+                print(f"Forgotten. {kept} answers stay as those of nobody. Next: python -m crowd export {args.study}")
+                return
+    raise InputError("nobody is known here by that id. Give the id as the door knows it, or the hash of votes.jsonl.")

@@ -1,0 +1,55 @@
+"""Print how likely whom a gate lets pass, so that the number of hidden checks is chosen with open eyes.
+
+Exact: the law of the number of failed checks (or of the longest run of them), not a simulation. Three raters are
+looked at: one who clicks at random, one who always says tie, and one who reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The rule, from hit.toml unless given here."""
+    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the paper's HIT)")
+    parser.add_argument("--max-failures", type=int, metavar="N", help="blocked at N failed checks (default: hit.toml)")
+    parser.add_argument("--count", choices=("total", "row"), help="failures in total or in a row (default: hit.toml)")
+    parser.add_argument("--most", type=int, default=12, metavar="N", help="longest row of the table (default: 12)")
+    parser.add_argument(
+        "--error", type=float, default=0.03, help="probability that a careful rater fails a check (default: 0.03)"
+    )
+    parser.add_argument(
+        "--tie-checks",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="share of checks whose answer is tie (default: 0)",
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print one line for each number of checks."""
+    from crowd.gate import Rule, pass_probability
+    from crowd.hit import read_hit
+    from dialogue.errors import InputError
+    from dialogue.signature import signature
+
+    hit = read_hit(args.hit)
+    rule = Rule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
+    if not (0 <= args.error <= 1 and 0 <= args.tie_checks <= 1 and args.most >= 1 and rule.max_failures >= 1):
+        raise InputError("--error and --tie-checks lie between 0 and 1; --most and --max-failures start at 1.")
+    planned = hit.first_checks + hit.later_checks
+    most = max(args.most, planned)
+    print(f"Probability of passing, blocked at {rule.max_failures} failures in {_words(rule.count)}")
+    print(f"{'checks':>8}{'random':>10}{'always tie':>13}{'careful':>10}")
+    for checks in range(1, most + 1):
+        passes = [pass_probability([p] * checks, rule) for p in (2 / 3, 1 - args.tie_checks, args.error)]
+        mark = "  <- a first sitting of this HIT" if checks == planned else ""
+        print(f"{checks:>8}{passes[0]:>10.4f}{passes[1]:>13.4f}{passes[2]:>10.4f}{mark}")
+    recipe = {"max_failures": rule.max_failures, "count": rule.count, "error": args.error, "ties": args.tie_checks}
+    print(signature(**recipe))
+
+
+def _words(count: str) -> str:
+    return "total" if count == "total" else "a row"

@@ -1,0 +1,47 @@
+"""Apply another gate to the answers that were given: who would have been blocked, and which votes would count.
+
+The answers are read from the event log; the store is not changed. With --out the votes and raters are written as this
+gate makes them, for an analysis beside the study's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Study and rule."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("--max-failures", type=int, metavar="N", help="blocked at N failed checks (default: hit.toml)")
+    parser.add_argument("--count", choices=("total", "row"), help="failures in total or in a row (default: hit.toml)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write votes.jsonl and raters.jsonl there")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Replay the log under the rule and say what it changes."""
+    from crowd import event_log, exporting
+    from crowd.gate import Rule
+    from crowd.replaying import replay
+    from crowd.serving import hit_of, opened
+    from dialogue.errors import InputError
+    from dialogue.records import Rater, Vote
+
+    hit = hit_of(args.study, None)
+    rule = Rule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
+    if rule.max_failures < 1 or (args.out and args.out.resolve() == args.study.resolve()):
+        raise InputError("--max-failures starts at 1, and --out is another folder than the study's own.")
+    with opened(args.study, args.database) as store, store.read() as connection:
+        before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
+        log = event_log.read(connection)
+        other = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)
+        after = exporting.export(connection, votes_per_pair=hit.votes_per_pair, replayed=other)
+    print(f"Blocked at {rule.max_failures} failures ({rule.count}), as the event log has it:")
+    for name, found in (("the study's own gate", before), ("this gate", after)):
+        blocked = sum(rater.status == "blocked" for rater in found.raters)
+        print(f"  {name + ':':<22}{blocked} raters blocked, {sum(vote.counted for vote in found.votes)} votes counted")
+    if args.out:
+        exporting.write(args.out / "votes.jsonl", after.votes, Vote, after.recipe)
+        exporting.write(args.out / "raters.jsonl", after.raters, Rater, after.recipe)
+        print(f"Written to {args.out}")
