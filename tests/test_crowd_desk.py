@@ -6,13 +6,13 @@ import threading
 
 import pytest
 import sqlalchemy as sa
-from tests.crowd_study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
 
 from crowd import event_log
 from crowd.leasing import Refused, Seat
 from crowd.progress import set_state
 from crowd.replaying import replay
 from crowd.store import leases, pairs, votes
+from tests.crowd_study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
 
 BACKENDS = ("sqlite", "postgresql")
 GATED = dataclasses.replace(SHORT, first_checks=3, later_checks=2, max_failures=3)
