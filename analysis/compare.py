@@ -13,17 +13,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analysis.scores import KEY
 from analysis.spread import Spread, spread
 from dialogue.records import Pair
 
 Floats = npt.NDArray[np.float64]
+
+
+class Key(NamedTuple):
+    """What a group of scores has in common, but for the seed."""
+
+    evaluator: str
+    task: str
+    model: str
+    checkpoint: str
+    rater: str
+    condition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,40 +60,47 @@ class Method:
         return math.sqrt(float(np.mean(np.square(self.item_se))))
 
 
-def from_scores(table: pa.Table) -> list[Method]:
-    """One method for each (evaluator, task, model, checkpoint, rater, condition) that has two seeds or more."""
-    groups: dict[tuple[Any, ...], dict[int, tuple[float, float, int]]] = {}
+def by_seed(table: pa.Table) -> dict[Key, dict[int | None, tuple[float, float, int]]]:
+    """Key without the seed -> seed -> (value, standard error of the items, examples), in parts of one."""
     keys, code = _grouped(table)
     order = np.argsort(code, kind="stable")
     bounds = np.searchsorted(code[order], np.arange(len(keys) + 1))
     top, bottom, cluster = _parts(table)
-    for number, key in enumerate(keys):
+    found: dict[Key, dict[int | None, tuple[float, float, int]]] = {}
+    for number, (key, seed) in enumerate(keys):
         rows = order[bounds[number] : bounds[number + 1]]
-        evaluator, task, model, seed, checkpoint, rater, condition = key
-        if seed is not None:
-            value = ratio_with_error(top[rows], bottom[rows], cluster[rows])
-            groups.setdefault((evaluator, task, model, checkpoint, rater, condition), {})[seed] = (*value, len(rows))
-    return [_method(key, found) for key, found in groups.items() if len(found) > 1]
+        value, error = ratio_with_error(top[rows], bottom[rows], cluster[rows])
+        found.setdefault(key, {})[seed] = (value, error, len(rows))
+    return found
 
 
-def _grouped(table: pa.Table) -> tuple[list[tuple[Any, ...]], npt.NDArray[np.int64]]:
-    """The distinct keys and, for each row, which of them it has."""
+def from_scores(table: pa.Table) -> list[Method]:
+    """One method for each evaluator, task, model, checkpoint, rater and condition that has two seeds or more."""
+    groups = by_seed(table)
+    raters: dict[tuple[str, str], set[str]] = {}
+    for key in groups:
+        raters.setdefault((key.evaluator, key.task), set()).add(key.rater)
+    methods = []
+    for key, found in groups.items():
+        seeds = tuple(sorted(seed for seed in found if seed is not None))
+        if len(seeds) > 1:
+            values, errors, items = zip(*(found[seed] for seed in seeds), strict=True)
+            name = f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task
+            place = key.model, key.checkpoint, seeds
+            methods.append(Method(key.evaluator, name, *place, _points(values), _points(errors), max(items)))
+    return methods
+
+
+def _grouped(table: pa.Table) -> tuple[list[tuple[Key, int | None]], npt.NDArray[np.int64]]:
+    """The distinct keys with their seed and, for each row, which of them it has."""
     code = np.zeros(len(table), dtype=np.int64)
-    for name in KEY:
+    for name in (*Key._fields, "seed"):
         column = table.column(name).combine_chunks().dictionary_encode("encode")
         code = code * len(column.dictionary) + np.asarray(column.indices, dtype=np.int64)
         code = np.unique(code, return_inverse=True)[1]
     _, first = np.unique(code, return_index=True)
-    parts = table.select(KEY).take(pa.array(first)).to_pylist()
-    return [tuple(part[name] for name in KEY) for part in parts], code
-
-
-def _method(key: tuple[Any, ...], found: dict[int, tuple[float, float, int]]) -> Method:
-    evaluator, task, model, checkpoint, _, condition = key
-    seeds = tuple(sorted(found))
-    values, errors, items = zip(*(found[seed] for seed in seeds), strict=True)
-    name = f"{task} ({condition})" if condition else task
-    return Method(evaluator, name, model, checkpoint, seeds, _points(values), _points(errors), max(items))
+    parts = table.select([*Key._fields, "seed"]).take(pa.array(first)).to_pylist()
+    return [(Key(*(part[name] for name in Key._fields)), part["seed"]) for part in parts], code
 
 
 def _points(values: Sequence[float]) -> tuple[float, ...]:

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from dialogue.errors import InputError
 
-KEY = ("evaluator", "task", "model", "seed", "checkpoint", "rater", "condition")
 NEEDED = ("evaluator", "task", "model", "seed", "checkpoint", "item", "rater", "score")
 
 

@@ -45,7 +45,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(dialogues=900, seeds="0-2", epochs=6, pairs=150, raters=60),
+    "full": Size(dialogues=500, seeds="0-2", epochs=5, pairs=240, raters=60),
     "tiny": Size(dialogues=60, seeds="0-1", epochs=1, pairs=12, raters=12),  # a test of the line, not a study
 }
 TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"

@@ -1,6 +1,6 @@
 """Write examples/votes.csv: a small table of generated votes for the first screen of README and for trying things out.
 
-100 pairs of 25 dialogues, three rounds, 24 raters who differ in how readily they say "tie". No person voted here.
+400 pairs of 100 dialogues, three rounds, 60 raters who differ in how readily they say "tie". No person voted here.
 """
 
 import csv
@@ -10,7 +10,7 @@ import numpy as np
 
 from dialogue.seeds import child_seed
 
-PAIRS, ROUNDS, RATERS, SEED = 100, 3, 24, 0
+PAIRS, ROUNDS, RATERS, SEED = 400, 3, 60, 0
 
 
 def rows(generator: np.random.Generator) -> list[dict[str, object]]:

@@ -1,0 +1,96 @@
+"""The whole line: a tiny demo, run again, killed half-way, and its report on screen."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ANSWERS = ("pair", "rater", "choice", "round", "left", "kind", "counted", "rater_status", "identical", "dialogue")
+
+
+def demo(root, study):
+    return [sys.executable, str(root / "examples" / "demo.py"), str(study), "--size", "tiny"]
+
+
+def run(root, study):
+    done = subprocess.run(demo(root, study), cwd=root, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def answers(study):
+    lines = (study / "votes.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+    return [{name: json.loads(line)[name] for name in ANSWERS} for line in lines]
+
+
+@pytest.fixture(scope="module")
+def study(pytestconfig, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "study"
+    folder.parent.joinpath("printed").write_text(run(pytestconfig.rootpath, folder))
+    return folder
+
+
+def test_the_demo_ends_with_a_report_and_what_it_found(study):
+    printed = (study.parent / "printed").read_text()
+    assert f"The report is in {study}/report.html. It found:\n- " in printed
+    for name in ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf", "scores.parquet", "report.html"):
+        assert (study / name).stat().st_size > 0
+
+
+def test_every_pair_has_exactly_three_votes_of_three_raters(study):
+    votes = [vote for vote in answers(study) if vote["counted"]]
+    for pair in {vote["pair"] for vote in votes}:
+        mine = [vote for vote in votes if vote["pair"] == pair]
+        assert sorted(vote["round"] for vote in mine) == [1, 2, 3]
+        assert len({vote["rater"] for vote in mine}) == 3
+
+
+def test_the_report_says_in_large_letters_that_its_raters_were_simulated(study):
+    counted = sum(vote["counted"] and vote["kind"] == "real" for vote in answers(study))
+    page = (study / "report.html").read_text(encoding="utf-8")
+    assert f"<strong>{counted} of {counted} votes came from simulated raters.</strong>" in page
+
+
+def test_a_second_demo_changes_nothing(study, pytestconfig):
+    before = {path: path.stat().st_mtime_ns for path in study.rglob("*") if path.is_file()}
+    printed = run(pytestconfig.rootpath, study)
+    assert printed.count("done before") == 10
+    assert {path: path.stat().st_mtime_ns for path in study.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("sign", ["models", "crowd.sqlite"])
+def test_a_demo_killed_half_way_finishes_with_the_same_result(study, pytestconfig, tmp_path, sign):
+    other = tmp_path / "study"
+    process = subprocess.Popen(
+        demo(pytestconfig.rootpath, other), cwd=pytestconfig.rootpath, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    while not (other / sign).exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(1.0)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (other / "report.html").exists()
+    run(pytestconfig.rootpath, other)
+    assert answers(other) == answers(study)
+    numbers, again = (json.loads((folder / "report.json").read_text()) for folder in (study, other))
+    assert numbers["methods"] == again["methods"] and numbers["findings"] == again["findings"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_report_opens_without_an_error_or_an_outside_request(study, chromium, width):
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    errors, requests = [], []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto((study / "report.html").as_uri())
+    assert errors == []
+    assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
