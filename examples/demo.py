@@ -42,11 +42,14 @@ class Size:
     epochs: int
     pairs: int
     raters: int
+    judgements: int
 
 
 SIZES = {
-    "full": Size(dialogues=500, seeds="0-2", epochs=5, pairs=240, raters=60),
-    "tiny": Size(dialogues=60, seeds="0-1", epochs=1, pairs=12, raters=12),  # a test of the line, not a study
+    "full": Size(dialogues=500, seeds="0-2", epochs=5, pairs=240, raters=60, judgements=200),
+    "tiny": Size(
+        dialogues=60, seeds="0-1", epochs=1, pairs=12, raters=12, judgements=10
+    ),  # a test of the line, not a study
 }
 TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
 
@@ -96,7 +99,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Draw the tie distributions",
-            f"analyze_ties.py {study}/votes.jsonl --seed 0 --out {study}",
+            f"analyze_ties.py {study}/votes.jsonl --size {size.judgements} --seed 0 --out {study}",
             *("votes.jsonl", "ties.json ties.png ties.pdf", "analysis analyze_ties.py"),
         ),
         stage(
