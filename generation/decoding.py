@@ -1,14 +1,15 @@
 """Free-running responses: greedy, beam, temperature, top-k, nucleus; batched, rows leave the batch as they finish.
 
-The response to a context is the same whatever the batch, its order or size. Rows never share anything but a matrix
-product, whose last bits depend on the number of rows; so every choice also tells by how much it was made, and a
-response with a choice closer than that rounding could turn is written again alone, which has one outcome only. Sampled
-responses follow from (seed, item): each item brings its own uniform numbers, one a token.
+The response to a context is the same whatever the batch, its order or size. Rows share nothing but matrix products,
+whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
+1e-14) is far below what tells two choices apart. Sampled responses follow from (seed, item): each item brings its own
+uniform numbers, one a token, whatever else is in the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +23,11 @@ from generation.models.interface import Encoded, Model
 from generation.vocabulary import BOS, EOS, SPECIAL
 
 LONGEST_RESPONSE = 60
-CLOSE_LOGITS = 1e-4  # rounding moves logits by less than a tenth of this (tested)
-CLOSE_MASS = 2e-6  # the same for sums of probabilities
+KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is still writing
 NEVER = [number for number in range(len(SPECIAL)) if number != EOS]
+
+
+Chooser = Callable[[Tensor, Tensor, int], Tensor]  # (logits, which rows of the batch, time) -> tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,59 +83,95 @@ def respond(
 ) -> list[Answer]:
     """The responses to contexts, in their order; `items` name the contexts and, when sampling, pick the numbers."""
     device = device or torch.device("cpu")
+    exact = copy.deepcopy(model).to(device, torch.float64).eval()
     answers: dict[int, Answer] = {}
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            close = _answer(model, contexts, rows, how, seed, items, device, answers)
-            for row in close if len(rows) > 1 else []:
-                _answer(model, contexts, [row], how, seed, items, device, answers)
+            encoded = exact.encode(stack_contexts([contexts[row] for row in rows], device))
+            if how.beam:
+                tokens, logprob = run_beam(exact, encoded, how.beam)
+            else:
+                chooser = (
+                    Sampler(how, [items[row] for row in rows], seed, device).choose if how.sampled else most_likely
+                )
+                tokens, logprob = run_free(exact, encoded, chooser)
+            for row, line, total in zip(rows, tokens.tolist(), logprob.tolist(), strict=True):
+                length = line.index(EOS) if EOS in line else len(line)
+                answers[row] = Answer(tuple(line[:length]), total)
     return [answers[row] for row in range(len(contexts))]
 
 
-def _answer(
-    model: Model,
-    contexts: Sequence[Sequence[int]],
-    rows: Sequence[int],
-    how: Decoding,
-    seed: int,
-    items: Sequence[str],
-    device: torch.device,
-    answers: dict[int, Answer],
-) -> list[int]:
-    """Fill in the answers of some rows as one batch; the rows that were too close to call come back."""
-    encoded = model.encode(stack_contexts([contexts[row] for row in rows], device))
-    chooser = _Sampler(how, [items[row] for row in rows], seed, device) if how.sampled else _Greedy()
-    tokens, logprob, closest = run_free(model, encoded, chooser)
-    for row, line, total in zip(rows, tokens.tolist(), logprob.tolist(), strict=True):
-        length = line.index(EOS) if EOS in line else len(line)
-        answers[row] = Answer(tuple(line[:length]), total)
-    return [row for row, margin in zip(rows, closest.tolist(), strict=True) if margin < 1]
-
-
-def run_free(model: Model, encoded: Encoded, chooser: _Greedy | _Sampler) -> tuple[Tensor, Tensor, Tensor]:
-    """Tokens (batch x time, EOS behind), summed log-probabilities and the closest choice of each row."""
+def run_free(model: Model, encoded: Encoded, choose: Chooser) -> tuple[Tensor, Tensor]:
+    """Tokens (batch x time, EOS behind) and summed log-probabilities of each row, one choice at a time."""
     size, device = len(encoded.mask), encoded.mask.device
     written = torch.full((size, LONGEST_RESPONSE), EOS, device=device)
     logprob = torch.zeros(size, dtype=torch.float64, device=device)
-    closest = torch.full((size,), torch.inf, device=device)
     rows, state = torch.arange(size, device=device), model.start(encoded)
     latest = torch.full((size,), BOS, device=device)
+    alive = torch.ones(size, dtype=torch.bool, device=device)
     for time in range(LONGEST_RESPONSE):
         hidden, state = model.step(encoded, state, latest)
-        logits = mask_special(model.output(hidden).float(), first=time == 0)
-        latest, margin = chooser.choose(logits, rows, time)
-        written[rows, time] = latest
-        logprob[rows] += (logits.gather(1, latest[:, None])[:, 0] - logits.logsumexp(1)).double()
-        closest[rows] = torch.minimum(closest[rows], margin.float())
-        alive = (latest != EOS).nonzero()[:, 0]
-        if not len(alive):
+        logits = mask_special(model.output(hidden), first=time == 0)
+        latest = choose(logits, rows, time)
+        gain = logits.gather(1, latest[:, None])[:, 0] - logits.logsumexp(1)
+        written[rows[alive], time] = latest[alive]
+        logprob[rows[alive]] += gain[alive]
+        alive &= latest != EOS
+        left = int(alive.sum())
+        if not left:
             break
-        if len(alive) < len(rows):
-            rows, latest, encoded = rows[alive], latest[alive], encoded.rows(alive)
-            state = tuple(part[alive] for part in state)
-    return written, logprob, closest
+        if left <= KEEP_ROWS * len(rows):
+            stay = alive.nonzero()[:, 0]
+            rows, latest, encoded, alive = rows[stay], latest[stay], encoded.rows(stay), alive[stay]
+            state = tuple(part[stay] for part in state)
+    return written, logprob
+
+
+def run_beam(model: Model, encoded: Encoded, width: int) -> tuple[Tensor, Tensor]:
+    """Tokens and log-probability of the best finished prefix a row, by log-probability a token (with <eos>).
+
+    At each step the `width` best continuations of the open prefixes are kept; those that end leave the beam.
+    """
+    size, device = len(encoded.mask), encoded.mask.device
+    encoded = encoded.rows(torch.arange(size, device=device).repeat_interleave(width))
+    state, latest = model.start(encoded), torch.full((size * width,), BOS, device=device)
+    scores = torch.full((size, width), -torch.inf, dtype=torch.float64, device=device)
+    scores[:, 0] = 0.0
+    written = torch.full((size, width, LONGEST_RESPONSE), EOS, device=device)
+    best = _Best(torch.full((size, LONGEST_RESPONSE), EOS, device=device), scores[:, -1] - torch.inf, scores[:, 0] * 0)
+    for time in range(LONGEST_RESPONSE):
+        hidden, state = model.step(encoded, state, latest)
+        logs = mask_special(model.output(hidden), first=time == 0).log_softmax(1)
+        scores, place = (scores[:, :, None] + logs.view(size, width, -1)).flatten(1).topk(width)
+        parents, latest = place // logs.shape[1], place % logs.shape[1]
+        written = written.gather(1, parents[:, :, None].expand_as(written))
+        written[:, :, time] = latest
+        ended = (latest == EOS) | (time == LONGEST_RESPONSE - 1)
+        best.take(written, scores.masked_fill(~ended, -torch.inf), time + 1)
+        scores = scores.masked_fill(ended, -torch.inf)
+        if not bool((scores > -torch.inf).any()):
+            break
+        flat = (parents + torch.arange(size, device=device)[:, None] * width).flatten()
+        state, latest = tuple(part[flat] for part in state), latest.flatten()
+    return best.tokens, best.logprob
+
+
+@dataclass
+class _Best:
+    """The best finished prefix of each row so far."""
+
+    tokens: Tensor
+    a_token: Tensor
+    logprob: Tensor
+
+    def take(self, written: Tensor, ended: Tensor, length: int) -> None:
+        """Take over what ended now (score -inf where nothing did) where it beats what ended before."""
+        score, slot = ended.max(1)
+        better = score / length > self.a_token
+        self.tokens[better] = written[better, slot[better]]
+        self.a_token[better], self.logprob[better] = score[better] / length, score[better]
 
 
 def mask_special(logits: Tensor, *, first: bool) -> Tensor:
@@ -143,78 +182,44 @@ def mask_special(logits: Tensor, *, first: bool) -> Tensor:
     return logits
 
 
-class _Greedy:
-    """The most probable token."""
-
-    def choose(self, logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor]:
-        """Tokens, and how many times the rounding they were ahead of the runner-up."""
-        del rows, time
-        best, numbers = logits.topk(2)
-        return numbers[:, 0], (best[:, 0] - best[:, 1]) / CLOSE_LOGITS
+def most_likely(logits: Tensor, rows: Tensor, time: int) -> Tensor:
+    """Greedy: the most probable token of each row."""
+    del rows, time
+    return logits.argmax(1)
 
 
-class _Sampler:
-    """A token drawn by inverting the distribution function at the item's own uniform number.
-
-    The kept tokens stand in order of number, so that near ties in probability do not move the outcome; only who is
-    kept depends on the ranking.
-    """
+class Sampler:
+    """Draws a token by inverting the distribution function at the item's own uniform number."""
 
     def __init__(self, how: Decoding, items: Sequence[str], seed: int, device: torch.device) -> None:
         draws = [np.random.default_rng(child_seed(seed, "decode", item)).random(LONGEST_RESPONSE) for item in items]
         self.uniforms = torch.from_numpy(np.stack(draws)).to(device)
         self.how = how
 
-    def choose(self, logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor]:
-        """Tokens, and how many times the rounding the draw was away from another outcome."""
-        scaled = logits / self.how.temperature
-        masses, numbers, edge = keep_likely(scaled, self.how)
+    def choose(self, logits: Tensor, rows: Tensor, time: int) -> Tensor:
+        """Tokens for the rows of the batch that are still there."""
+        masses, numbers = keep_likely(logits / self.how.temperature, self.how)
         sums = masses.cumsum(1)
         wanted = self.uniforms[rows, time, None] * sums[:, -1:]
         place = torch.searchsorted(sums, wanted, right=True).clamp(max=masses.shape[1] - 1)
-        above = (sums.gather(1, place) - wanted)[:, 0]
-        below = masses.gather(1, place)[:, 0] - above
-        gaps = torch.stack([_unless(place[:, 0] == masses.shape[1] - 1, above), _unless(place[:, 0] == 0, below)])
-        return numbers.gather(1, place)[:, 0], torch.minimum(gaps.amin(0), edge) / CLOSE_MASS
+        return numbers.gather(1, place)[:, 0]
 
 
-def _unless(outermost: Tensor, gap: Tensor) -> Tensor:
-    return gap.masked_fill(outermost, torch.inf)
+def keep_likely(scaled: Tensor, how: Decoding) -> tuple[Tensor, Tensor]:
+    """Probabilities and numbers of the tokens that top-k and nucleus keep (0 for others), most probable first.
 
-
-def keep_likely(scaled: Tensor, how: Decoding) -> tuple[Tensor, Tensor, Tensor]:
-    """Probabilities and numbers of the tokens that top-k and nucleus keep, in order of number, and the edge's width.
-
-    Only the likeliest few tokens are ranked; where they do not hold the nucleus, twice as many are looked at.
+    Only the likeliest few tokens are ranked; where they do not hold the nucleus, four times as many are looked at.
     """
     words = scaled.shape[1]
-    norm = scaled.double().logsumexp(1, keepdim=True)
+    norm = scaled.logsumexp(1, keepdim=True)
     if not how.top_k and how.nucleus == 1.0:
-        masses = (scaled.double() - norm).exp()
-        return masses, torch.arange(words, device=scaled.device).expand_as(scaled), masses.new_full((len(masses),), 1)
-    look = min(words, how.top_k + 1 if how.top_k else 32)
+        return (scaled - norm).exp(), torch.arange(words, device=scaled.device).expand_as(scaled)
+    look = min(words, how.top_k or 32)
     while True:
         best, numbers = scaled.topk(look)
-        masses = (best.double() - norm).exp()
-        keep, edge = _inside(masses, how)
+        masses = (best - norm).exp()
+        whole = masses.sum(1, keepdim=True) if how.top_k else 1.0
+        keep = masses.cumsum(1) - masses < how.nucleus * whole
         if how.top_k or look == words or not bool(keep[:, -1].any()):
-            break
+            return masses * keep, numbers
         look = min(words, 4 * look)
-    numbers, order = numbers.sort(1)
-    return (masses * keep).gather(1, order), numbers, edge
-
-
-def _inside(masses: Tensor, how: Decoding) -> tuple[Tensor, Tensor]:
-    """Which of the ranked tokens are kept, and by how much the last kept and the first left out are told apart."""
-    keep = torch.ones_like(masses, dtype=torch.bool)
-    if how.top_k and masses.shape[1] > how.top_k:
-        keep[:, how.top_k :] = False
-    whole = (masses * keep).sum(1, keepdim=True) if how.top_k else 1.0
-    before = masses.cumsum(1) - masses
-    keep &= before < how.nucleus * whole
-    last = keep.sum(1, keepdim=True) - 1
-    following = (last + 1).clamp(max=masses.shape[1] - 1)
-    gap = (masses.gather(1, last) - masses.gather(1, following)).masked_fill(following == last, 1.0)
-    reach = (before.gather(1, last) + masses.gather(1, last) - how.nucleus * whole).abs()
-    start = (before.gather(1, last) - how.nucleus * whole).abs()
-    return keep, torch.minimum(gap, torch.minimum(reach, start))[:, 0]

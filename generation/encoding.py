@@ -65,7 +65,9 @@ def encode_block(
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            parts.append(model.encode(stack_contexts([contexts[row] for row in rows], device)).vector.float().cpu())
+            parts.append(
+                model.encode(stack_contexts([contexts[row] for row in rows], device)).vectors[:, -1].float().cpu()
+            )
     vectors = torch.cat(parts).numpy()
     block = np.empty_like(vectors)
     block[order] = vectors

@@ -23,7 +23,7 @@ def summed_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-        total = hidden.new_zeros((), dtype=torch.float32)
+        total = hidden.new_zeros(())
         by_hidden, by_weight, by_bias = (torch.zeros_like(part) for part in (hidden, weight, bias))
         for start in range(0, len(targets), CHUNK):
             part = slice(start, start + CHUNK)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from dialogue.errors import InputError
-from generation.models import attention, bilstm, seq2seq
+from generation.models import attention, bilstm, hred, seq2seq, transformer
 from generation.models.interface import Model
 
 
@@ -21,7 +21,9 @@ class Architecture(NamedTuple):
 ARCHITECTURES = {
     "seq2seq": Architecture(seq2seq.Seq2Seq, seq2seq.Config(), seq2seq.SMALL),
     "seq2seq_attn": Architecture(attention.Seq2SeqAttention, attention.Config(), attention.SMALL),
+    "hred": Architecture(hred.HRED, attention.Config(), attention.SMALL),
     "bilstm_attn": Architecture(bilstm.BiLSTMAttention, attention.Config(), attention.SMALL),
+    "transformer": Architecture(transformer.Transformer, transformer.Config(), transformer.SMALL),
 }
 PRESETS = ("small", "paper")
 

@@ -118,4 +118,4 @@ class Seq2SeqAttention(Attentive):
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""
         outputs, state = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
-        return Encoded(outputs, contexts.mask, batch_first(state), state[0][-1])
+        return Encoded(outputs, contexts.mask, batch_first(state), state[0].transpose(0, 1))

@@ -25,7 +25,7 @@ class BiLSTMAttention(Attentive):
         outputs, (h, c) = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
         forward, backward = outputs.chunk(2, dim=2)
         state = (_sum_directions(h), _sum_directions(c))
-        return Encoded(forward + backward, contexts.mask, batch_first(state), state[0][-1])
+        return Encoded(forward + backward, contexts.mask, batch_first(state), state[0].transpose(0, 1))
 
 
 def _sum_directions(state: Tensor) -> Tensor:

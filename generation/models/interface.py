@@ -22,7 +22,9 @@ class Encoded:
     memory: Tensor  # batch x time x hidden
     mask: Tensor  # batch x time, True where real
     state: State  # each batch x ...
-    vector: Tensor  # batch x width: the top layer's last state, or the mean over real tokens
+    vectors: (
+        Tensor  # batch x layers x width: each layer's last state, or its mean over real tokens; the last is the top
+    )
 
     def rows(self, chosen: Tensor) -> Encoded:
         """Some rows of the batch (an index tensor)."""
@@ -31,7 +33,7 @@ class Encoded:
             memory=self.memory[chosen],
             mask=self.mask[chosen],
             state=tuple(part[chosen] for part in self.state),
-            vector=self.vector[chosen],
+            vectors=self.vectors[chosen],
         )
 
 

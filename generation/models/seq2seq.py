@@ -41,7 +41,7 @@ class Seq2Seq(Model):
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""
         outputs, state = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
-        return Encoded(outputs, contexts.mask, batch_first(state), state[0][-1])
+        return Encoded(outputs, contexts.mask, batch_first(state), state[0].transpose(0, 1))
 
     def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing (batch x time x hidden)."""

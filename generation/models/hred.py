@@ -1,0 +1,65 @@
+"""HRED (Serban et al. 2016): one LSTM reads each utterance, a second reads the utterances' last states in order.
+
+The decoder attends to the states of the second LSTM, one an utterance, and starts from its last state. Utterances are
+cut where <eou> stands; of a history longer than the context's limit the first one may be a fragment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from generation.batches import Contexts
+from generation.models.attention import SMALL, Attentive, Config
+from generation.models.interface import Encoded
+from generation.models.recurrent import batch_first, run_packed
+from generation.vocabulary import EOU, PAD
+
+__all__ = ["HRED", "SMALL", "Config", "split_utterances"]
+
+
+class Utterances(NamedTuple):
+    """All utterances of a batch of contexts."""
+
+    contexts: Contexts  # utterances x time
+    row: Tensor  # the context that each utterance belongs to
+    place: Tensor  # its number in that context
+    counts: Tensor  # utterances of each context
+
+
+class HRED(Attentive):
+    """Utterance encoder, context encoder, attention decoder."""
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__(vocabulary, config)
+        sizes = (config.hidden, config.layers)
+        self.utterance = nn.LSTM(config.embedding, *sizes, batch_first=True, dropout=config.dropout)
+        self.context = nn.LSTM(config.hidden, *sizes, batch_first=True, dropout=config.dropout)
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read utterances, then contexts; padding is read on neither level."""
+        parts = split_utterances(contexts)
+        _, (h, _) = run_packed(self.utterance, self.source(parts.contexts.tokens), parts.contexts.lengths)
+        read = h.new_zeros(len(parts.counts), int(parts.counts.max()), h.shape[2])
+        read = read.index_put((parts.row, parts.place), h[-1])
+        outputs, state = run_packed(self.context, read, parts.counts)
+        return Encoded(
+            outputs, Contexts(read[:, :, 0], parts.counts).mask, batch_first(state), state[0].transpose(0, 1)
+        )
+
+
+def split_utterances(contexts: Contexts) -> Utterances:
+    """Cut every context after each <eou>."""
+    row, time = contexts.mask.nonzero(as_tuple=True)
+    tokens = contexts.tokens[row, time]
+    first = (time == 0) | (tokens.roll(1) == EOU)
+    which = first.cumsum(0) - 1
+    starts, owner = time[first], row[first]
+    lengths = torch.bincount(which)
+    cut = torch.full((len(lengths), int(lengths.max())), PAD, device=tokens.device)
+    cut[which, time - starts[which]] = tokens
+    counts = torch.bincount(owner, minlength=len(contexts.lengths))
+    place = torch.arange(len(owner), device=tokens.device) - (counts.cumsum(0) - counts)[owner]
+    return Utterances(Contexts(cut, lengths), owner, place, counts)

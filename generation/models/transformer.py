@@ -1,0 +1,168 @@
+"""Transformer (Vaswani et al. 2017), two layers either side; layer norm before each sublayer and at the end.
+
+Attention is masked on padding and, in the decoder, on what comes later. When writing freely, keys and values of what
+has been written are kept, so that each step computes one position only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from generation.batches import Contexts
+from generation.models.interface import Encoded, Model, State
+
+
+@dataclass(frozen=True)
+class Config:
+    """The papers' sizes."""
+
+    width: int = 512
+    layers: int = 2
+    heads: int = 2
+    feedforward: int = 2048
+    dropout: float = 0.0
+
+
+SMALL = Config(width=96, heads=2, layers=2, feedforward=256)
+
+
+class Attention(nn.Module):
+    """Multi-head attention with its four linear maps."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.query = nn.Linear(config.width, config.width)
+        self.key_value = nn.Linear(config.width, 2 * config.width)
+        self.out = nn.Linear(config.width, config.width)
+
+    def keys_values(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values, each batch x heads x time x width of a head."""
+        keys, values = self.key_value(source).chunk(2, dim=2)
+        return self._split(keys), self._split(values)
+
+    def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """Look from x (batch x time x width) at keys and values; `mask` is True where one may look."""
+        found = scaled_dot_product_attention(self._split(self.query(x)), keys, values, attn_mask=mask)
+        return torch.as_tensor(self.out(found.transpose(1, 2).flatten(2)))
+
+    def _split(self, x: Tensor) -> Tensor:
+        batch, time, width = x.shape
+        return x.view(batch, time, self.heads, width // self.heads).transpose(1, 2)
+
+
+class Block(nn.Module):
+    """One layer: self-attention, attention to the source (decoder only), feed-forward; each with a residual."""
+
+    def __init__(self, config: Config, *, decoder: bool) -> None:
+        super().__init__()
+        self.own, self.own_norm = Attention(config), nn.LayerNorm(config.width)
+        if decoder:
+            self.cross, self.cross_norm = Attention(config), nn.LayerNorm(config.width)
+        self.feed = nn.Sequential(
+            nn.Linear(config.width, config.feedforward),
+            nn.ReLU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(config.feedforward, config.width),
+        )
+        self.feed_norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def look_back(self, x: Tensor, mask: Tensor | None, past: tuple[Tensor, Tensor] | None = None) -> Past:
+        """Self-attention over x and, where given, what came before it; also the keys and values for what follows."""
+        normed = self.own_norm(x)
+        keys, values = self.own.keys_values(normed)
+        if past is not None:
+            keys, values = torch.cat([past[0], keys], 2), torch.cat([past[1], values], 2)
+        return x + self.dropout(self.own(normed, keys, values, mask)), keys, values
+
+    def look_across(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Attention to the source."""
+        return x + torch.as_tensor(self.dropout(self.cross(self.cross_norm(x), keys, values, mask)))
+
+    def think(self, x: Tensor) -> Tensor:
+        """The feed-forward sublayer."""
+        return x + torch.as_tensor(self.dropout(self.feed(self.feed_norm(x))))
+
+
+Past = tuple[Tensor, Tensor, Tensor]
+
+
+class Transformer(Model):
+    """Encoder and decoder stacks over sinusoidal positions."""
+
+    pooling = "mean"
+
+    def __init__(self, vocabulary: int, config: Config) -> None:
+        super().__init__(vocabulary, config.width)
+        self.width, self.dropout = config.width, nn.Dropout(config.dropout)
+        self.source = nn.Embedding(vocabulary, config.width)
+        self.target = nn.Embedding(vocabulary, config.width)
+        for table in (self.source, self.target):
+            nn.init.normal_(table.weight, std=config.width**-0.5)
+        self.encoder = nn.ModuleList(Block(config, decoder=False) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(Block(config, decoder=True) for _ in range(config.layers))
+        self.encoder_norm, self.decoder_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read the contexts; the context vector of a layer is the mean of its outputs over real tokens."""
+        mask, means = contexts.mask, []
+        x = self._place(self.source(contexts.tokens), 0)
+        for block in blocks(self.encoder):
+            x = block.think(block.look_back(x, mask[:, None, None])[0])
+            means.append(mean_over(x, mask))
+        x = self.encoder_norm(x)
+        means[-1] = mean_over(x, mask)
+        return Encoded(x, mask, (), torch.stack(means, 1))
+
+    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """Hidden states under teacher forcing."""
+        x, mask = self._place(self.target(inputs), 0), encoded.mask[:, None, None]
+        causal = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
+        for block in blocks(self.decoder):
+            x, _, _ = block.look_back(x, causal)
+            x = block.think(block.look_across(x, *block.cross.keys_values(encoded.memory), mask))
+        return torch.as_tensor(self.decoder_norm(x))
+
+    def start(self, encoded: Encoded) -> State:
+        """Keys and values of the source, then those of what is written (none yet), for every layer."""
+        across = [part for block in blocks(self.decoder) for part in block.cross.keys_values(encoded.memory)]
+        return (*across, *(part[:, :, :0] for part in across))
+
+    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+        """One step of free running."""
+        across, past = state[: len(state) // 2], state[len(state) // 2 :]
+        x, kept = self._place(self.target(tokens[:, None]), past[0].shape[2]), []
+        for number, block in enumerate(blocks(self.decoder)):
+            x, keys, values = block.look_back(x, None, (past[2 * number], past[2 * number + 1]))
+            kept += [keys, values]
+            x = block.think(
+                block.look_across(x, across[2 * number], across[2 * number + 1], encoded.mask[:, None, None])
+            )
+        return self.decoder_norm(x)[:, 0], (*across, *kept)
+
+    def _place(self, embedded: Tensor, first: int) -> Tensor:
+        scaled = embedded * math.sqrt(self.width)
+        return torch.as_tensor(self.dropout(scaled + positions(first, embedded.shape[1], self.width).to(scaled)))
+
+
+def blocks(modules: nn.ModuleList) -> list[Block]:
+    """The layers of a stack."""
+    return [block for block in modules if isinstance(block, Block)]
+
+
+def positions(first: int, number: int, width: int) -> Tensor:
+    """Sinusoidal positions (number x width): sine on even and cosine on odd places."""
+    place = torch.arange(first, first + number)[:, None]
+    angle = place * torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))
+    return torch.stack([angle.sin(), angle.cos()], 2).flatten(1)
+
+
+def mean_over(x: Tensor, mask: Tensor) -> Tensor:
+    """Mean over the real tokens: x (batch x time x width), mask (batch x time)."""
+    return (x * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)

@@ -1,0 +1,202 @@
+"""The response to a context is the same whatever the batch; sampled responses follow from (seed, item) alone."""
+
+import math
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+
+from dialogue.errors import InputError
+from generation import decoding
+from generation.batches import stack_contexts
+from generation.decoding import LONGEST_RESPONSE, Sampler, keep_likely, parse_decoding, respond
+from generation.models.architectures import ARCHITECTURES, build
+from generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
+
+CPU = torch.device("cpu")
+WORDS = 60
+SIZES = {
+    **{name: {"embedding": 8, "hidden": 16, "layers": 2, "attention": 6, "dropout": 0.0} for name in ARCHITECTURES},
+    "seq2seq": {"embedding": 8, "hidden": 16, "layers": 2, "dropout": 0.0},
+    "transformer": {"width": 16, "layers": 2, "heads": 2, "feedforward": 24, "dropout": 0.0},
+}
+HOW = ["greedy", "beam:3", "temperature:1.3", "top_k:5", "nucleus:0.9", "top_k:20+nucleus:0.8+temperature:0.7"]
+
+
+def lively(name, seed=0):
+    """A model with large random weights: its responses end, and depend on their context."""
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(seed)
+        model = build(name, WORDS, SIZES[name]).eval()
+        with torch.no_grad():
+            for part in model.parameters():
+                part.mul_(3 if name == "transformer" else 5)
+            model.output.weight.mul_(0.6)
+            model.output.bias[EOS] += 4 if name == "transformer" else 2
+    return model
+
+
+def contexts(n, seed=0):
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(n):
+        turns = [
+            [(OTHER, SELF)[t % 2], *rng.integers(len(SPECIAL), WORDS, rng.integers(1, 12)).tolist(), EOU]
+            for t in range(3)
+        ]
+        made.append(list(chain(*turns[: rng.integers(1, 4)])))
+    return made
+
+
+CONTEXTS = contexts(40)
+ITEMS = [f"d{n}:1" for n in range(40)]
+
+
+def answer(model, how, rows=range(40), seed=0, batch_size=64):
+    rows = list(rows)
+    answers = respond(
+        model,
+        [CONTEXTS[r] for r in rows],
+        how=parse_decoding(how),
+        seed=seed,
+        items=[ITEMS[r] for r in rows],
+        batch_size=batch_size,
+    )
+    return dict(zip(rows, [a.tokens for a in answers], strict=True))
+
+
+def every(test):
+    return pytest.mark.parametrize("name", ARCHITECTURES)(test)
+
+
+@every
+@pytest.mark.parametrize("how", HOW)
+def test_fault_1_the_response_is_the_same_whatever_the_batch_its_order_or_size(name, how):
+    model = lively(name)
+    whole = answer(model, how)
+    assert len(set(whole.values())) > 3
+    assert answer(model, how, reversed(range(40))) == whole
+    assert answer(model, how, batch_size=7) == whole
+    assert answer(model, how, range(0, 40, 3)) == {row: whole[row] for row in range(0, 40, 3)}
+    for row in (0, 17, 39):
+        assert answer(model, how, [row]) == {row: whole[row]}
+
+
+@every
+def test_rounding_between_batches_is_a_billion_times_smaller_than_a_choice(name):
+    model = lively(name).double()
+    with torch.inference_mode():
+        rows = torch.full((40,), 9)
+        together = model.encode(stack_contexts(CONTEXTS, CPU))
+        many = model.output(model.step(together, model.start(together), rows)[0])
+        for row, context in enumerate(CONTEXTS):
+            alone = model.encode(stack_contexts([context], CPU))
+            one = model.output(model.step(alone, model.start(alone), rows[:1])[0])
+            assert (one[0] - many[row]).abs().max() < 1e-11
+
+
+@pytest.mark.parametrize("how", ["temperature:1.3", "nucleus:0.9"])
+def test_sampled_responses_follow_from_the_seed_and_the_item(how):
+    model = lively("seq2seq")
+    assert answer(model, how, seed=0) == answer(model, how, seed=0)
+    assert answer(model, how, seed=0) != answer(model, how, seed=1)
+
+
+@every
+def test_greedy_is_what_step_by_step_argmax_of_the_forced_pass_gives(name):
+    model = lively(name).double()
+    answers = respond(model, CONTEXTS[:5], how=parse_decoding("greedy"), seed=0, items=ITEMS[:5])
+    for context, got in zip(CONTEXTS, answers, strict=False):
+        written, total = [], 0.0
+        with torch.inference_mode():
+            encoded = model.encode(stack_contexts([context], CPU))
+            while len(written) < LONGEST_RESPONSE and (not written or written[-1] != EOS):
+                hidden = model.forced(encoded, torch.tensor([[2, *written]]))[0, -1]
+                logits = decoding.mask_special(model.output(hidden)[None], first=not written)[0]
+                written.append(int(logits.argmax()))
+                total += float(logits.log_softmax(0)[written[-1]])
+        assert got.tokens == tuple(token for token in written if token != EOS)
+        assert got.logprob == pytest.approx(total, abs=1e-9)
+
+
+@every
+def test_fault_3_no_response_holds_a_special_token_or_is_empty(name):
+    for how in HOW:
+        for tokens in answer(lively(name), how).values():
+            assert tokens
+            assert min(tokens) >= len(SPECIAL)
+
+
+def slow_filter(logits, how):
+    """The textbook way: sort everything, keep top-k, then the smallest set that holds the nucleus."""
+    probabilities = torch.softmax(logits.double() / how.temperature, 0)
+    order = probabilities.argsort(descending=True, stable=True)
+    order = order[: how.top_k] if how.top_k else order
+    mass = probabilities[order].sum() if how.top_k else 1.0
+    before = probabilities[order].cumsum(0) - probabilities[order]
+    kept = order[before < how.nucleus * mass]
+    return {int(i): float(probabilities[i]) for i in kept}
+
+
+@pytest.mark.parametrize("how", HOW[2:])
+@pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
+def test_the_kept_tokens_are_those_of_a_full_sort(how, scale):
+    how = parse_decoding(how)
+    logits = torch.randn(20, 300, generator=torch.Generator().manual_seed(1)) * scale
+    masses, numbers = keep_likely(logits.double() / how.temperature, how)
+    for row in range(20):
+        found = {n: m for n, m in zip(numbers[row].tolist(), masses[row].tolist(), strict=True) if m > 0}
+        assert found == pytest.approx(slow_filter(logits[row], how))
+
+
+def test_draws_have_the_frequencies_of_the_distribution():
+    how = parse_decoding("nucleus:0.8")
+    logits = torch.tensor([[2.0, 1.5, 1.0, 0.5, 0.0, -1.0]])
+    expected = slow_filter(logits[0], how)
+    total = sum(expected.values())
+    sampler = Sampler(how, [f"i{n}" for n in range(20_000)], 0, CPU)
+    tokens = sampler.choose(logits.double().expand(20_000, -1), torch.arange(20_000), 0)
+    counts = Counter(tokens.tolist())
+    assert set(counts) == set(expected)
+    for token, mass in expected.items():
+        share = mass / total
+        assert abs(counts[token] / 20_000 - share) < 4 * math.sqrt(share * (1 - share) / 20_000)
+
+
+def slow_beam(model, context, width):
+    """Beam search over whole prefixes, one context and one prefix at a time."""
+    open_ends, closed = [((), 0.0)], []
+    with torch.inference_mode():
+        encoded = model.encode(stack_contexts([context], CPU))
+        for time in range(LONGEST_RESPONSE):
+            grown = []
+            for prefix, score in open_ends:
+                hidden = model.forced(encoded, torch.tensor([[2, *prefix]]))[0, -1]
+                logs = decoding.mask_special(model.output(hidden)[None], first=time == 0)[0].log_softmax(0)
+                grown += [((*prefix, t), score + float(logs[t])) for t in range(WORDS)]
+            grown = sorted(grown, key=lambda part: -part[1])[:width]
+            closed += [part for part in grown if part[0][-1] == EOS]
+            open_ends = [part for part in grown if part[0][-1] != EOS]
+            if not open_ends:
+                break
+    return max(closed + open_ends, key=lambda part: part[1] / len(part[0]))
+
+
+@pytest.mark.parametrize("name", ["seq2seq", "transformer"])
+def test_beam_search_finds_what_the_slow_twin_finds(name):
+    model = lively(name).double()
+    answers = respond(model, CONTEXTS[:8], how=parse_decoding("beam:4"), seed=0, items=ITEMS[:8])
+    for context, got in zip(CONTEXTS, answers, strict=False):
+        tokens, score = slow_beam(model, context, 4)
+        assert got.tokens == tuple(token for token in tokens if token != EOS)
+        assert got.logprob == pytest.approx(score, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "beam", "beam:0", "beam:2.5", "greedy+top_k:3", "nucleus:0", "nucleus:1.5", "hot"]
+)
+def test_decoding_that_is_not_understood_is_said(text):
+    with pytest.raises(InputError, match="Legal: greedy, beam:5"):
+        parse_decoding(text)

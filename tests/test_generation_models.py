@@ -1,0 +1,162 @@
+"""Five architectures: sizes as published, nothing read beyond the real tokens, one row blind to the others."""
+
+import csv
+from itertools import chain
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from generation.batches import Contexts, stack, stack_contexts
+from generation.loss import summed_cross_entropy
+from generation.models.architectures import ARCHITECTURES, build, sizes_of
+from generation.models.hred import split_utterances
+from generation.numbering import Numbered
+from generation.training import batch_loss
+from generation.vocabulary import BOS, EOS, EOU, OTHER, PAD, SELF
+
+CPU = torch.device("cpu")
+WORDS = 40
+TINY = {
+    **{name: {"embedding": 8, "hidden": 12, "layers": 2, "attention": 6, "dropout": 0.0} for name in ARCHITECTURES},
+    "seq2seq": {"embedding": 8, "hidden": 12, "layers": 2, "dropout": 0.0},
+    "transformer": {"width": 16, "layers": 2, "heads": 2, "feedforward": 24, "dropout": 0.0},
+}
+CONTEXTS = [
+    [OTHER, 9, EOU],
+    [OTHER, *range(8, 30), EOU, SELF, 12, 13, EOU, OTHER, 20, EOU],
+    [SELF, 11, 12, EOU, OTHER, 14, 15, 16, 17, EOU],
+    [9, EOU, OTHER, *range(30, 39), EOU],
+]
+
+
+def tiny(model, seed=0):
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(seed)
+        return build(model, WORDS, TINY[model]).eval()
+
+
+def every(test):
+    return pytest.mark.parametrize("name", ARCHITECTURES)(test)
+
+
+@every
+def test_parameter_counts_are_those_of_the_papers_code(name, shared):
+    with (shared / "tables" / "published_parameters.csv").open() as table:
+        published = next(row for row in csv.DictReader(table) if row["model"] == name)
+    for words in (13_000, 16_000, 17_000):
+        with torch.device("meta"):
+            model = build(name, words, sizes_of(name, "paper"))
+        millions = sum(part.numel() for part in model.parameters()) / 1e6
+        assert round(millions, 2) == float(published[f"params_code_V{words}_M"])
+
+
+@every
+def test_parameter_counts_at_17000_words(name):
+    counts = {
+        "seq2seq": 10_564_200,
+        "seq2seq_attn": 10_653_572,
+        "hred": 11_706_244,
+        "bilstm_attn": 12_099_460,
+        "transformer": 40_843_880,
+    }
+    with torch.device("meta"):
+        model = build(name, 17_000, sizes_of(name, "paper"))
+    assert sum(part.numel() for part in model.parameters()) == counts[name]
+
+
+@every
+def test_fault_4_padding_changes_nothing(name):
+    model = tiny(name)
+    with torch.inference_mode():
+        for context in CONTEXTS:
+            alone = model.encode(stack_contexts([context], CPU))
+            padded = torch.tensor([context + [PAD] * 20])
+            wide = model.encode(Contexts(padded, torch.tensor([len(context)])))
+            torch.testing.assert_close(wide.vectors, alone.vectors, rtol=0, atol=1e-6)
+
+
+@every
+def test_fault_4_an_untrained_state_tells_contexts_apart(name):
+    with torch.inference_mode():
+        vectors = tiny(name).encode(stack_contexts(CONTEXTS, CPU)).vectors[:, -1]
+    assert torch.pdist(vectors).min() > 1e-3
+
+
+@every
+def test_fault_1_rows_of_a_batch_do_not_see_each_other(name):
+    model, inputs = tiny(name), torch.tensor([[BOS, 9, 10], [BOS, 11, 12], [BOS, 13, 9], [BOS, 9, 9]])
+    with torch.inference_mode():
+        together = model.forced(model.encode(stack_contexts(CONTEXTS, CPU)), inputs)
+        for row, context in enumerate(CONTEXTS):
+            alone = model.forced(model.encode(stack_contexts([context], CPU)), inputs[row : row + 1])
+            torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-6)
+
+
+@every
+def test_fault_1_no_gradient_flows_from_one_row_to_another(name):
+    model = tiny(name)
+    table = model.source.weight.detach().clone()
+    batch = [list(CONTEXTS[1]), [OTHER, 39, EOU]]
+    encoded = model.encode(stack_contexts(batch, CPU))
+    model.forced(encoded, torch.tensor([[BOS, 9], [BOS, 9]]))[0].sum().backward()
+    assert model.source.weight.grad[39].abs().sum() == 0
+    assert model.source.weight.grad[20].abs().sum() > 0
+    assert torch.equal(model.source.weight.detach(), table)
+
+
+@every
+def test_free_steps_repeat_what_teacher_forcing_computes(name):
+    model, inputs = tiny(name), torch.tensor([[BOS, 9, 10, 11]] * 4)
+    with torch.inference_mode():
+        encoded = model.encode(stack_contexts(CONTEXTS, CPU))
+        forced, state = model.forced(encoded, inputs), model.start(encoded)
+        for time in range(4):
+            hidden, state = model.step(encoded, state, inputs[:, time])
+            torch.testing.assert_close(hidden, forced[:, time], rtol=0, atol=1e-6)
+
+
+@every
+def test_the_future_is_not_seen(name):
+    model = tiny(name)
+    with torch.inference_mode():
+        encoded = model.encode(stack_contexts(CONTEXTS, CPU))
+        one = model.forced(encoded, torch.tensor([[BOS, 9, 10]] * 4))
+        two = model.forced(encoded, torch.tensor([[BOS, 9, 30]] * 4))
+    assert torch.equal(one[:, :2], two[:, :2])
+
+
+@every
+def test_every_parameter_learns(name):
+    model = tiny(name).train()
+    loss, _ = batch_loss(model, stack([Numbered("d:1", c, [9, 10, EOS]) for c in CONTEXTS], CPU))
+    loss.backward()
+    assert not [n for n, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum()]
+
+
+def test_utterances_are_cut_after_each_end_mark():
+    parts = split_utterances(stack_contexts(CONTEXTS, CPU))
+    assert parts.counts.tolist() == [1, 3, 2, 2]
+    assert parts.row.tolist() == [0, 1, 1, 1, 2, 2, 3, 3]
+    assert parts.place.tolist() == [0, 0, 1, 2, 0, 1, 0, 1]
+    cut = [row[:n] for row, n in zip(parts.contexts.tokens.tolist(), parts.contexts.lengths.tolist(), strict=True)]
+    assert list(chain(*cut)) == list(chain(*CONTEXTS))
+    assert all(row[-1] == EOU for row in cut)
+
+
+@pytest.mark.parametrize("tokens", [1, 511, 512, 513, 1300])
+def test_the_chunked_loss_and_its_gradients_are_those_of_the_plain_one(tokens):
+    make = torch.Generator().manual_seed(0)
+    hidden, weight, bias = (
+        torch.randn(*size, generator=make, dtype=torch.float64) for size in ((tokens, 6), (9, 6), (9,))
+    )
+    targets = torch.randint(9, (tokens,), generator=make)
+    ours = [part.clone().requires_grad_() for part in (hidden, weight, bias)]
+    plain = [part.clone().requires_grad_() for part in (hidden, weight, bias)]
+    one = summed_cross_entropy(*ours, targets)
+    two = cross_entropy(plain[0] @ plain[1].T + plain[2], targets, reduction="sum")
+    (one / 3).backward()
+    (two / 3).backward()
+    torch.testing.assert_close(one, two, rtol=1e-12, atol=0)
+    for a, b in zip(ours, plain, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-10, atol=1e-10)
