@@ -59,10 +59,10 @@ async function submit(form, pressed) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.id !== "pair") return;
-  const practice = !form.elements.lease.value;
-  if (!practice) event.preventDefault();
-  if (!busy && !practice && performance.now() - shownAt > PAUSE) submit(form, event.submitter);
+  if (form.id !== "pair" || !form.elements.lease.value) return; // consent and worked examples are plain forms
+  event.preventDefault();
+  const bounced = event.submitter.name === "choice" && performance.now() - shownAt < PAUSE;
+  if (!busy && !bounced) submit(form, event.submitter);
 });
 
 document.addEventListener("keydown", (event) => {
