@@ -3,34 +3,31 @@
 import csv
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from analysis.commands import agreement as command
+from analysis.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
 MARCO = ROOT.parent / "shared" / "data" / "marco_human_eval" / "human_annotation.json.gz"
 
 
-def analysis(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "analysis", *map(str, words)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def agreement(capsys):
+    def run(*words):
+        assert dispatch("analysis", "", COMMANDS, ["agreement", *map(str, words)]) == 0
+        return capsys.readouterr().out
+
+    return run
 
 
 def write(path, head, rows):
     with path.open("w", newline="", encoding="utf-8") as handle:
         csv.writer(handle).writerows([head, *rows])
     return path
-
-
-def document(*words):
-    done = analysis("agreement", *words, "--json", "-")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +39,7 @@ def document(*words):
         ("system", "Readability", 0.1635),
     ],
 )
-def test_the_real_human_evaluation_has_its_known_alpha(tmp_path, rival, question, alpha):
+def test_the_real_human_evaluation_has_its_known_alpha(tmp_path, agreement, rival, question, alpha):
     if not MARCO.exists():
         pytest.skip(f"{MARCO} is not here")
     dialogues = json.loads(gzip.decompress(MARCO.read_bytes()))
@@ -54,7 +51,7 @@ def test_the_real_human_evaluation_has_its_known_alpha(tmp_path, rival, question
     ]
     votes = write(tmp_path / "votes.csv", ["item", "dialogue", "round", "winner"], rows)
     names = ["--columns", "pair=item,choice=winner", "--values", f"a=marco,b={rival.lower()}"]
-    found = document(votes, *names, "--unit", "dialogue")
+    found = json.loads(agreement(votes, *names, "--unit", "dialogue", "--json", "-"))
     assert round(found["krippendorff_alpha"]["nominal"]["value"], 4) == alpha
     assert found["raters"] == []
     assert "no rater" in found["warnings"][0]
@@ -62,12 +59,11 @@ def test_the_real_human_evaluation_has_its_known_alpha(tmp_path, rival, question
         assert [round(100 * found["labels"][label]["share"], 2) for label in ("tie", "a", "b")] == [68.28, 20.98, 10.74]
 
 
-def test_five_categories_run_through_the_command(tmp_path):
+def test_five_categories_run_through_the_command(tmp_path, agreement):
     data = json.loads((ROOT / "tests" / "golden" / "fleiss1971.json").read_text(encoding="utf-8"))
     rows = [[i, r, label] for i, row in enumerate(data["ratings"]) for r, label in enumerate(row)]
-    found = document(
-        write(tmp_path / "fleiss.csv", ["pair", "rater", "choice"], rows), "--labels", "any", "--sets", 200
-    )
+    votes = write(tmp_path / "fleiss.csv", ["pair", "rater", "choice"], rows)
+    found = json.loads(agreement(votes, "--labels", "any", "--sets", 200, "--json", "-"))
     assert round(found["fleiss_kappa"]["value"], 3) == 0.430
     assert found["fleiss_kappa"]["low"] < 0.430 < found["fleiss_kappa"]["high"]
     assert found["krippendorff_alpha"]["interval"]["value"] is not None
@@ -76,29 +72,25 @@ def test_five_categories_run_through_the_command(tmp_path):
     assert found["raters"][0]["tie_rate"] is None
 
 
-def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_posterior(tmp_path):
+def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_posterior(tmp_path, agreement):
     rows = [["p", "r1", "good"], ["p", "r2", "good"], ["q", "r1", "bad"], ["q", "r2", "good"], ["s", "r1", "bad"]]
     votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice"], rows)
-    found = document(votes, "--labels", "any", "--posteriors", tmp_path / "posterior.csv")
+    found = json.loads(agreement(votes, "--labels", "any", "--posteriors", tmp_path / "posterior.csv", "--json", "-"))
     assert found["krippendorff_alpha"]["ordinal"] is None
     assert "1 pairs have one vote" in found["warnings"][0]
     assert (tmp_path / "posterior.csv").read_text().splitlines()[0] == "pair,bad,good"
     assert len((tmp_path / "posterior.csv").read_text().splitlines()) == 4
 
 
-def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, capsys):
+def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
     rows = [[f"p{i}", f"r{(i + k) % 13}", ["a", "b", "tie"][(i * k) % 3], "a"] for i in range(40) for k in range(3)]
     votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice", "left"], rows)
-    done = analysis("agreement", votes)
-    assert done.returncode == 0, done.stderr
+    shown = agreement(votes)
     for words in ("Krippendorff's alpha, ordinal", "more raters", "Dawid and Skene", "votes:120|pairs:40|unit:pair"):
-        assert words in done.stdout
+        assert words in shown
 
 
-def test_a_dialogue_column_is_asked_for_in_a_sentence(tmp_path):
+def test_a_dialogue_column_is_asked_for_in_a_sentence(tmp_path, agreement):
     votes = write(tmp_path / "votes.csv", ["pair", "choice"], [["p", "a"], ["p", "b"]])
-    done = analysis("agreement", votes, "--unit", "dialogue")
-    assert done.returncode == 2
-    assert "dialogue" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert command.__doc__
+    with pytest.raises(InputError, match="no dialogue column"):
+        agreement(votes, "--unit", "dialogue")

@@ -2,24 +2,21 @@
 
 import csv
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.multitest import multipletests
 
+from analysis.__main__ import COMMANDS
 from analysis.intervals import mean_interval
 from analysis.preference import cochran_q, holm, net_scores, position_test, prefer, sign_test, tie_index
 from analysis.systems import contrasts, fixed_sides, match
 from analysis.votes import read_votes, votes_from_columns
+from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def study(folder, *, pairs=240, seed=0, systems=3, gap=0.6):
@@ -139,15 +136,16 @@ def test_the_same_model_and_seed_from_two_checkpoints_are_two_systems(tmp_path):
     assert match(votes, tmp_path / "pairs.jsonl").systems == ("m-0@last", "m-0@untrained")
 
 
-def preference(*words):
-    done = subprocess.run(
-        [sys.executable, "-m", "analysis", "preference", *map(str, words)], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def preference(capsys):
+    def run(*words):
+        assert dispatch("analysis", "", COMMANDS, ["preference", *map(str, words)]) == 0
+        return capsys.readouterr().out
+
+    return run
 
 
-def test_the_command_on_a_study(tmp_path):
+def test_the_command_on_a_study(tmp_path, preference):
     votes = study(tmp_path, gap=1.0)
     found = json.loads(preference(tmp_path, "--margin", 0.2, "--sets", 200, "--json", "-"))
     assert set(found["net"]) >= {"value", "se", "low", "high"}
@@ -162,7 +160,7 @@ def test_the_command_on_a_study(tmp_path):
         assert words in text
 
 
-def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_path):
+def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_path, preference):
     path = tmp_path / "votes.csv"
     with path.open("w", newline="") as handle:
         rows = [[f"p{k % 30}", ["a", "b", "tie"][k % 3]] for k in range(90)]
@@ -173,7 +171,7 @@ def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_
     assert "a and b are alike within a net preference of 0.5" in text
 
 
-def test_only_ties_leave_no_strengths_but_everything_else(tmp_path):
+def test_only_ties_leave_no_strengths_but_everything_else(tmp_path, preference):
     path = tmp_path / "votes.csv"
     path.write_text("pair,choice\n" + "".join(f"p{k},tie\n" for k in range(20)))
     found = json.loads(preference(path, "--margin", 0.1, "--json", "-"))

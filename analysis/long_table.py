@@ -1,0 +1,107 @@
+"""Long tables of scores: one row an observation, one column a factor; probe scores, metrics, votes or anyone's CSV.
+
+Seeds live within their model: seed 0 of one architecture has nothing to do with seed 0 of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.preference import net_scores
+from analysis.reading import codes_of, read_columns
+from analysis.systems import fixed_sides, match
+from analysis.votes import read_votes
+from dialogue.errors import InputError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+FACTORS = ("model", "seed", "item", "rater")
+GROUPS = ("evaluator", "task", "checkpoint", "condition")
+NESTED = {"seed": "model"}
+
+
+@dataclass(frozen=True, eq=False)
+class LongTable:
+    """One scale's observations: `factors` are codes (n,), `names` the levels' names."""
+
+    name: str
+    score: Floats
+    factors: Mapping[str, Ints]
+    names: Mapping[str, tuple[str, ...]]
+    warnings: tuple[str, ...] = ()
+
+    def means(self, factor: str) -> Mapping[str, float]:
+        """Mean score of each level of a factor, the largest first."""
+        codes = self.factors[factor]
+        means = np.bincount(codes, self.score) / np.bincount(codes)
+        return {self.names[factor][k]: float(means[k]) for k in np.argsort(-means, kind="stable")}
+
+
+def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
+    """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""
+    wanted = {name: pa.string() for name in (*GROUPS, *(factors or FACTORS))} | {score: pa.float64()}
+    read = read_columns(path, wanted, record="")
+    if score not in read.arrays:
+        raise InputError(f"{path} has no column {score!r} (found: {', '.join(read.found)}). Name it: --score NAME.")
+    if missing := [name for name in factors if name not in read.arrays]:
+        raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(read.found)}).")
+    used = [name for name in (factors or FACTORS) if name in read.arrays]
+    values = read.arrays[score].to_numpy(zero_copy_only=False)
+    whole = np.isfinite(values)
+    for name in used:
+        whole &= ~np.asarray(read.arrays[name].is_null())
+    keys = [name for name in GROUPS if name in read.arrays and name not in used]
+    labels = _labels([read.arrays[name] for name in keys], len(values))
+    left = f"{int((~whole).sum())} rows without a score, or without a {' or '.join(used)}, are left out."
+    tables = []
+    for label in sorted(set(labels)):
+        rows = np.flatnonzero(whole & (labels == label))
+        if len(rows):
+            warnings = () if whole.all() else (left,)
+            tables.append(_table(label or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings))
+    if not tables:
+        raise InputError(f"{path} has no row with a score and all of {', '.join(used) or 'the factors'}.")
+    return tables
+
+
+def _labels(columns: Sequence[Any], n: int) -> NDArray[np.object_]:
+    """The groups' names, e.g. `probe IsMultiTopic best_bleu test`."""
+    texts = [column.fill_null("").to_pylist() for column in columns]
+    return np.array([" ".join(filter(None, parts)) for parts in zip(*texts, strict=True)] or [""] * n, dtype=object)
+
+
+def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, warnings: tuple[str, ...]) -> LongTable:
+    factors, names = {}, {}
+    for factor, column in columns.items():
+        codes, found = codes_of(column.take(pa.array(rows)))
+        if len(found) > 1:
+            factors[factor], names[factor] = codes.astype(np.int64), found
+    if not factors:
+        raise InputError(f"{name}: no factor has two levels, so there is no variance to share out.")
+    return LongTable(name, score, factors, names, warnings)
+
+
+def from_votes(path: Path, pairs: Path | None, scale: str) -> LongTable:
+    """Votes as ties (0 or 1) or net preference (+1, -1, 0), with factors contrast (where several), pair and rater."""
+    votes = read_votes(path)
+    matches = fixed_sides(votes) if pairs is None else match(votes, pairs)
+    votes = matches.votes
+    turned = np.where(matches.a > matches.b, -1.0, 1.0)
+    score = votes.tie.astype(np.float64) if scale == "tie" else net_scores(votes.choice) * turned
+    first, second = np.minimum(matches.a, matches.b), np.maximum(matches.a, matches.b)
+    contrasts, contrast = np.unique(first * len(matches.systems) + second, return_inverse=True)
+    systems = matches.systems
+    names = {"contrast": tuple(f"{systems[k // len(systems)]} {systems[k % len(systems)]}" for k in contrasts)}
+    factors = {"contrast": contrast} if len(contrasts) > 1 else {}
+    for name, codes, known in (("pair", votes.pair, votes.pairs), ("rater", votes.rater, votes.raters)):
+        if codes is not None:
+            held, factors[name] = np.unique(codes, return_inverse=True)
+            names[name] = tuple(known[k] for k in held)
+    return LongTable("ties" if scale == "tie" else "net preference", score, factors, names, votes.warnings)

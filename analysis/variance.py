@@ -1,0 +1,182 @@
+"""Variance components of crossed, nested, unbalanced data by the method of moments, linear in the observations.
+
+Every term (model, model:seed, item, model:item, rater, ...) is a way to group the observations. Its sum of squares
+within groups has, whatever the balance, an expectation that is linear in all components (Henderson 1953, method 1; for
+crossed data Gao and Owen 2017); one such equation a term and one for the whole give the components. On balanced data
+they are the estimates of the analysis of variance, which are those of REML where none is negative. A negative estimate
+is kept: cut off at zero, estimates are no longer unbiased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import chi2
+
+from dialogue.errors import InputError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+RESIDUAL = "residual"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One term's variance with a 95 % interval; `draws` are estimates from data simulated with the fitted components.
+
+    The interval is Satterthwaite's: chi-square with the degrees of freedom that match the draws' variance.
+    """
+
+    name: str
+    factors: tuple[str, ...]
+    levels: int
+    value: float
+    share: float
+    low: float
+    high: float
+    freedom: float
+    draws: Floats
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation in the score's own unit (zero where the estimate is negative)."""
+        return float(np.sqrt(max(self.value, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """All components of one long table, the residual last."""
+
+    n: int
+    mean: float
+    parts: tuple[Component, ...]
+    levels: Mapping[str, int]  # of every factor
+
+    def __getitem__(self, name: str) -> Component:
+        return next(part for part in self.parts if part.name == name)
+
+
+def terms_of(factors: Mapping[str, Ints], nested: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The terms that the data can tell apart: every combination of factors with its own grouping.
+
+    `nested` says within what a factor's levels live (`{"seed": "model"}`): seed 0 of one model is not seed 0 of
+    another. A grouping that leaves (nearly) every observation alone is the residual; of equal ones the first is kept.
+    """
+    n = len(next(iter(factors.values())))
+    found: list[tuple[str, ...]] = []
+    seen: list[Ints] = []
+    for size in range(1, len(factors) + 1):
+        for names in combinations(factors, size):
+            if any(inner in names and outer in factors and outer not in names for inner, outer in nested.items()):
+                continue
+            codes = group(factors, names)
+            groups = int(codes.max()) + 1
+            if 1 < groups < 0.95 * n and not any(_same(codes, other) for other in seen):
+                found.append(names)
+                seen.append(codes)
+    return found
+
+
+def components(
+    score: Floats,
+    factors: Mapping[str, Ints],
+    terms: Sequence[tuple[str, ...]],
+    *,
+    generator: np.random.Generator,
+    sets: int = 200,
+) -> Components:
+    """Estimate the components of `score` (n,) for the terms given, with intervals from `sets` simulated tables."""
+    codes = [group(factors, names) for names in terms]
+    n = len(score)
+    expected = _expectations(codes, n)
+    if np.linalg.cond(expected) > 1e12:
+        raise InputError(
+            f"These {n} observations cannot tell {', '.join(':'.join(t) for t in terms)} and the residual apart. "
+            "Name fewer factors: --factors model,seed,item"
+        )
+    inverse = np.linalg.inv(expected)
+    values = inverse @ _squares(score, codes)
+    draws = np.array([inverse @ _squares(_simulated(values, codes, n, generator), codes) for _ in range(sets)])
+    total = np.maximum(values, 0).sum()
+    levels = [*(int(code.max()) + 1 for code in codes), n]
+    parts = []
+    for k, names in enumerate([*terms, (RESIDUAL,)]):
+        low, high, freedom = _interval(values[k], draws[:, k])
+        share = max(values[k], 0.0) / total if total else 0.0
+        parts.append(
+            Component(":".join(names), names, levels[k], float(values[k]), share, low, high, freedom, draws[:, k])
+        )
+    return Components(
+        n, float(score.mean()), tuple(parts), {name: int(code.max()) + 1 for name, code in factors.items()}
+    )
+
+
+def group(factors: Mapping[str, Ints], names: Sequence[str]) -> Ints:
+    """Codes 0..groups-1 of the combinations of the named factors that occur."""
+    codes = np.zeros(len(factors[names[0]]), dtype=np.int64)
+    for name in names:
+        codes = codes * (int(factors[name].max()) + 1) + factors[name]
+        held = np.bincount(codes) if codes.max() < 4 * len(codes) + 1000 else None
+        codes = np.unique(codes, return_inverse=True)[1] if held is None else (np.cumsum(held > 0) - 1)[codes]
+    return np.asarray(codes, dtype=np.int64)
+
+
+def _same(one: Ints, other: Ints) -> bool:
+    """Whether two groupings are equal: as many groups each as together."""
+    groups = int(one.max()) + 1
+    if groups != int(other.max()) + 1:
+        return False
+    return int(group({"one": one, "other": other}, ("one", "other")).max()) + 1 == groups
+
+
+def _squares(score: Floats, codes: Sequence[Ints]) -> Floats:
+    """Sum of squares within the groups of every term, and about the mean."""
+    centred = score - score.mean()
+    whole = float(centred @ centred)
+    within = [whole - float((np.bincount(c, centred) ** 2 / np.bincount(c)).sum()) for c in codes]
+    return np.array([*within, whole])
+
+
+def _expectations(codes: Sequence[Ints], n: int) -> Floats:
+    """Row f, column g: weight of component g in the expectation of the sum of squares within the groups of f.
+
+    It is n - sum over groups l of f of (sum over k in l of n_lk^2) / n_l, with n_lk the observations in l and in group
+    k of g; the last row is the whole table (one group), the last column the residual (every observation its own).
+    """
+    k = len(codes)
+    expected = np.empty((k + 1, k + 1))
+    everything = np.zeros(n, dtype=np.int64)
+    for row, within in enumerate([*codes, everything]):
+        size = np.bincount(within)
+        for column, other in enumerate(codes):
+            table = sparse.coo_matrix((np.ones(n), (within, other))).tocsr()
+            table.data **= 2
+            expected[row, column] = n - float((np.asarray(table.sum(1)).ravel() / size).sum())
+        expected[row, k] = n - len(size)
+    return expected
+
+
+def _simulated(values: Floats, codes: Sequence[Ints], n: int, generator: np.random.Generator) -> Floats:
+    """Scores of a normal model with these components on the same design."""
+    made: Floats = np.sqrt(max(values[-1], 0.0)) * generator.standard_normal(n)
+    for value, code in zip(values, codes, strict=False):
+        if value > 0:
+            made += np.sqrt(value) * generator.standard_normal(int(code.max()) + 1)[code]
+    return made
+
+
+def _interval(value: float, draws: Floats) -> tuple[float, float, float]:
+    """Satterthwaite's interval and its degrees of freedom; zero to a normal bound where the estimate is lost in noise.
+
+    Lost in noise: fewer than one degree of freedom, that is, an estimate under .7 of its standard error.
+    """
+    spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.nan
+    freedom = 2 * max(value, 0.0) ** 2 / spread**2 if spread > 0 else 0.0
+    if freedom < 1:
+        return 0.0, max(value, 0.0) + 1.96 * spread, freedom
+    return float(freedom * value / chi2.ppf(0.975, freedom)), float(freedom * value / chi2.ppf(0.025, freedom)), freedom
