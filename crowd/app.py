@@ -24,11 +24,12 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd import dashboard, page, views
 from crowd.desk import Desk, keyed
-from crowd.entrances import Entrance, mturk_sites, usual
-from crowd.hit import Hit, read_hit
+from crowd.entrances import Entrance, usual
+from crowd.hit import Hit
 from crowd.leasing import Refused
 from crowd.limits import RateLimit
-from crowd.store import open_store, sqlite_url
+from crowd.serving import hit_of, prepare
+from crowd.store import open_store
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -92,21 +93,19 @@ def from_environment() -> Flask:
     """The application as SEEDVOTE_STUDY, SEEDVOTE_DATABASE, SEEDVOTE_PREFIX, ... describe it (see docs/crowd.md)."""
     read = os.environ.get
     if not (folder := read("SEEDVOTE_STUDY")):
-        raise InputError("SEEDVOTE_STUDY is not set; it names the study folder that python -m crowd prepare filled.")
+        raise InputError("SEEDVOTE_STUDY is not set; it names the study folder, which holds pairs.jsonl.")
     study = Path(folder)
-    sites = mturk_sites(read("SEEDVOTE_MTURK", "")) if read("SEEDVOTE_MTURK") else ()
-    hit_file = study / "hit.toml"
     log_to_stderr()
+    hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
     return create_app(
         Config(
-            database=read("SEEDVOTE_DATABASE") or sqlite_url(study),
-            hit=read_hit(hit_file if hit_file.exists() else None),
+            database=prepare(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
+            hit=hit,
             folder=study,
             prefix=read("SEEDVOTE_PREFIX", ""),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",
-            frame_ancestors=(*read("SEEDVOTE_FRAME_ANCESTORS", "").split(), *sites),
-            submit_to=sites[0] if sites else "",
+            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
             rate=float(read("SEEDVOTE_RATE", "20")),
         )
     )
