@@ -98,9 +98,7 @@ def test_everything_works_under_a_path_prefix_with_and_without_a_proxy_that_cuts
         assert 'action="/study-1/consent"' in page.text and "Path=/study-1" in page.headers["Set-Cookie"]
         static = re.search(r'src="(/study-1/static/hit.js[^"]*)"', page.text)[1]
         reply = client.get(static.removeprefix("/study-1") if not base else static)
-        assert (reply.status_code == 200 and "immutable" in reply.headers["Cache-Control"]) or "max-age" in str(
-            reply.headers
-        )
+        assert reply.status_code == 200 and "max-age=31536000" in reply.headers["Cache-Control"]
         reply.close()
 
 
@@ -150,10 +148,7 @@ def test_logs_are_json_lines_without_ids_addresses_queries_or_agents(serve):
         LOG.handlers, LOG.propagate = [], True
         LOG.setLevel(level)
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert handlers and [(line["route"], line["status"]) for line in lines] == [
-        ("hit.start", 200),
-        ("hit.consent", 400),
-    ]
+    assert [(line["route"], line["status"]) for line in lines] == [("hit.start", 200), ("hit.consent", 400)]
     assert set(lines[0]) == {"at", "level", "event", "route", "status", "ms"}
     assert not any(word in stream.getvalue() for word in ("ann-smith", "127.0.0.1", "Secret"))
 
