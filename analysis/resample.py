@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-BATCH = 128  # sets drawn at a time by the crossed bootstrap: the weights of a batch stay in the processor's cache
+BATCH = 128  # sets drawn at a time by the crossed bootstrap: their weights stay in the cache of the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,32 +86,27 @@ def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.r
 def crossed_bootstrap(
     values: ArrayLike, first: Ints, second: Ints, *, sets: int, generator: np.random.Generator
 ) -> Floats:
-    """Pigeonhole bootstrap of a mean (Owen 2007): both ways drawn with replacement, a vote weighs their product.
+    """Mean of the votes whose cluster is kept in both ways, each cluster kept or not by a coin; shape (sets,).
 
-    Shape (sets,). Its variance is known to be too large: the part of the single vote counts three times, those of the
-    two ways once, so its intervals are wider than they need be where votes are mostly noise.
+    These are the double-or-nothing product weights of Owen and Eckles (2012). Their variance is known to be too large:
+    the part of the single vote counts three times, those of the two ways once, so intervals are wider than they need
+    be where votes are mostly noise.
     """
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values, dtype=np.float32)
     a, rows = np.unique(first, return_inverse=True)
     b, columns = np.unique(second, return_inverse=True)
-    shape = (len(b), len(a))
-    summed = csr_array((values.astype(np.float32), (columns, rows)), shape=shape)
-    counted = csr_array((np.ones(len(values), dtype=np.float32), (columns, rows)), shape=shape)
-    means = np.empty(sets)
-    for start in range(0, sets, BATCH):
-        width = min(BATCH, sets - start)
-        left = _weights(len(a), width, generator)
-        right = _weights(len(b), width, generator)
-        weight = np.einsum("ij,ij->j", counted @ left, right)
-        means[start : start + width] = np.einsum("ij,ij->j", summed @ left, right) / weight
-    return means
+    summed = csr_array((values, (columns, rows)), shape=(len(b), len(a)))
+    counted = csr_array((np.ones_like(values), (columns, rows)), shape=(len(b), len(a)))
+    found: list[Floats] = []
+    while (missing := sets - sum(map(len, found))) > 0:
+        left, right = _coins(len(a), generator), _coins(len(b), generator)
+        votes = np.einsum("ij,ij->j", counted @ left, right)
+        sums = np.einsum("ij,ij->j", summed @ left, right)
+        found.append((sums[votes > 0] / votes[votes > 0])[:missing].astype(float))
+    return np.concatenate(found)
 
 
-def _weights(count: int, sets: int, generator: np.random.Generator) -> NDArray[np.float32]:
-    """How often each of `count` clusters is drawn in `count` draws with replacement, shape (count, sets)."""
-    drawn = generator.integers(0, count, size=(count, sets), dtype=np.int64)
-    return (
-        np.bincount((drawn * sets + np.arange(sets)).ravel(), minlength=count * sets)
-        .reshape(count, sets)
-        .astype(np.float32)
-    )
+def _coins(count: int, generator: np.random.Generator) -> NDArray[np.float32]:
+    """0 or 1 for each of `count` clusters in each set of a batch, shape (count, BATCH)."""
+    bits = np.frombuffer(generator.bytes(count * BATCH // 8), dtype=np.uint8)
+    return np.unpackbits(bits).reshape(count, BATCH).astype(np.float32)

@@ -62,9 +62,8 @@ def test_the_crossed_bootstrap_has_the_law_of_the_plain_loop():
     generator = np.random.default_rng(2)
     loop = []
     for _ in range(3_000):
-        left = np.bincount(generator.integers(0, 60, 60), minlength=60)[pair]
-        right = np.bincount(generator.integers(0, 20, 20), minlength=20)[rater]
-        loop.append((left * right) @ values / (left @ right))
+        kept = (generator.random(60) < 0.5)[pair] & (generator.random(20) < 0.5)[rater]
+        loop.append(values[kept].mean())
     assert abs(ours.mean() - np.mean(loop)) < 5 * ours.std() / np.sqrt(3_000)
     assert abs(ours.std() / np.std(loop) - 1) < 0.05
 
@@ -76,6 +75,25 @@ def test_the_crossed_bootstrap_counts_single_votes_three_times_as_stated():
         values, np.repeat(np.arange(2_000), 3), generator.integers(0, 500, 6_000), sets=3_000, generator=generator
     )
     assert abs(drawn.var() / (values.var() / 6_000) - 3) < 0.35
+
+
+def test_the_crossed_bootstrap_sees_the_variance_of_drawing_clusters_with_replacement():
+    values, pair, rater = votes(pairs=300, raters=80)
+    ours = crossed_bootstrap(values, pair, rater, sets=10_000, generator=np.random.default_rng(1))
+    generator = np.random.default_rng(2)
+    pigeonhole = []
+    for _ in range(2_000):
+        left = np.bincount(generator.integers(0, 300, 300), minlength=300)[pair]
+        right = np.bincount(generator.integers(0, 80, 80), minlength=80)[rater]
+        pigeonhole.append((left * right) @ values / (left @ right))
+    assert abs(ours.std() / np.std(pigeonhole) - 1) < 0.08
+
+
+def test_sets_without_any_vote_are_drawn_again():
+    drawn = crossed_bootstrap(
+        [1.0, 0.0], np.array([0, 1]), np.array([0, 1]), sets=500, generator=np.random.default_rng(0)
+    )
+    assert set(drawn.tolist()) == {0.0, 0.5, 1.0}
 
 
 def test_the_same_generator_gives_the_same_sets_and_odd_numbers_of_sets_are_kept():
