@@ -4,7 +4,10 @@ import sys
 
 from dialogue.command_line import dispatch, exit_with
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "list": "the probe tasks of a corpus, with their labels and majority shares",
+    "run": "fit probes on encoder states, with every baseline and control",
+}
 
 if __name__ == "__main__":
     exit_with(

@@ -1,1 +1,1 @@
-"""The probe tasks of the papers, one file a family."""
+"""The probe tasks, one file a family: what is asked of a representation, as labels read from the corpus."""

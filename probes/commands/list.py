@@ -1,0 +1,35 @@
+"""List the probe tasks of a corpus: labels, examples and the share of the most frequent label on each side."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The corpus and the split to report on."""
+    parser.add_argument("--corpus", required=True, metavar="PATH", help="the corpus, in any form that Seedvote reads")
+    parser.add_argument(
+        "--report", choices=("valid", "test"), default="test", help="split to report on (default: test)"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print one line a task."""
+    from dialogue.corpora.reading import read_corpus
+    from probes.plan import Options, lay_out
+
+    corpus = read_corpus(args.corpus)
+    study, splits = lay_out(corpus, "all", args.report, Options())
+    if splits.banner:
+        print(splits.banner + "\n")
+    fit, _, report = splits.names
+    print(f"{corpus.name} {corpus.version}: {len(splits.fit):,} examples of {fit} to fit on, "
+          f"{len(splits.choose):,} to choose on, {len(splits.report):,} of {report} to report on.\n")  # fmt: skip
+    print(f"{'task':<14} {'labels':>6}  {'kind':<4} {'most frequent':<28} {'share':>6}  unseen in {report}")
+    for question in study.questions:
+        counts = question.report.counts()
+        share = counts.max() / len(question.report.unseen)
+        kind = "many" if question.fit.many else "one"
+        unseen = f"{question.report.unseen_classes:,} labels, {int(question.report.unseen.sum()):,} times"
+        name = question.fit.classes[int(counts.argmax())]
+        print(f"{question.task:<14} {len(question.fit.classes):>6,}  {kind:<4} {name[:28]:<28} {share:>6.1%}  {unseen}")

@@ -1,0 +1,83 @@
+"""The table of a corpus, for the terminal, as CSV and as LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+
+from probes.summary import Cell
+
+HEADER = (
+    "task", "evaluator", "model", "checkpoint", "classifier", "seeds", "f1", "seed_sd", "seed_sd_low",
+    "seed_sd_high", "rater_sd", "selectivity",
+)  # fmt: skip
+
+
+def as_csv(cells: Sequence[Cell], signature: str) -> str:
+    """One line a cell, in points; empty where a number cannot be had from so few seeds."""
+    out = io.StringIO()
+    out.write(f"# {signature}\n")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    for cell in cells:
+        numbers = (cell.seeds.mean, cell.seeds.sd, cell.seeds.low, cell.seeds.high, cell.rater_sd, cell.selectivity)
+        names = (cell.task, cell.evaluator, cell.model, cell.checkpoint, cell.classifier, len(cell.seeds.values))
+        writer.writerow([*names, *("" if math.isnan(number) else f"{number:.3f}" for number in numbers)])
+    return out.getvalue()
+
+
+def rows(cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, Cell]]:
+    """One row for each model and checkpoint, trained models first and baselines last, with its cell of each task."""
+    found: dict[tuple[str, str], dict[str, Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: (cell.evaluator == "baseline", cell.model, _age(cell.checkpoint))):
+        name = f"{cell.model} ({cell.classifier})" if cell.classifier not in ("logistic", "majority") else cell.model
+        found.setdefault((name, cell.checkpoint), {})[cell.task] = cell
+    return found
+
+
+def _age(checkpoint: str) -> tuple[int, int, str]:
+    if checkpoint == "untrained":
+        return 0, 0, ""
+    number = checkpoint.removeprefix("epoch-")
+    return (1, int(number), "") if number.isdigit() else (2, 0, checkpoint)
+
+
+def as_text(cells: Sequence[Cell], tasks: Sequence[str]) -> Iterator[str]:
+    """A table for the terminal, a block of tasks at a time: mean F1 over seeds, and the SD over seeds in points."""
+    table = rows(cells)
+    for start in range(0, len(tasks), 5):
+        block = tasks[start : start + 5]
+        yield f"{'':<32}" + "".join(f"{task:>16}" for task in block)
+        for (model, checkpoint), row in table.items():
+            yield f"{f'{model} {checkpoint}':<32}" + "".join(f"{_plain(row.get(task)):>16}" for task in block)
+        yield ""
+
+
+def _plain(cell: Cell | None) -> str:
+    if cell is None:
+        return "-"
+    return f"{cell.seeds.mean:.1f}" + ("" if math.isnan(cell.seeds.sd) else f" (sd {cell.seeds.sd:.1f})")
+
+
+def as_latex(cells: Sequence[Cell], tasks: Sequence[str], signature: str) -> str:
+    """A table in the papers' form; the SD over seeds stands in brackets with its 95 % interval, in points."""
+    lines = [f"% {signature}", "\\begin{tabular}{ll" + "r" * len(tasks) + "}", "\\hline"]
+    lines.append(" & ".join(["Model", "Checkpoint", *map(_escaped, tasks)]) + " \\\\")
+    lines.append("\\hline")
+    for (model, checkpoint), row in rows(cells).items():
+        lines.append(" & ".join([_escaped(model), _escaped(checkpoint), *(_tex(row.get(t)) for t in tasks)]) + " \\\\")
+    return "\n".join([*lines, "\\hline", "\\end{tabular}", ""])
+
+
+def _tex(cell: Cell | None) -> str:
+    if cell is None:
+        return "--"
+    over = cell.seeds
+    brackets = "" if math.isnan(over.sd) else f" (SD {over.sd:.1f} [{over.low:.1f}, {over.high:.1f}])"
+    return f"{over.mean:.1f}{brackets}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", "\\_").replace("%", "\\%").replace("&", "\\&")

@@ -1,0 +1,68 @@
+"""Scores of predictions: true and false positives and misses of every example, which add up to micro-F1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+from probes.tasks.labels import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """True positives, false positives and misses of each example (n), to be summed over any set of examples."""
+
+    tp: np.ndarray
+    fp: np.ndarray
+    fn: np.ndarray
+
+    @property
+    def each(self) -> np.ndarray:
+        """F1 of each example on its own (0 or 1 where there is one label)."""
+        return np.asarray(2 * self.tp / np.maximum(2 * self.tp + self.fp + self.fn, 1))
+
+    @property
+    def micro_f1(self) -> float:
+        """2 tp / (2 tp + fp + fn) of the sums, in [0, 1]; with one label and one answer each it is the accuracy."""
+        return micro_f1(self.tp.sum(), self.fp.sum(), self.fn.sum())
+
+
+def micro_f1(tp: float, fp: float, fn: float) -> float:
+    """Micro-F1 of summed counts; 0 where there is neither label nor answer."""
+    return float(2 * tp / (2 * tp + fp + fn)) if tp + fp + fn else 0.0
+
+
+def count(predicted: np.ndarray, gold: Labels) -> Counts:
+    """Compare predictions (n x labels, boolean) with the labels; one that training does not know is always missed."""
+    truth = gold.dense()
+    tp = (predicted & truth).sum(1)
+    return Counts(tp, predicted.sum(1) - tp, truth.sum(1) + gold.unseen - tp)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Scores of several seeds in points: their mean, and their SD (n-1) with an interval (NaN below two seeds).
+
+    The interval is the chi-square interval of a normal sample's SD: with three seeds it reaches from half to six times
+    the SD.
+    """
+
+    values: tuple[float, ...]
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+
+def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
+    """Mean and SD over seeds, in the unit of the values."""
+    n, mean = len(values), float(np.mean(values))
+    if n < 2:
+        return Spread(tuple(values), mean, math.nan, math.nan, math.nan)
+    sd = float(np.std(values, ddof=1))
+    upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
+    return Spread(tuple(values), mean, sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower))

@@ -1,0 +1,65 @@
+"""Which examples a probe is fitted on, chosen on and reported on; no dialogue is ever on two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialogue.corpora.examples import Example, examples
+from dialogue.corpora.reading import Corpus
+from dialogue.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """The examples of each side (`choose` may be empty), and a banner that says what is unusual."""
+
+    names: tuple[str, str, str]
+    fit: Sequence[Example]
+    choose: Sequence[Example]
+    report: Sequence[Example]
+    banner: str
+
+    @property
+    def condition(self) -> str:
+        """For the score table: what was fitted on and what is reported."""
+        return f"fit={self.names[0]},report={self.names[2]}"
+
+
+def plan(corpus: Corpus, report: str) -> Splits:
+    """Fit on train, choose on valid, report on test (or on valid, as the papers did).
+
+    Where train has no annotation, the split that is not reported takes its place, under a banner that says so.
+    """
+    annotated = {name: _annotated(corpus, name) for name in ("train", "valid", "test")}
+    if not annotated[report]:
+        raise InputError(
+            f"The {report} split of this corpus has no annotated example, so nothing can be reported on it."
+        )
+    fit, banner = "train", ""
+    if not annotated["train"]:
+        fit = "valid" if report == "test" else "test"
+        banner = f"NOT THE OFFICIAL SPLIT: train has no annotation here, so probes are fitted on {fit}."
+    elif report == "valid":
+        banner = "Reported on valid, the split that also chose the checkpoints: comparable with the papers, optimistic."
+    if not annotated[fit]:
+        raise InputError(f"Neither train nor {fit} has annotated examples: there is nothing to fit on.")
+    choose = "valid" if fit == "train" and annotated["valid"] else ""
+    _check_apart(annotated)
+    return Splits((fit, choose, report), annotated[fit], annotated.get(choose, []), annotated[report], banner)
+
+
+def _annotated(corpus: Corpus, split: str) -> list[Example]:
+    return [
+        example
+        for example in examples(corpus.split(split))
+        if corpus.name != "multiwoz" or example.context[-1].belief is not None
+    ]
+
+
+def _check_apart(annotated: dict[str, list[Example]]) -> None:
+    seen: dict[str, str] = {}
+    for split, members in annotated.items():
+        for name in {example.dialogue.dialogue for example in members}:
+            if seen.setdefault(name, split) != split:
+                raise InputError(f"Dialogue {name} is in both {seen[name]} and {split}; a split may not share one.")

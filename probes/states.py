@@ -1,0 +1,127 @@
+"""Reads representations: a NumPy array with one row an example, and a JSON sidecar that names the rows.
+
+Ours are `states/<model>-<seed>-<checkpoint>.npy` with a `States` record beside them. A file of the user's own needs no
+more than `ids` in its sidecar. An array with a hole is refused, by name and count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialogue.errors import InputError
+from dialogue.files import read_json
+
+CHUNK = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """What is probed: where its rows lie, whose they are, and the hash of their content."""
+
+    evaluator: str
+    model: str
+    seed: int | None
+    checkpoint: str
+    path: Path
+    ids: Sequence[str] = field(repr=False)
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """For folders and messages, e.g. `bilstm_attn-0-last`."""
+        return "-".join(str(part) for part in (self.model, self.seed, self.checkpoint) if part not in (None, ""))
+
+    def rows(self, items: Sequence[str]) -> np.ndarray:
+        """The states of these examples, in this order (float32)."""
+        row = {item: index for index, item in enumerate(self.ids)}
+        states = np.load(self.path, mmap_mode="r")
+        return np.asarray(states[[row[item] for item in items]], np.float32)
+
+
+def read_states(path: str | Path, needed: Iterable[str] = (), *, evaluator: str = "probe") -> Representation:
+    """Check the array at `path` against its sidecar and against the examples that are `needed`."""
+    path = Path(path)
+    states, sidecar = _array(path), _sidecar(path.with_suffix(".json"))
+    ids = sidecar["ids"]
+    _check_shape(path, states, sidecar)
+    _check_ids(path, ids, needed)
+    _check_numbers(path, states, ids)
+    return Representation(
+        evaluator,
+        str(sidecar.get("model", path.stem)),
+        sidecar.get("seed"),
+        str(sidecar.get("checkpoint", "")),
+        path,
+        ids,
+        _digest(states, ids),
+    )
+
+
+def _array(path: Path) -> np.ndarray:
+    try:
+        states = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} cannot be read as a NumPy array ({error}). Encode it again.") from error
+    if not isinstance(states, np.ndarray) or states.ndim != 2 or states.dtype.kind != "f":
+        raise InputError(f"{path} is not a matrix of floating-point numbers, one row an example.")
+    return states
+
+
+def _sidecar(path: Path) -> dict[str, Any]:
+    sidecar = read_json(path)
+    if not isinstance(sidecar, dict) or not isinstance(sidecar.get("ids"), list):
+        raise InputError(f'{path} needs at least {{"ids": [...]}}, the item id of every row of the array beside it.')
+    if not isinstance(sidecar.get("seed"), int | None):
+        raise InputError(f"{path}: seed is {sidecar['seed']!r}, which is not a whole number or null.")
+    return sidecar
+
+
+def _check_shape(path: Path, states: np.ndarray, sidecar: dict[str, Any]) -> None:
+    rows, width = states.shape
+    if rows != len(sidecar["ids"]):
+        raise InputError(
+            f"{path} has {rows:,} rows, and {path.stem}.json names {len(sidecar['ids']):,}: encode it again."
+        )
+    if sidecar.get("width", width) != width:
+        raise InputError(f"{path} is {width} numbers wide, and {path.stem}.json says {sidecar['width']}.")
+
+
+def _check_ids(path: Path, ids: list[str], needed: Iterable[str]) -> None:
+    repeated = [name for name, count in Counter(ids).items() if count > 1]
+    if repeated:
+        raise InputError(f"{path}: {len(repeated):,} ids are there more than once ({_some(repeated)}).")
+    have = set(ids)
+    missing = [item for item in needed if item not in have]
+    if missing:
+        raise InputError(
+            f"{path}: {len(missing):,} examples of the corpus have no state ({_some(missing)}). "
+            "Was it encoded from another corpus? Encode this one, or give its path: --corpus."
+        )
+
+
+def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
+    bad = [
+        start + int(row)
+        for start in range(0, len(states), CHUNK)
+        for row in np.flatnonzero(~np.isfinite(states[start : start + CHUNK]).all(1))
+    ]
+    if bad:
+        raise InputError(f"{path}: {len(bad):,} rows hold NaN or infinity ({_some([ids[row] for row in bad])}).")
+
+
+def _digest(states: np.ndarray, ids: list[str]) -> str:
+    content = hashlib.sha256("\n".join(ids).encode())
+    for start in range(0, len(states), CHUNK):
+        content.update(np.ascontiguousarray(states[start : start + CHUNK]).tobytes())
+    return content.hexdigest()
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

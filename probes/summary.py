@@ -1,0 +1,100 @@
+"""From the score table to the numbers people read: micro-F1 a seed, its spread over seeds, and what it must beat."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from dialogue.errors import InputError
+from probes.scoring import Spread, micro_f1, spread
+
+KEY = ("evaluator", "task", "model", "seed", "checkpoint", "rater", "condition")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Micro-F1 in points of one representation on one task under one rater."""
+
+    evaluator: str
+    task: str
+    model: str
+    seed: int | None
+    checkpoint: str
+    rater: str
+    condition: str
+    f1: float
+    examples: int
+
+    @property
+    def classifier(self) -> str:
+        """The rater without its seed."""
+        return self.rater.split(":")[0]
+
+    @property
+    def shuffled(self) -> bool:
+        """Fitted on shuffled labels."""
+        return self.condition.endswith("labels=shuffled")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of the papers' tables: a model's checkpoint on a task, over its training seeds.
+
+    `rater_sd` is the SD over the classifier's own seeds, averaged over training seeds (NaN where it has one or none),
+    and `selectivity` the points above the same probe fitted on shuffled labels.
+    """
+
+    evaluator: str
+    task: str
+    model: str
+    checkpoint: str
+    classifier: str
+    seeds: Spread
+    rater_sd: float
+    selectivity: float
+
+
+def read_scores(path: Path) -> list[Score]:
+    """Sum the counts of each representation and task, and take their micro-F1."""
+    if not path.exists():
+        raise InputError(f"{path} is not there. Make it: python -m probes run STUDY.")
+    columns = pq.read_table(path, columns=[*KEY, "stats"]).flatten()
+    wanted = [(f"stats.{name}", "sum") for name in ("tp", "fp", "fn")]
+    rows = columns.group_by(list(KEY)).aggregate([*wanted, ([], "count_all")]).to_pylist()
+    return sorted(map(_score, rows), key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater))
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    f1 = 100 * micro_f1(*(row[f"stats.{name}_sum"] for name in ("tp", "fp", "fn")))
+    return Score(**{name: row[name] for name in KEY}, f1=f1, examples=row["count_all"])
+
+
+def cells(scores: Iterable[Score]) -> list[Cell]:
+    """Gather the seeds of each model, checkpoint, task and classifier."""
+    groups: dict[tuple[str, ...], list[Score]] = defaultdict(list)
+    for score in scores:
+        groups[score.task, score.model, score.checkpoint, score.classifier].append(score)
+    return [_cell(group) for group in groups.values() if any(not score.shuffled for score in group)]
+
+
+def _cell(group: Sequence[Score]) -> Cell:
+    true = [score for score in group if not score.shuffled]
+    control = [score.f1 for score in group if score.shuffled]
+    by_seed: dict[int | None, list[float]] = defaultdict(list)
+    for score in true:
+        by_seed[score.seed].append(score.f1)
+    over = spread([float(np.mean(values)) for values in by_seed.values()])
+    sds = [float(np.std(values, ddof=1)) for values in by_seed.values() if len(values) > 1]
+    first = true[0]
+    return Cell(
+        first.evaluator, first.task, first.model, first.checkpoint, first.classifier, over,
+        rater_sd=float(np.mean(sds)) if sds else math.nan,
+        selectivity=over.mean - float(np.mean(control)) if control else math.nan,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""Score tables in Parquet: one part for each representation and task, written whole, then joined."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialogue.files import atomic
+from probes.plan import Question, Study
+from probes.probing import Outcome
+from probes.states import Representation
+
+STATS = pa.struct([(name, pa.float64()) for name in ("tp", "fp", "fn")])
+SCHEMA = pa.schema(
+    [
+        ("evaluator", pa.string()),
+        ("task", pa.string()),
+        ("model", pa.string()),
+        ("seed", pa.int64()),
+        ("checkpoint", pa.string()),
+        ("item", pa.string()),
+        ("rater", pa.string()),
+        ("score", pa.float64()),
+        ("stats", STATS),
+        ("cluster", pa.string()),
+        ("condition", pa.string()),
+    ]
+)
+
+
+def scores(who: Representation, question: Question, study: Study, outcome: Outcome) -> pa.Table:
+    """One row an example, with its counts."""
+    n = len(study.report.items)
+    counts = outcome.counts
+    stats = [pa.array(part, pa.float64()) for part in (counts.tp, counts.fp, counts.fn)]
+    same = {
+        "evaluator": "control" if outcome.control and who.evaluator == "probe" else who.evaluator,
+        "task": question.task,
+        "model": who.model,
+        "seed": who.seed,
+        "checkpoint": who.checkpoint,
+        "rater": outcome.answer.rater,
+        "condition": study.condition + (",labels=shuffled" if outcome.control else ""),
+    }
+    columns = {name: pa.repeat(pa.scalar(value, SCHEMA.field(name).type), n) for name, value in same.items()}
+    columns |= {
+        "item": pa.array(study.report.items),
+        "score": pa.array(counts.each),
+        "stats": pa.StructArray.from_arrays(stats, names=["tp", "fp", "fn"]),
+        "cluster": pa.array(study.report.clusters),
+    }
+    return pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def convergence(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
+    """Per rater, how each optimisation ended, in a form for JSON."""
+    return [
+        {
+            "rater": outcome.answer.rater,
+            "control": outcome.control,
+            "c": outcome.answer.c,
+            "problems": outcome.answer.convergence.problems,
+            "passes": outcome.answer.convergence.passes.tolist(),
+            "gradient": _plain(outcome.answer.convergence.gradient),
+            "gap": _plain(outcome.answer.convergence.gap),
+            "converged": outcome.answer.convergence.converged.tolist(),
+        }
+        for outcome in outcomes
+    ]
+
+
+def _plain(numbers: np.ndarray) -> list[float | None]:
+    return [float(number) if np.isfinite(number) else None for number in numbers]
+
+
+def write_part(path: Path, parts: Sequence[pa.Table], key: str, ended: list[dict[str, object]]) -> None:
+    """Write the scores of one representation and task with the key they follow from and how the fits ended."""
+    table = pa.concat_tables(parts).replace_schema_metadata({"key": key, "fits": json.dumps(ended)})
+    with atomic(path, "wb") as handle:
+        pq.write_table(table, handle, compression="zstd")
+
+
+def key_of(path: Path) -> str | None:
+    """The key of a finished part, or nothing where there is no whole part."""
+    try:
+        return str((pq.read_schema(path).metadata or {}).get(b"key", b""), "ascii")
+    except (OSError, pa.ArrowInvalid):
+        return None
+
+
+def join(paths: Sequence[Path], out: Path, signature: str) -> int:
+    """Write all parts into one table; how many rows it has."""
+    rows = 0
+    schema = SCHEMA.with_metadata({"signature": signature})
+    with atomic(out, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
+        for path in paths:
+            part = pq.read_table(path).replace_schema_metadata(schema.metadata)
+            writer.write_table(part)
+            rows += len(part)
+    return rows

@@ -1,0 +1,36 @@
+"""All tasks, in the papers' order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialogue.errors import InputError
+from probes.tasks import actions, information, position, repeats, topics, words
+from probes.tasks.task import Task
+
+TASKS: tuple[Task, ...] = (
+    *position.TASKS,
+    *words.TASKS,
+    *topics.TASKS,
+    *repeats.TASKS,
+    *information.TASKS,
+    *actions.TASKS,
+)
+
+
+def tasks_of(corpus: str, names: str = "all") -> list[Task]:
+    """The tasks of a corpus (`multiwoz` or `personachat`), all or those named, comma-separated."""
+    legal = {task.name: task for task in TASKS if corpus in task.corpora}
+    if names == "all":
+        return list(legal.values())
+    wanted = [name.strip() for name in names.split(",")]
+    if unknown := [name for name in wanted if name not in legal]:
+        raise InputError(
+            f"{', '.join(unknown)} is not a probe task of {corpus}; these are: {', '.join(legal)}, or all of them: all."
+        )
+    return [legal[name] for name in dict.fromkeys(wanted)]
+
+
+def names(tasks: Sequence[Task]) -> str:
+    """Their names, comma-separated."""
+    return ",".join(task.name for task in tasks)

@@ -1,0 +1,175 @@
+"""The batched solver against scikit-learn, planted truths and properties."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from probes import logistic, reference
+from probes.features import fit_features
+from probes.scoring import count
+from probes.tasks.labels import Labels
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def as_labels(matrix, *, many=True):
+    _, columns = np.nonzero(matrix)
+    names = tuple(f"l{number}" for number in range(matrix.shape[1]))
+    starts = np.cumsum([0, *matrix.sum(1)])
+    return Labels("Planted", many, names, starts, columns.astype(np.int32), np.zeros(len(matrix), np.int32), 0)
+
+
+def one_of(target, classes):
+    return as_labels(np.eye(classes, dtype=bool)[target], many=False)
+
+
+def states(n=900, width=24, seed=0):
+    rng = np.random.default_rng(seed)
+    mixed = rng.standard_normal((n, width)) @ rng.standard_normal((width, width))
+    return np.tanh(mixed / 3).astype(np.float32) * 5 + 1
+
+
+def long_tail(x, labels=15, seed=1):
+    rng = np.random.default_rng(seed)
+    score = x @ rng.standard_normal((x.shape[1], labels)) + 4 * rng.standard_normal((len(x), labels))
+    return np.stack([score[:, k] > np.quantile(score[:, k], 1 - 0.5 / (k + 1)) for k in range(labels)], 1)
+
+
+def fitted(x, labels, **options):
+    axes = fit_features(x)
+    features = axes.apply(x)
+    return logistic.fit(features, axes, labels, **options), features
+
+
+def objective(model, x, y, c):
+    """The many-label objective of scikit-learn, in double precision."""
+    margin = np.where(y, 1, -1) * (x @ model.coef_[0] + model.intercept_[0])
+    return c * np.logaddexp(0, -margin).sum() + (model.coef_**2).sum() / 2
+
+
+@pytest.mark.parametrize("c", [0.01, 1.0])
+def test_many_labels_reach_the_optimum_of_scikit_learn(c):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    x = states()
+    y = long_tail(x)
+    ours, _ = fitted(x, as_labels(y), c=c)
+    scaled = StandardScaler().fit_transform(x.astype(np.float64))
+    for column, name in enumerate(ours.problems):
+        oracle = LogisticRegression(C=c, tol=1e-10, solver="newton-cholesky", max_iter=1000).fit(scaled, y[:, column])
+        assert ours.objective[column] == pytest.approx(objective(oracle, scaled, y[:, column], c), rel=1e-5), name
+    assert ours.converged.all() and (ours.gap <= logistic.CONVERGED).all()
+
+
+def test_one_label_reaches_the_optimum_of_scikit_learn():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    x = states()
+    target = long_tail(x, 5).argmax(1)
+    ours, features = fitted(x, one_of(target, 5))
+    scaled = StandardScaler().fit_transform(x.astype(np.float64))
+    oracle = LogisticRegression(tol=1e-10, max_iter=10_000).fit(scaled, target)
+    chance = oracle.predict_proba(scaled)[np.arange(len(x)), target]
+    assert ours.objective[0] == pytest.approx((oracle.coef_**2).sum() / 2 - np.log(chance).sum(), rel=1e-5)
+    assert (ours.predict(features).argmax(1) == oracle.predict(scaled)).mean() > 0.998
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_f1_is_that_of_the_oracle(many):
+    train, report = states(seed=2), states(700, seed=2)
+    matrix = long_tail(train, 8)
+    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 8)
+    gold = as_labels(long_tail(report, 8)) if many else one_of(long_tail(report, 8).argmax(1), 8)
+    axes = fit_features(train)
+    ours = logistic.fit(axes.apply(train), axes, labels).predict(axes.apply(report))
+    oracle = reference.fit_exactly(train, labels, report)
+    assert oracle.converged.all()
+    assert count(ours, gold).micro_f1 == pytest.approx(count(oracle.predicted, gold).micro_f1, abs=0.001)
+
+
+def test_states_that_contain_the_label_reach_it():
+    x = states(2000)
+    rng = np.random.default_rng(3)
+    y = rng.random((2000, 6)) < 0.2
+    x[:, :6] += 40 * y
+    ours, features = fitted(x, as_labels(y))
+    assert count(ours.predict(features), as_labels(y)).micro_f1 > 0.99
+    x, target = states(2000), rng.integers(0, 4, 2000)
+    x[:, :4] += 40 * np.eye(4)[target]
+    ours, features = fitted(x, one_of(target, 4))
+    assert count(ours.predict(features), one_of(target, 4)).micro_f1 > 0.99
+
+
+def test_random_states_fall_to_the_majority_share():
+    x, rng = states(3000, 10), np.random.default_rng(4)
+    target = rng.choice(3, 3000, p=[0.6, 0.3, 0.1])
+    axes = fit_features(x[:2000])
+    ours = logistic.fit(axes.apply(x[:2000]), axes, one_of(target[:2000], 3))
+    found = count(ours.predict(axes.apply(x[2000:])), one_of(target[2000:], 3)).micro_f1
+    assert found == pytest.approx((target[2000:] == 0).mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 100.0])
+def test_rescaling_the_features_changes_nothing(factor):
+    x = states()
+    labels = as_labels(long_tail(x))
+    plain, features = fitted(x, labels)
+    scaled, rescaled = fitted(x * np.float32(factor), labels)
+    assert plain.objective == pytest.approx(scaled.objective, rel=1e-5)
+    assert (plain.predict(features) == scaled.predict(rescaled)).mean() > 0.9995
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_order_of_examples_does_not_matter(seed):
+    x = states(400, 8, seed)
+    y = long_tail(x, 6, seed)
+    order = np.random.default_rng(seed).permutation(len(x))
+    assert fitted(x, as_labels(y))[0].objective == pytest.approx(
+        fitted(x[order], as_labels(y[order]))[0].objective, rel=1e-5
+    )
+
+
+def test_a_label_column_given_twice_gets_the_same_answer_twice():
+    x = states()
+    y = long_tail(x, 6)
+    once, features = fitted(x, as_labels(y))
+    twice, _ = fitted(x, as_labels(np.hstack([y, y])))
+    predicted = twice.predict(features)
+    assert (predicted[:, :6] == predicted[:, 6:]).all()
+    assert (predicted[:, :6] == once.predict(features)).mean() > 0.9995
+
+
+def test_two_solves_are_equal_to_the_bit():
+    x = states()
+    labels = as_labels(long_tail(x))
+    assert torch.equal(fitted(x, labels)[0].weights, fitted(x, labels)[0].weights)
+
+
+def test_nothing_is_called_converged_that_is_not():
+    x = states()
+    cut_short, _ = fitted(x, as_labels(long_tail(x)), passes=3)
+    assert not cut_short.converged.any() and (cut_short.gradient > 1).all()
+
+
+def test_a_label_that_every_training_example_has_or_none_is_answered_as_it_is():
+    x = states(100)
+    y = np.zeros((100, 3), bool)
+    y[:, 0], y[:50, 2] = True, True
+    ours, features = fitted(x, as_labels(y))
+    assert ours.predict(features)[:, 0].all() and not ours.predict(features)[:, 1].any()
+    assert ours.problems == ("l2",)
+
+
+def test_a_feature_that_does_not_vary_counts_for_nothing():
+    x = states(200, 5)
+    labels = as_labels(long_tail(x, 4))
+    wider = np.hstack([x, np.full((200, 1), 7.3, np.float32)])
+    assert fitted(wider, labels)[0].objective == pytest.approx(fitted(x, labels)[0].objective, rel=1e-5)

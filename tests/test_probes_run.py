@@ -1,0 +1,188 @@
+"""The commands, from states on disk to the score table."""
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from dialogue.errors import InputError
+from dialogue.records import Score
+from probes.__main__ import COMMANDS
+from probes.scoring import micro_f1
+from probes.states import read_states
+from probes.summary import cells, read_scores
+
+TASKS = "IsMultiTopic,AllTopics"
+
+
+def probes(*words):
+    return dispatch("probes", "", COMMANDS, [str(word) for word in words])
+
+
+def write_states(folder, members, model, seed, checkpoint, width=6, **sidecar):
+    """States that tell the topics more plainly after training."""
+    rng = np.random.default_rng([seed, len(checkpoint)])
+    topics = ["hotel", "train", "taxi", "restaurant", "attraction"]
+    state = rng.standard_normal((len(members), width)).astype(np.float32)
+    if checkpoint != "untrained":
+        for row, example in enumerate(members):
+            filled = example.context[-1].belief
+            state[row, :5] += [4 * any(path.startswith(topic) for path in filled) for topic in topics]
+    path = folder / f"{model}-{seed}-{checkpoint}.npy"
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(path, state)
+    record = {"model": model, "seed": seed, "checkpoint": checkpoint, "ids": [e.item for e in members], "width": width}
+    path.with_suffix(".json").write_text(json.dumps(record | sidecar))
+    return path
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder), "--dialogues", "80", "--seed", "0"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def members(corpus):
+    return list(examples(read_corpus(corpus).dialogues))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, corpus, members):
+    folder = tmp_path_factory.mktemp("study")
+    for seed in range(3):
+        for checkpoint in ("untrained", "last", "epoch-1"):
+            write_states(folder / "states", members, "seq2seq", seed, checkpoint)
+    probes("run", folder, "--corpus", corpus, "--tasks", TASKS, "--jobs", 1)
+    return folder
+
+
+def test_the_score_table_has_the_columns_of_the_record_and_sums_to_micro_f1(study):
+    table = pq.read_table(study / "scores.parquet")
+    assert set(table.column_names) == set(Score.__dataclass_fields__)
+    assert b"fit:train|report:test" in table.schema.metadata[b"signature"]
+    rows = [
+        row for row in table.to_pylist() if (row["model"], row["seed"], row["checkpoint"]) == ("seq2seq", 0, "last")
+    ]
+    rows = [row for row in rows if row["task"] == "AllTopics" and row["evaluator"] == "probe"]
+    total = {name: sum(row["stats"][name] for row in rows) for name in ("tp", "fp", "fn")}
+    (score,) = (
+        s for s in read_scores(study / "scores.parquet")
+        if (s.evaluator, s.task, s.seed, s.checkpoint) == ("probe", "AllTopics", 0, "last")
+    )  # fmt: skip
+    assert score.f1 == pytest.approx(100 * micro_f1(**total)) and score.examples == len(rows)
+
+
+def test_trained_states_beat_the_untrained_ones_and_the_control(study):
+    found = {(c.task, c.model, c.checkpoint): c for c in cells(read_scores(study / "scores.parquet"))}
+    for task in TASKS.split(","):
+        trained, untrained = found[task, "seq2seq", "last"], found[task, "seq2seq", "untrained"]
+        assert trained.seeds.mean > 80 > untrained.seeds.mean
+        assert trained.selectivity > 20
+        assert trained.seeds.low < trained.seeds.sd < trained.seeds.high
+        for baseline in ("constant", "majority", "turn_index", "context_length", "bag_of_words"):
+            assert (task, baseline, "") in found
+    assert ("AllTopics", "seq2seq", "epoch-1") not in found
+
+
+def test_a_second_run_does_nothing_and_gives_the_same_table(study, corpus, capsys):
+    before = (study / "scores.parquet").read_bytes()
+    probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
+    assert "(22 of 22 probes were done before)" in capsys.readouterr().out
+    assert (study / "scores.parquet").read_bytes() == before
+
+
+def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study, corpus, capsys):
+    before = (study / "scores.parquet").read_bytes()
+    for victim in sorted((study / "probes").glob("probe-*-last/*.parquet"))[:3]:
+        victim.write_bytes(victim.read_bytes()[:50])
+    probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
+    assert "(19 of 22 probes were done before)" in capsys.readouterr().out
+    assert (study / "scores.parquet").read_bytes() == before
+
+
+def test_the_tables_are_written_as_csv_and_latex(study):
+    lines = (study / "probes" / "table-multiwoz.csv").read_text().splitlines()
+    assert lines[0].startswith("# probes:22|corpus:multiwoz") and lines[1].startswith("task,evaluator,model")
+    assert len(lines) == 2 + 2 * 7
+    latex = (study / "probes" / "table-multiwoz.tex").read_text()
+    assert "seq2seq & untrained &" in latex and "bag\\_of\\_words" in latex and "[" in latex
+
+
+def test_list_shows_every_task(corpus, capsys):
+    probes("list", "--corpus", corpus)
+    out = capsys.readouterr().out
+    assert all(task in out for task in ("UtteranceLoc", "EntityValues", "NumRepeatInfo")) and "most frequent" in out
+
+
+def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, corpus, members, tmp_path):
+    states = study / "states" / "seq2seq-0-last.npy"
+    common = ("run", tmp_path, "--corpus", corpus, "--states", states, "--tasks", "IsMultiTopic", "--jobs", 1)
+    for extra, rater in (
+        (("--c", "0.001,1"), "logistic"),
+        (("--protocol", "paper"), "paper"),
+        (("--solver", "sklearn"), "logistic-sklearn"),
+    ):
+        probes(*common, *extra)
+        assert {s.rater for s in read_scores(tmp_path / "scores.parquet")} == {rater, "majority"}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--c", "much"), "--c is 'much'"),
+        (("--c", "0"), "must be above zero"),
+        (("--checkpoints", "best_bleu"), "None of the states is of checkpoint best_bleu"),
+        (("--tasks", "Everything"), "Everything is not a probe task"),
+    ],
+)
+def test_wrong_options_get_a_sentence(study, corpus, words, complaint):
+    with pytest.raises(InputError, match=complaint):
+        probes("run", study, "--corpus", corpus, *words)
+
+
+def test_a_study_without_states_says_how_to_make_them(tmp_path, corpus):
+    with pytest.raises(InputError, match="python -m generation encode"):
+        probes("run", tmp_path, "--corpus", corpus)
+
+
+def broken(path, members, **change):
+    write_states(path.parent, members, "m", 0, "last", **change)
+    return path.parent / "m-0-last.npy"
+
+
+def test_states_are_refused_by_name_and_count(tmp_path, members):
+    items = [example.item for example in members]
+    path = broken(tmp_path / "x.npy", members)
+    assert read_states(path, items).name == "m-0-last"
+    for change, complaint in (
+        ({"ids": items[:-2]}, r"has \d+ rows, and m-0-last.json names"),
+        ({"ids": [*items[:-2], items[0], items[1]]}, f"2 ids are there more than once .{items[0]}"),
+        ({"ids": ["strange:1", *items[1:]]}, f"1 examples of the corpus have no state .{items[0]}"),
+        ({"ids": None}, "needs at least"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            read_states(broken(tmp_path / "x.npy", members, **change), items)
+
+
+def test_states_with_holes_or_the_wrong_shape_are_refused(tmp_path, members):
+    path = broken(tmp_path / "x.npy", members)
+    values = np.load(path)
+    values[3, 1], values[5, 0] = np.nan, np.inf
+    np.save(path, values)
+    with pytest.raises(InputError, match=f"2 rows hold NaN or infinity .{members[3].item}, {members[5].item}"):
+        read_states(path)
+    np.save(path, values[:, :4])
+    with pytest.raises(InputError, match=r"is 4 numbers wide, and m-0-last.json says 6"):
+        read_states(path)
+    np.save(path, values[0])
+    with pytest.raises(InputError, match="is not a matrix"):
+        read_states(path)
+    path.write_bytes(b"\x93NUMPY")
+    with pytest.raises(InputError, match="cannot be read as a NumPy array"):
+        read_states(path)
