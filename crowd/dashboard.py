@@ -18,14 +18,15 @@ from typing import Any
 
 from flask import Blueprint, Response, abort, g, redirect, request, send_from_directory
 
-from crowd import event_log, page
+from crowd import page
 from crowd.curves import law_of_ties, polyline, set_size
 from crowd.hit import Hit
+from crowd.progress import State, set_state
 from crowd.standing import RaterLine, Standing, standing
-from crowd.store import Store, put
+from crowd.store import Store
 
 COOKIE = "seedvote_study"
-STATES = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
+STATES: dict[State, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
 FILES = ("ties.png", "ties.pdf", "ties.json")
 FRESH = 5.0  # seconds for which one reading of the store is shown again
 WIDTH, HEIGHT = 480.0, 170.0
@@ -58,11 +59,10 @@ class Watch:
                 self._read = self.clock()
             return self._last
 
-    def switch(self, state: str) -> None:
+    def switch(self, state: State) -> None:
         """Set the study running, paused or stopped."""
-        with self._turn, self.store.write() as connection:
-            put(connection, "state", state)
-            event_log.append(connection, "study", self.clock(), state=state)
+        set_state(self.store, state)
+        with self._turn:
             self._last = None
 
 

@@ -167,6 +167,11 @@ class Hit:
         "", _text(100, empty=True), "shown to a rater who gets no further work, who is paid for what was done"
     )
 
+    @property
+    def shown_per_sitting(self) -> int:
+        """Pairs that a rater sees in a first sitting, hidden checks among them."""
+        return self.pairs_per_sitting + self.first_checks + self.later_checks
+
 
 FIELDS = {key.name: key for key in dataclasses.fields(Hit)}
 

@@ -11,7 +11,17 @@ from dialogue.command_line import dispatch
 
 pytestmark = pytest.mark.browser
 
-PAGES = ["consent", "example-1", "example-1-answered", "example-3", "pair-1", "pair-5", "study", "study-empty"]
+PAGES = [
+    "glance",
+    "consent",
+    "example-1",
+    "example-1-answered",
+    "example-3",
+    "pair-1",
+    "pair-5",
+    "study",
+    "study-empty",
+]
 PAGES += [f"message-{kind}" for kind in ("wait", "done", "no-more", "closed", "paused", "not-saved", "bad-request")]
 
 

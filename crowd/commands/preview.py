@@ -48,6 +48,7 @@ def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     from crowd import page
 
     frame = page.Frame(base=".", csrf="", nonce="")
+    yield "glance", page.glance(hit, frame)
     yield "consent", page.consent(hit, frame)
     for number, example in enumerate(hit.examples, 1):
         yield f"example-{number}", page.instructions(hit, frame, number, None)
