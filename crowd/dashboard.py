@@ -28,7 +28,8 @@ from crowd.store import Store
 COOKIE = "seedvote_study"
 STATES: dict[State, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
 FILES = ("ties.png", "ties.pdf", "ties.json")
-FRESH = 5.0  # seconds for which one reading of the store is shown again
+FRESH = 5.0  # seconds for which one reading of the store is shown again, or
+SHARE = 20  # so many times what the reading took: a large study must not slow its raters
 WIDTH, HEIGHT = 480.0, 170.0
 SORTS: dict[str, Callable[[RaterLine], Any]] = {
     "rater": lambda line: line.rater,
@@ -43,20 +44,21 @@ SORTS: dict[str, Callable[[RaterLine], Any]] = {
 
 
 class Watch:
-    """The standing of a study, read again at most every few seconds however many windows look at it."""
+    """The standing of a study, read again now and then however many windows look at it."""
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float]) -> None:
         self.store, self.hit, self.clock = store, hit, clock
-        self._turn, self._read = threading.Lock(), -math.inf
+        self._turn, self._until = threading.Lock(), -math.inf
         self._last: Standing | None = None
 
     def now(self) -> Standing:
-        """The standing, at most `FRESH` seconds old."""
+        """The standing, a few seconds old at most (a minute or two with hundreds of thousands of votes)."""
         with self._turn:
-            if self._last is None or self.clock() - self._read >= FRESH:
+            begun = time.monotonic()
+            if self._last is None or begun >= self._until:
                 with self.store.read() as connection:
                     self._last = standing(connection, self.hit, self.clock())
-                self._read = self.clock()
+                self._until = begun + max(FRESH, SHARE * (time.monotonic() - begun))
             return self._last
 
     def switch(self, state: State) -> None:

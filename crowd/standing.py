@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -116,11 +116,13 @@ def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
 
 def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Sums, dict[str, Tally]]:
     """One pass over the judgements, pair by pair: rounds (votes, ties), sums over pairs, tallies of raters."""
-    query = sa.select(votes, pairs.c.kind).join_from(votes, pairs, votes.c.pair == pairs.c.pair)
-    rows = connection.execute(query.where(pairs.c.kind != "check").order_by(votes.c.pair, votes.c.vote))
+    v = votes.c
+    columns = (v.pair, v.rater, v.choice, v.left, v.seconds, v.counted, pairs.c.kind)
+    query = sa.select(*columns).join_from(votes, pairs, v.pair == pairs.c.pair)
+    rows = connection.execute(query.where(pairs.c.kind != "check").order_by(v.pair, v.vote))
     rounds: Counter[int] = Counter()
     tied: Counter[int] = Counter()
-    tallies: dict[str, Tally] = {}
+    tallies: defaultdict[str, Tally] = defaultdict(Tally)
     sums = Sums()
     for _, group in groupby(rows.yield_per(1000), key=lambda row: row.pair):
         judged = list(group)
@@ -134,10 +136,10 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Sums
     return tuple((rounds[place], tied[place]) for place in sorted(rounds)), sums, tallies
 
 
-def _tally(judged: list[Any], tallies: dict[str, Tally]) -> None:
+def _tally(judged: list[Any], tallies: defaultdict[str, Tally]) -> None:
     choices = Counter(row.choice for row in judged)
     for row in judged:
-        tally = tallies.setdefault(row.rater, Tally())
+        tally = tallies[row.rater]
         tally.choices[row.choice] += 1
         tally.left += row.choice == row.left
         tally.same += choices[row.choice] - 1
