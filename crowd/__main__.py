@@ -15,6 +15,10 @@ COMMANDS = {
     "plan-checks": "print whom a gate lets pass, and how often",
     "regate": "apply another gate to the answers that were given",
     "forget": "erase one person from a study",
+    "launch": "bring raters to a served study: Mechanical Turk, Prolific or Mephisto",
+    "pay": "approve work and pay bonuses, after showing what it costs",
+    "extend": "add sittings to a launch",
+    "expire": "close a launch to new raters",
     "preview": "write every page of a HIT as files to look at, without a server",
 }
 

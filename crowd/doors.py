@@ -6,6 +6,7 @@ vote is kept are the core's business and the same behind every door.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -82,7 +83,8 @@ class Estimate:
 
     def __str__(self) -> str:
         return (
-            f"{self.sittings} sittings x ({self.reward} reward + {self.fee} fee) = {self.total} {self.currency} at most"
+            f"{self.sittings} sittings x ({self.reward} reward + {self.fee.normalize():f} fee) = {self.total} "
+            f"{self.currency} at most"
         )
 
 
@@ -148,3 +150,12 @@ def check_pairs(pairs: Path, launched: str) -> None:
             f"{pairs} has changed since the launch, so votes before and after would not belong together. Restore the "
             "file, or launch the new pairs from a study folder of their own."
         )
+
+
+def add_door(parser: argparse.ArgumentParser) -> None:
+    """The arguments of every command that works on a launch."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("--mturk", action="store_true", help="the launch on Mechanical Turk, where there are two")
+    parser.add_argument("--prolific", action="store_true", help="the launch on Prolific, where there are two")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    parser.add_argument("--yes", action="store_true", help="do it; without it, only say what would be done")

@@ -6,7 +6,7 @@ import csv
 import json
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from dialogue.records import Pair, Rater, Vote
 from dialogue.signature import signature
 
 AUTO = "auto-tie"
+MARKETPLACES = ("mturk", "prolific", "mephisto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,16 @@ def export(
     With `replayed`, what counts and who is blocked is as another gate has it.
     """
     pairs = {row.pair: pair_from(row.body) for row in connection.execute(sa.select(store.pairs))}
-    rows = connection.execute(sa.select(store.votes).order_by(store.votes.c.vote)).all()
+    joined = sa.select(store.votes, store.leases.c.sitting).join(
+        store.leases, store.leases.c.lease == store.votes.c.lease
+    )
+    rows = connection.execute(joined.order_by(store.votes.c.vote)).all()
+    listed = sa.select(store.payments.c.rater, store.payments.c.sitting).where(store.payments.c.listed.is_not(None))
+    confirmed = {(row.rater, row.sitting) for row in connection.execute(listed)}
     raters = connection.execute(sa.select(store.raters).order_by(store.raters.c.arrived, store.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
-    votes = list(_votes(rows, pairs, status, counted))
+    votes = list(_votes(rows, pairs, status, counted, confirmed))
     if auto_ties:
         votes += _auto_ties(pairs.values(), votes_per_pair)
     recipe = signature(
@@ -62,7 +68,11 @@ def export(
 
 
 def _votes(
-    rows: Sequence[sa.Row[Any]], pairs: Mapping[str, Pair], status: Mapping[str, Any], counted: Mapping[int, bool]
+    rows: Sequence[sa.Row[Any]],
+    pairs: Mapping[str, Pair],
+    status: Mapping[str, Any],
+    counted: Mapping[int, bool],
+    confirmed: Collection[tuple[str, int]],
 ) -> Iterable[Vote]:
     """Votes on real and control pairs; `round` counts a pair's counted votes in the order in which they came."""
     rounds: dict[str, int] = defaultdict(int)
@@ -85,8 +95,13 @@ def _votes(
             kind=pair.kind,
             identical=pair.identical,
             dialogue=pair.dialogue,
-            extra={"late": bool(row.late)},
+            extra={"late": bool(row.late)} | _verified(row, confirmed),
         )
+
+
+def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]]) -> dict[str, bool]:
+    """For votes through a marketplace: whether it has listed the visit for this very worker (`crowd pay`)."""
+    return {"verified": (row.rater, row.sitting) in confirmed} if row.source in MARKETPLACES else {}
 
 
 def _auto_ties(pairs: Iterable[Pair], votes_per_pair: int) -> Iterable[Vote]:

@@ -46,6 +46,7 @@ class Launch:
     public_url: str
     pairs: str  # SHA-256 of pairs.jsonl
     reward: str
+    minutes: int  # that a worker has for one sitting
     qualification: str = ""
     hit_type: str = ""
     hits: tuple[Mapping[str, Any], ...] = ()  # {"places": 9, "hit": id or ""}
@@ -58,7 +59,6 @@ class Wanted:
     title: str
     description: str
     keywords: str = "conversation, chat, compare, opinion, research"
-    minutes: int = 60  # to finish one sitting
     days: int = 7  # that the HITs stay open
     approve_days: int = 3  # after which MTurk approves by itself
     locales: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ def requirements(qualification: str, wanted: Wanted) -> list[dict[str, Any]]:
     return [{**one, "ActionsGuarded": "DiscoverPreviewAndAccept"} for one in asked]
 
 
-def new_launch(*, sandbox: bool, public_url: str, pairs: str, reward: Decimal, sittings: int) -> Launch:
+def new_launch(*, sandbox: bool, public_url: str, pairs: str, reward: Decimal, minutes: int, sittings: int) -> Launch:
     """The record of a launch in which nothing exists yet."""
     hits = tuple({"places": n, "hit": ""} for n in places(sittings))
     return Launch(
@@ -171,6 +171,7 @@ def new_launch(*, sandbox: bool, public_url: str, pairs: str, reward: Decimal, s
         public_url=public_url,
         pairs=pairs,
         reward=f"{reward:.2f}",
+        minutes=minutes,
         hits=hits,
     )
 
@@ -217,7 +218,7 @@ def _hit_type(client: Client, launch: Launch, wanted: Wanted) -> str:
         Description=wanted.description,
         Keywords=wanted.keywords,
         Reward=launch.reward,
-        AssignmentDurationInSeconds=wanted.minutes * 60,
+        AssignmentDurationInSeconds=launch.minutes * 60,
         AutoApprovalDelayInSeconds=wanted.approve_days * 86_400,
         QualificationRequirements=requirements(launch.qualification, wanted),
     )
@@ -324,13 +325,13 @@ def bonuses(client: Client, hit: str) -> set[tuple[str, str]]:
         return {(str(row["AssignmentId"]), str(row["Reason"])) for page in pages for row in page["BonusPayments"]}
 
 
-def send_bonus(client: Client, to: Listed, amount: Decimal, reason: str) -> None:
+def send_bonus(client: Client, assignment: str, worker: str, amount: Decimal, reason: str) -> None:
     """Pay a bonus once: the token makes a repeated request harmless."""
-    token = hashlib.sha256(f"{to.assignment} {reason}".encode()).hexdigest()
+    token = hashlib.sha256(f"{assignment} {reason}".encode()).hexdigest()
     with explained():
         client.send_bonus(
-            WorkerId=to.worker,
-            AssignmentId=to.assignment,
+            WorkerId=worker,
+            AssignmentId=assignment,
             BonusAmount=f"{amount:.2f}",
             Reason=reason,
             UniqueRequestToken=token,

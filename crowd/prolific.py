@@ -37,6 +37,7 @@ class Launch:
     public_url: str
     pairs: str  # SHA-256 of pairs.jsonl
     reward: str
+    currency: str
     places: int
     study: str = ""  # Prolific's id of the study
 
@@ -59,6 +60,7 @@ class Submission:
     submission: str
     participant: str
     status: str
+    bonus: bool  # whether one was paid
 
 
 def connect() -> httpx.Client:
@@ -116,9 +118,9 @@ def check_codes(completed: str, screened_out: str) -> None:
         )
 
 
-def new_launch(*, public_url: str, pairs: str, reward: Decimal, places: int) -> Launch:
+def new_launch(*, public_url: str, pairs: str, reward: Decimal, currency: str, places: int) -> Launch:
     """The record of a launch in which nothing exists yet."""
-    return Launch(f"seedvote-{secrets.token_hex(8)}", public_url, pairs, f"{reward:.2f}", places)
+    return Launch(f"seedvote-{secrets.token_hex(8)}", public_url, pairs, f"{reward:.2f}", currency, places)
 
 
 def draft(launch: Launch, wanted: Wanted) -> dict[str, Any]:
@@ -161,7 +163,8 @@ def submissions(client: httpx.Client, launch: Launch) -> Iterator[Submission]:
     while path:
         found = call(client, "GET", path)
         for row in found["results"]:
-            yield Submission(str(row["id"]), str(row["participant_id"]), str(row["status"]).replace("_", " "))
+            status = str(row["status"]).replace("_", " ")
+            yield Submission(str(row["id"]), str(row["participant_id"]), status, bool(row.get("bonus_payments")))
         following = ((found.get("_links") or {}).get("next") or {}).get("href")
         path = following if following and origin(following) == origin(str(client.base_url)) else None
 

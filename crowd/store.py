@@ -125,7 +125,7 @@ payments = sa.Table(  # what paying needs, and the only place where an id stands
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
-    sa.Column("paid", sa.Float),
+    sa.Column("listed", sa.Float),  # when the marketplace confirmed the visit
 )
 
 Migration = Callable[[sa.Connection], None]

@@ -1,7 +1,12 @@
 """A study behind every door, in memory: pairs whose better response is known, and raters who speak HTML forms."""
 
+import json
+import threading
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from werkzeug.serving import make_server
 
 from crowd import entrances
 from crowd.app import Config, create_app
@@ -14,7 +19,7 @@ from dialogue.records import Candidate, Pair, Utterance
 SITES = ("https://www.mturk.com",)
 ADDRESSES = {
     "local": {"rater": "WORKER", "sitting": "SITTING"},
-    "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "H1", "turkSubmitTo": SITES[0]},
+    "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "H1", "turkSubmitTo": "SITE"},
     "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "SITTING", "STUDY_ID": "S1"},
     "mephisto": {"worker_id": "WORKER", "assignment_id": "SITTING"},
 }
@@ -31,17 +36,31 @@ def write_pairs(path, reals=6, checks=8):
     write_records(path, pairs, signature="test", kind=Pair)
 
 
-def make_study(folder, *, reals=6, doors=(), **hit):
+def make_study(folder, *, reals=6, doors=(), sites=SITES, **hit):
     """An application on a fresh store; checks are right when response a is chosen."""
     values = {"pairs_per_sitting": 6, "later_checks": 2, "completion_code": "CDONE", "screened_out_code": "COUT"}
-    settings = Hit(**{**values, **hit})
+    values |= hit
+    (folder / "hit.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
+    settings = Hit(**values)
     write_pairs(folder / "pairs.jsonl", reals=reals)
     url = prepare(folder, None, settings, None, seed=0, simulated=False)
-    usual = entrances.usual(settings, SITES[0])
+    usual = entrances.usual(settings, sites[0])
     config = Config(
-        url, settings, rate=0, frame_ancestors=SITES, submit_to=SITES[0], entrances=(*usual, *doors), https=True
+        url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *doors), https=True
     )
     return create_app(config)
+
+
+@contextmanager
+def served(app):
+    """The application on a free port of this machine; gives its address."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @dataclass
@@ -53,6 +72,7 @@ class Person:
     worker: str
     prefers: str = "a"
     sitting: str = "s1"
+    site: str = SITES[0]
 
     def __post_init__(self):
         self.client = self.app.test_client()
@@ -64,7 +84,7 @@ class Person:
     def arrive(self):
         """Come by the door's address; forgets cookies first."""
         self.client = self.app.test_client()
-        words = {"WORKER": self.worker, "SITTING": self.sitting}
+        words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site}
         query = {name: words.get(value, value) for name, value in ADDRESSES[self.door].items()}
         return self.send("GET", "/", query_string=query)
 

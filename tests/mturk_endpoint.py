@@ -245,6 +245,8 @@ class Handler(BaseHTTPRequestHandler):
         turk, path = self.server.turk, urlsplit(self.path)
         query = dict(parse_qsl(path.query))
         base = f"http://{self.headers['Host']}"
+        if path.path not in ("/preview", "/worker"):
+            return self.reply(404, b"", "text/html")
         if path.path == "/preview":
             frame = turk.address(query["hit"], base, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE")
         else:

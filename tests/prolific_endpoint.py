@@ -97,6 +97,7 @@ class Prolific:
             "status": "ACTIVE",
             "started_at": "2025-01-01T00:00:00Z",
             "study_code": "",
+            "bonus_payments": [],
         }
         return name
 
@@ -144,6 +145,8 @@ class Handler(BaseHTTPRequestHandler):
     def route(self, state, method, general, name, body, query):
         if general.startswith("/studies/ID") and name not in state.studies:
             return self.reply(404, {"error": {"title": "Not found"}})
+        if (method, general) == ("GET", "/users/me/"):
+            return self.reply(200, {"id": "0"})
         if (method, general) == ("GET", "/studies/"):
             assert query == "state=UNPUBLISHED"
             drafts = [study for study in state.studies.values() if study["status"] == "UNPUBLISHED"]
@@ -180,6 +183,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(201, {"id": made})
         if (method, general) == ("POST", "/bulk-bonus-payments/ID/pay/"):
             state.paid += state.set_up.pop(name)
+            for line in state.paid:
+                state.submissions[line.split(",")[0]]["bonus_payments"] = [50]
             return self.reply(202, {})
         return self.reply(404, {"error": {"title": "Not found"}})
 

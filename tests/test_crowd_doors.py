@@ -24,7 +24,14 @@ from dialogue.files import digest, write_json
 
 
 def launch(**changes):
-    values = {"sandbox": True, "public_url": "https://x.org", "pairs": "0", "reward": Decimal("0.50"), "sittings": 20}
+    values = {
+        "sandbox": True,
+        "public_url": "https://x.org",
+        "pairs": "0",
+        "reward": Decimal("0.50"),
+        "minutes": 60,
+        "sittings": 20,
+    }
     return new_launch(**{**values, **changes})
 
 

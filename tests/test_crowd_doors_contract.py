@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from crowd import exporting, store
 from crowd.browser import FETCH, Form
 from dialogue.files import as_json
-from tests.door_study import ADDRESSES, Person, make_study
+from tests.door_study import ADDRESSES, SITES, Person, make_study
 
 DOORS = ("local", "mturk", "prolific")
 
@@ -159,8 +159,8 @@ def test_a_preview_shows_the_task_and_gives_no_work(app):
     "query",
     [
         {**ADDRESSES["mturk"], "turkSubmitTo": "https://evil.org"},
-        {**ADDRESSES["mturk"], "workerId": "a b"},
-        {**ADDRESSES["mturk"], "workerId": "A" * 65},
+        {**ADDRESSES["mturk"], "turkSubmitTo": SITES[0], "workerId": "a b"},
+        {**ADDRESSES["mturk"], "turkSubmitTo": SITES[0], "workerId": "A" * 65},
         {"PROLIFIC_PID": "p1"},
         {**ADDRESSES["prolific"], "SESSION_ID": "\0"},
     ],

@@ -40,7 +40,7 @@ def client(endpoint):
 
 def planned(sittings=20, reward="0.60"):
     return mturk.new_launch(
-        sandbox=True, public_url="https://x.org/a&b", pairs="0", reward=Decimal(reward), sittings=sittings
+        sandbox=True, public_url="https://x.org/a&b", pairs="0", reward=Decimal(reward), minutes=60, sittings=sittings
     )
 
 
@@ -179,11 +179,11 @@ def test_work_is_approved_and_a_bonus_is_paid_once(client, turk):
     mturk.approve(client, row.assignment)
     assert [row.status for row in mturk.listed(client, launch)] == ["Approved"]
     before = turk.available
-    mturk.send_bonus(client, row, Decimal("0.25"), "for all pairs")
+    mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs")
     assert before - turk.available == mturk.bonus_cost(Decimal("0.25"))
     assert mturk.bonuses(client, row.hit) == {(row.assignment, "for all pairs")}
     with pytest.raises(InputError, match="DuplicateRequest"):
-        mturk.send_bonus(client, row, Decimal("0.25"), "for all pairs")
+        mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs")
     assert len(turk.bonuses) == 1
 
 

@@ -33,7 +33,7 @@ def client(endpoint):
 
 
 def planned():
-    return prolific.new_launch(public_url="https://x.org", pairs="0", reward=Decimal("2.00"), places=45)
+    return prolific.new_launch(public_url="https://x.org", pairs="0", reward=Decimal("2.00"), currency="GBP", places=45)
 
 
 def launched(client, state):

@@ -1,22 +1,30 @@
-"""Let a paused or stopped study go on."""
+"""Let a paused or stopped study go on; where it was launched on a marketplace, open that again too (with --yes)."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The study."""
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    """The study, its launch and for how long."""
+    from crowd.doors import add_door
+
+    add_door(parser)
+    parser.add_argument("--days", type=int, default=7, help="MTurk: that the HITs are open (default: 7)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Set it in the store: every server of the study obeys at the next request."""
+    """Set it in the store, which every server of the study obeys at the next request; then the marketplace."""
+    from crowd.marketplaces import launched_on, market_of
     from crowd.progress import set_state
     from crowd.serving import opened
+    from dialogue.errors import InputError
 
+    if args.days < 1:
+        raise InputError(f"--days is {args.days}; it is a whole number from 1.")
     with opened(args.study, args.database) as store:
         set_state(store, "running")
     print(f"Running. Pause with: python -m crowd pause {args.study}")
+    if launched_on(args.study):
+        market = market_of(args)
+        print(market.open(args.days) if args.yes else f"Add --yes to let {market.name} send raters again.")

@@ -1,0 +1,93 @@
+"""The marketplaces a study was launched on, behind one face: plan, create, list, pay, extend, close, open again."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Protocol
+
+from crowd.doors import Estimate
+from crowd.launching import Study
+from crowd.settling import Listed
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+Lines = list[tuple[str, str]]
+
+
+class Market(Protocol):
+    """A marketplace with the launch of one study."""
+
+    name: str
+    source: Source
+
+    def plan(self, study: Study) -> tuple[Lines, Estimate]:
+        """What would be created and what it may cost; InputError where something is missing. Creates nothing."""
+
+    def create(self) -> str:
+        """Create it, or go on where an earlier attempt stopped; a sentence of what is there now."""
+
+    def listed(self) -> Iterator[Listed]:
+        """The visits that the marketplace knows."""
+
+    def deadline(self) -> float:
+        """Seconds after which a visit that began here has to be listed there."""
+
+    def approve(self, rows: Sequence[Listed]) -> None:
+        """Pay the reward."""
+
+    def bonus_cost(self, amount: Decimal) -> Decimal:
+        """A bonus with its fee."""
+
+    def pay_bonus(self, rows: Sequence[Listed], amount: Decimal, reason: str) -> None:
+        """Pay a bonus to those who have not had it."""
+
+    def owed_bonus(self, rows: Sequence[Listed], reason: str) -> list[Listed]:
+        """Those who have not had it."""
+
+    def close_to(self, workers: Iterable[str]) -> int:
+        """Offer these workers no further work; how many were new."""
+
+    def more(self, sittings: int) -> Estimate:
+        """What further sittings may cost."""
+
+    def extend(self, sittings: int) -> str:
+        """Add sittings."""
+
+    def close(self) -> str:
+        """Let nobody new in."""
+
+    def open(self, days: int) -> str:
+        """Let people in again."""
+
+
+def launched_on(folder: Path) -> list[str]:
+    """The marketplaces on which a study has a launch."""
+    return [name for name in ("mturk", "prolific") if (folder / f"{name}.json").exists()]
+
+
+def market_of(args: argparse.Namespace) -> Market:
+    """The marketplace that the flags name, or the only one that the study was launched on."""
+    folder, there = args.study, launched_on(args.study)
+    chosen = [name for name in there if getattr(args, name)] or there
+    if len(chosen) != 1:
+        found = "on both, so say --mturk or --prolific" if there else "on none; launch it first: python -m crowd launch"
+        raise InputError(f"{folder} was launched {found}.")
+    return _market(chosen[0], args)
+
+
+def market_to_launch(args: argparse.Namespace) -> Market:
+    """The marketplace that a launch names."""
+    return _market("mturk" if args.mturk else "prolific", args)
+
+
+def _market(name: str, args: argparse.Namespace) -> Market:
+    if name == "mturk":
+        from crowd.mturk_market import MTurkMarket
+
+        return MTurkMarket(args)
+    from crowd.prolific_market import ProlificMarket
+
+    return ProlificMarket(args)
