@@ -18,7 +18,7 @@ def document(ties: Ties) -> dict[str, Any]:
         "experiments": [_curve(curve) for curve in ties.experiments],
         "pooled": _curve(ties.pooled),
         "units": [_curve(curve) for curve in ties.units],
-        "chance": dataclasses.asdict(ties.chance),
+        "chance": dataclasses.asdict(ties.pooled.chance),
         "effective_raters": ties.effective_raters,
         "recipe": dataclasses.asdict(ties.recipe),
         "warnings": list(ties.warnings),
@@ -34,6 +34,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "votes": curve.votes,
         "ties": curve.ties,
         "choices": dict(curve.choices),
+        "chance": dataclasses.asdict(curve.chance),
         "share": curve.share,
         "mean": law.mean,
         "sd": law.sd,
@@ -61,7 +62,7 @@ def _resampled(shares: NDArray[np.float64]) -> dict[str, float]:
 def table(ties: Ties) -> str:
     """One line a curve: first the experiments as the paper draws them, then the pooled votes by every unit."""
     size = f"SD of {ties.recipe.size}"
-    head = ["", "votes", "a", "b", "ties", "95 % interval", size, "95 % of sets", "P(> .5)"]
+    head = ["", "votes", "a", "b", "ties", "95 % interval", size, "95 % of sets", "P(> .5)", "p(1/3)"]
     first = text_table(head, [_row(curve, ties.recipe.sets) for curve in [*ties.experiments, ties.pooled]])
     resampled = any(curve.bootstrap is not None for curve in ties.units)
     by = ["drawn by", "units", "95 % interval", "design effect", "worth votes", size, "95 % of sets", "law"]
@@ -86,7 +87,12 @@ def _row(curve: Curve, sets: int) -> list[str]:
         f"{law.sd:.4f}",
         f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
         f"<{1 / sets:.1g}" if law.method == "sampled" and not law.above(0.5) else f"{law.above(0.5):.2g}",
+        f"{_p(curve.chance):.2g}",
     ]
+
+
+def _p(chance: Chance) -> float:
+    return chance.p_vote if chance.p is None else chance.p
 
 
 def _unit_row(curve: Curve) -> list[str]:
@@ -105,7 +111,7 @@ def _unit_row(curve: Curve) -> list[str]:
 
 def sentences(ties: Ties) -> list[str]:
     """What to take home, in plain words, then the warnings."""
-    return [_found(ties), _against_chance(ties.pooled.share, ties.chance), *ties.warnings]
+    return [_found(ties), _against_chance(ties.pooled), *_automatic(ties.pooled), *ties.warnings]
 
 
 def _found(ties: Ties) -> str:
@@ -124,10 +130,22 @@ def _found(ties: Ties) -> str:
     )
 
 
-def _against_chance(share: float, chance: Chance) -> str:
-    p = chance.p_vote if chance.p is None else chance.p
+def _against_chance(curve: Curve) -> str:
+    p = _p(curve.chance)
     verb = "is told apart from" if p < 0.05 else "cannot be told from"
-    return f"Clicking at random among three answers gives 33.3 % ties; {percent(share)} {verb} that (p = {p:.2g})."
+    return (
+        f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p:.2g})."
+    )
+
+
+def _automatic(curve: Curve) -> list[str]:
+    if not curve.identical:
+        return []
+    rest = curve.share_of_different
+    without = "" if rest is None else f"; among the other votes {percent(rest)} are ties"
+    return [
+        f"{curve.identical:,} votes are on two responses of the same text, {curve.automatic:,} of them ties{without}."
+    ]
 
 
 def percent(share: float) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc, stdtr
+from scipy.special import stdtr
 
 from analysis import laws
-from analysis.intervals import Interval, kish, mean_interval
+from analysis.intervals import Interval, crossed, kish, mean_interval
 from analysis.laws import Law
 from analysis.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
 from analysis.votes import Votes
@@ -40,6 +40,18 @@ class Recipe:
     method: str = "exact"
 
 
+@dataclass(frozen=True)
+class Chance:
+    """A share against clicking at random among three answers, by vote (z, exact p) and allowing for clusters (t, p)."""
+
+    share: float
+    z_vote: float
+    p_vote: float
+    t: float | None
+    p: float | None
+    unit: str
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Ties among some votes and the law of their share in sets."""
@@ -53,6 +65,7 @@ class Curve:
     unit: str
     clusters: int  # units that the votes fall into (of the scarcer kind for pair+rater)
     interval: Interval | None  # of the share itself, from all these votes
+    chance: Chance
     choices: Mapping[str, int]  # label -> votes
     bootstrap: NDArray[np.float64] | None = None  # the share in whole resampled studies, where sets are sampled
 
@@ -68,18 +81,6 @@ class Curve:
         return (self.ties - self.automatic) / rest if rest else None
 
 
-@dataclass(frozen=True)
-class Chance:
-    """The pooled share against clicking at random among three answers."""
-
-    share: float
-    z_vote: float
-    p_vote: float
-    t: float | None
-    p: float | None
-    unit: str
-
-
 @dataclass(frozen=True, eq=False)
 class Ties:
     """Everything `analyze_ties` finds; `units` compares the spread of sets drawn by each unit, with replacement."""
@@ -87,7 +88,6 @@ class Ties:
     experiments: tuple[Curve, ...]
     pooled: Curve
     units: tuple[Curve, ...]
-    chance: Chance
     effective_raters: float | None
     recipe: Recipe
     warnings: tuple[str, ...]
@@ -108,7 +108,6 @@ def analyse(votes: Votes, recipe: Recipe) -> Ties:
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
-        chance=_chance(votes),
         effective_raters=None if votes.rater is None else kish(votes.rater),
         recipe=recipe,
         warnings=(*votes.warnings, *_warnings(votes)),
@@ -145,6 +144,7 @@ def _curve(name: str, votes: Votes, recipe: Recipe, unit: str) -> Curve:
     ties = votes.tie
     same = np.zeros(len(votes), dtype=bool) if votes.identical is None else votes.identical
     by = {part: codes for part in _parts(unit) if (codes := _codes(votes, part)) is not None}
+    interval = _interval(ties, default_clusters(votes))
     return Curve(
         name=name,
         votes=len(votes),
@@ -154,7 +154,8 @@ def _curve(name: str, votes: Votes, recipe: Recipe, unit: str) -> Curve:
         law=_law(votes, name, recipe, unit, by),
         unit=unit,
         clusters=min((len(np.unique(codes)) for codes in by.values()), default=len(votes)),
-        interval=_interval(ties, default_clusters(votes)),
+        interval=interval,
+        chance=_chance(len(votes), int(ties.sum()), interval),
         choices=dict(zip(votes.labels, np.bincount(votes.choice, minlength=len(votes.labels)).tolist(), strict=True)),
     )
 
@@ -225,15 +226,14 @@ def _crossed_law(
     return laws.sampled(generator.choice(law.share, recipe.sets, p=law.probability), recipe.size)
 
 
-def _chance(votes: Votes) -> Chance:
-    share, n = float(votes.tie.mean()), len(votes)
-    z = (share - CHANCE) / np.sqrt(CHANCE * (1 - CHANCE) / n)
-    interval = _interval(votes.tie, default_clusters(votes))
+def _chance(votes: int, ties: int, interval: Interval | None) -> Chance:
+    z = (ties / votes - CHANCE) / np.sqrt(CHANCE * (1 - CHANCE) / votes)
+    mass = laws.binomial(CHANCE, votes).probability
+    p_vote = min(1.0, float(mass[mass <= mass[ties] * (1 + 1e-7)].sum()))
     if interval is None or interval.se == 0:
-        return Chance(CHANCE, float(z), float(erfc(abs(z) / np.sqrt(2))), None, None, "vote")
-    t = (share - CHANCE) / interval.se
-    p = 2 * float(stdtr(interval.df, -abs(t)))
-    return Chance(CHANCE, float(z), float(erfc(abs(z) / np.sqrt(2))), t, p, interval.unit)
+        return Chance(CHANCE, float(z), p_vote, None, None, "vote")
+    t = (interval.value - CHANCE) / interval.se
+    return Chance(CHANCE, float(z), p_vote, t, 2 * float(stdtr(interval.df, -abs(t))), interval.unit)
 
 
 def _check_size(votes: Votes, name: str, recipe: Recipe, unit: str) -> None:
@@ -259,24 +259,35 @@ def _enough(votes: Votes, unit: str) -> bool:
 
 
 def _warnings(votes: Votes) -> list[str]:
-    said = []
-    if votes.round is None:
-        said.append("The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results.")
-    elif len({int((votes.round == k).sum()) for k in votes.rounds}) > 1:
-        said.append("The experiments have different numbers of votes.")
-    if votes.rater is None:
-        said.append(
-            "The votes have no rater column, so what raters share is not in any interval: they may be too narrow."
-        )
-    else:
-        both = votes.pair * (int(votes.rater.max()) + 1) + votes.rater
-        if again := len(both) - len(np.unique(both)):
-            said.append(f"{again} votes repeat a rater on a pair that the rater had voted on before.")
+    said = [*_about_rounds(votes), *_about_raters(votes)]
     if len(votes) == 1:
         said.append("One vote has no interval.")
     if simulated := votes.source.get("simulated", 0):
-        said.append(f"{simulated} of {len(votes)} votes come from simulated raters.")
+        said.append(f"{simulated:,} of {len(votes):,} votes come from simulated raters.")
     return said
+
+
+def _about_rounds(votes: Votes) -> list[str]:
+    if votes.round is None:
+        return ["The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results."]
+    said = []
+    if len({len(part) for _, part in _experiments(votes)}) > 1:
+        said.append("The experiments have different numbers of votes.")
+    if twice := _repeated(votes.pair, votes.round):
+        said.append(f"{twice} votes are not the first of their pair in their round; HumanExp-k has one vote a pair.")
+    return said
+
+
+def _about_raters(votes: Votes) -> list[str]:
+    if votes.rater is None:
+        return ["The votes have no rater column, so no interval knows what raters share: all may be too narrow."]
+    if twice := _repeated(votes.pair, votes.rater):
+        return [f"{twice} votes repeat a rater on a pair that the rater had voted on before."]
+    return []
+
+
+def _repeated(first: Codes, second: Codes) -> int:
+    return len(first) - len(np.unique(crossed([first, second])))
 
 
 def _signature(votes: Votes, recipe: Recipe, curves: Sequence[Curve]) -> str:

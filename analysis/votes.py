@@ -184,7 +184,7 @@ def _votes(
         counted=_flags(given["counted"], missing=True),
         source=_tally(given["source"]),
         also={name: _texts(given[name]) for name in also if given[name] is not None},
-        warnings=tuple(f"Left out: {part}." for part in left_out),
+        warnings=tuple(f"{part}." for part in left_out),
     )
 
 
@@ -208,13 +208,14 @@ def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> 
         codes, names = codes_of(given["kind"].fill_null("real"))
         for code, name in enumerate(names):
             if name not in kinds:
-                said.append(f"{(codes == code).sum()} votes on {name} pairs")
+                said.append(f"Left out: {(codes == code).sum()} votes on {name} pairs")
                 kept &= codes != code
-    if given["counted"] is not None and not uncounted:
+    if given["counted"] is not None:
         counted = _flags(given["counted"], missing=True)
         if late := int((kept & ~counted).sum()):
-            said.append(f"{late} votes that are not counted (late, or of raters blocked later)")
-        kept &= counted
+            used = "Used too" if uncounted else "Left out"
+            said.append(f"{used}: {late} votes that are not counted (late, or of raters blocked later)")
+        kept &= counted | uncounted
     return kept, said
 
 

@@ -47,8 +47,9 @@ def test_the_papers_figures_follow_from_the_counts_alone():
 
 def test_the_chance_line_is_tested_with_the_papers_numbers():
     ties = analyse(paper_votes().select(np.arange(6000) < 2000), Recipe())
-    assert round(ties.chance.z_vote, 2) == 1.58
-    assert round(ties.chance.p_vote, 2) == 0.11
+    assert round(ties.pooled.chance.z_vote, 2) == 1.58
+    assert round(ties.pooled.chance.p_vote, 2) == 0.12
+    assert abs(ties.pooled.chance.p_vote - stats.binomtest(700, 2000, 1 / 3).pvalue) < 1e-12
 
 
 @pytest.mark.parametrize(("votes", "ties", "size"), [(2000, 700, 200), (10, 0, 5), (10, 10, 5), (7, 3, 7), (1, 1, 1)])
@@ -147,6 +148,8 @@ def test_automatic_ties_stand_apart_from_those_of_people():
     curve = analyse(study(choice=choice, identical=same), Recipe(size=24)).pooled
     assert (curve.identical, curve.automatic, curve.ties) == (30, 30, 60)
     assert curve.share_of_different == 30 / 90
+    said = sentences(analyse(study(choice=choice, identical=same), Recipe(size=24)))
+    assert "30 votes are on two responses of the same text, 30 of them ties; among the other votes 33.3 %" in said[2]
 
 
 def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
@@ -163,6 +166,7 @@ def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
         ({"round": None}, "no round column"),
         ({"rater": None}, "no rater column"),
         ({"round": np.tile([1, 2, 2], 40)}, "different numbers of votes"),
+        ({"round": np.resize([1, 1, 2], 120)}, "40 votes are not the first of their pair in their round"),
         ({"rater": np.repeat(np.arange(40), 3)}, "80 votes repeat a rater on a pair"),
         ({"source": ["simulated"] * 120}, "120 of 120 votes come from simulated raters"),
     ],
@@ -200,7 +204,7 @@ def test_all_ties_and_no_ties_have_an_interval_that_is_not_a_point():
         interval = found.pooled.interval
         assert (interval.low, interval.high)[choice == "tie"] == (0.0, 1.0)[choice == "tie"]
         assert low <= interval.low < interval.high <= high
-        assert found.pooled.law.sd == 0 and found.chance.p is None
+        assert found.pooled.law.sd == 0 and found.pooled.chance.p is None
         json.dumps(document(found), allow_nan=False)
 
 

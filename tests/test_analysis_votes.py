@@ -1,5 +1,6 @@
 """Reading votes from our files and from other tools'."""
 
+import argparse
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.arguments import add_vote_arguments, votes_from
 from analysis.votes import read_votes, votes_from_columns
 from dialogue.errors import InputError
 from dialogue.files import write_records
@@ -49,7 +51,8 @@ def test_uncounted_and_control_votes_are_kept_on_request(tmp_path):
     path = tmp_path / "votes.jsonl"
     write_records(path, OURS, signature="test", kind=Vote)
     votes = read_votes(path, kinds=("real", "control"), uncounted=True)
-    assert len(votes) == 5 and votes.warnings == ()
+    assert len(votes) == 5
+    assert votes.warnings == ("Used too: 1 votes that are not counted (late, or of raters blocked later).",)
     assert votes.counted.tolist() == [True, True, True, False, True]
 
 
@@ -110,7 +113,7 @@ def line(**values):
         ("v.jsonl", '{"format": "pairs", "version": 1}\n' + line(), r"v.jsonl:1: a file of pairs was given"),
         ("v.jsonl", '{"format": "votes", "version": 9}\n' + line(), r"version 9 is not known"),
         ("v.jsonl", '{"format": "votes", "version": 1}\n' + line(choice="x"), r"v.jsonl:2: choice is 'x'"),
-        ("v.jsonl", line(kind="check"), r"no votes to analyse \(1 votes on check pairs\)"),
+        ("v.jsonl", line(kind="check"), r"no votes to analyse \(Left out: 1 votes on check pairs\)"),
         ("v.json", "[1, 2", r"v.json:1: not whole JSON"),
         ("v.csv", "pair,choice\np,a\n\np,left\n", r"v.csv:4: choice is 'left'"),
         ("v.csv", 'pair,choice,text\np,a,"two\nlines"\np,left,x\n', r"v.csv:4: choice is 'left'"),
@@ -155,6 +158,24 @@ def test_a_missing_column_is_asked_for_only_where_it_is_needed():
         votes.need("rater", "agreement")
     with pytest.raises(InputError, match=r"No label is called tie"):
         _ = votes_from_columns({"pair": ["x"], "choice": ["1"]}, labels="any").tie
+
+
+def test_the_command_line_names_columns_and_values(tmp_path):
+    parser = argparse.ArgumentParser()
+    add_vote_arguments(parser)
+    pd.DataFrame(THEIRS).to_csv(tmp_path / "theirs.csv", index=False)
+    names = ["--columns", "pair=item,choice=label,rater=worker", "--values", "a=left, b=right,tie=same"]
+    votes = votes_from(parser.parse_args([str(tmp_path / "theirs.csv"), *names]))
+    assert votes.choice.tolist() == [0, 2, 1, 0]
+    with pytest.raises(InputError, match=r"--columns has 'item'; write OURS=THEIRS"):
+        votes_from(parser.parse_args([str(tmp_path / "theirs.csv"), "--columns", "item"]))
+
+
+def test_a_study_folder_stands_for_its_votes(tmp_path):
+    parser = argparse.ArgumentParser()
+    add_vote_arguments(parser)
+    write_records(tmp_path / "votes.jsonl", OURS, signature="test", kind=Vote)
+    assert len(votes_from(parser.parse_args([str(tmp_path)]))) == 3
 
 
 def test_a_parquet_row_is_named_by_its_number(tmp_path):

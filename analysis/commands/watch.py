@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int | None:
     from dialogue.errors import InputError
 
     path = args.votes if args.votes.suffix else args.votes / "votes.jsonl"
-    drawn = None
+    drawn: object = "nothing yet"
     while True:
         seen = _stamp(path)
         if seen != drawn or args.once:
