@@ -7,6 +7,7 @@ from dialogue.command_line import dispatch, exit_with
 COMMANDS: dict[str, str] = {
     "agreement": "how far raters agree, with intervals, and every rater's habits",
     "variance": "where a score's variance comes from, and whether a re-run would reverse the order",
+    "plan": "votes, raters and seeds needed, what they cost, and whether a running study may stop",
     "preference": "which system is preferred, the ranking, and whether two may be called alike",
     "report": "one self-contained HTML page of a whole study",
     "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from analysis.votes import Votes
 
 
-def add_vote_arguments(parser: argparse.ArgumentParser) -> None:
+def add_vote_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """The votes and how another tool's columns and values are named."""
-    parser.add_argument("votes", type=Path, metavar="VOTES", help="JSON Lines, CSV or Parquet, or a STUDY folder")
+    number = None if needed else "?"
+    parser.add_argument(
+        "votes", type=Path, nargs=number, metavar="VOTES", help="JSON Lines, CSV or Parquet, or a STUDY folder"
+    )
     parser.add_argument(
         "--columns", default="", metavar="OURS=THEIRS,...", help="names of columns, e.g. pair=item,rater=worker"
     )

@@ -101,7 +101,9 @@ def components(
         )
     inverse = np.linalg.inv(expected)
     values = inverse @ _squares(score, codes)
-    draws = np.array([inverse @ _squares(_simulated(values, codes, n, generator), codes) for _ in range(sets)])
+    draws = np.empty((sets, len(values)))
+    for row in draws:
+        row[:] = inverse @ _squares(_simulated(values, codes, n, generator), codes)
     total = np.maximum(values, 0).sum()
     levels = [*(int(code.max()) + 1 for code in codes), n]
     parts = []

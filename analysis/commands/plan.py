@@ -1,0 +1,70 @@
+"""How many votes, raters and seeds you need to say something, what they cost, and whether a running study may stop.
+
+Without VOTES from what you assume (--ties, --pair-icc, --rater-icc); with VOTES from what they show, and with an
+always-valid interval, so that looking early costs no false alarm. The tables give votes for a difference or for a
+margin of equivalence, for votes as independent as coins and for votes of a crowd, and the price of peeking.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is asked, what is assumed, what it costs."""
+    add_vote_arguments(parser, needed=False)
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl (default: the one beside the votes)")
+    parser.add_argument("--difference", type=float, default=0.16, help="net preference to be shown (default .16)")
+    parser.add_argument("--margin", type=float, default=0.167, help="margin of equivalence (default .167)")
+    parser.add_argument("--size", type=int, default=200, help="votes of the study to be judged (default 200)")
+    parser.add_argument("--power", type=float, default=0.8, help="(default .8)")
+    parser.add_argument("--alpha", type=float, default=0.05, help="(default .05)")
+    parser.add_argument("--ties", type=float, default=0.35, help="share of ties (default .35, the papers')")
+    parser.add_argument("--per-pair", type=float, default=3, help="votes a pair (default 3)")
+    parser.add_argument("--per-rater", type=float, default=12, help="votes a rater (default 12)")
+    parser.add_argument("--pair-icc", type=float, default=0.3, help="how alike votes on a pair are (default .3)")
+    parser.add_argument("--rater-icc", type=float, default=0.1, help="how alike a rater's votes are (default .1)")
+    parser.add_argument("--price", type=float, metavar="DOLLARS", help="pay for one vote")
+    parser.add_argument("--fee", type=float, default=0.2, help="the platform's share on top (default .2)")
+    parser.add_argument("--seed-sd", type=float, metavar="SD", help="SD over seeds of a score, for the number of seeds")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the simulated stopping (default 0)")
+    parser.add_argument("--figure", type=Path, metavar="STEM", help="draw power against votes: STEM.png and STEM.pdf")
+    add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Assume or measure, plan, print."""
+    import numpy as np
+
+    from analysis.plain import plain
+    from analysis.planning import Crowd
+    from analysis.planning_report import Question, document, figure, measured, plan_text, running
+    from analysis.systems import contrasts, fixed_sides, match
+    from dialogue.seeds import child_seed
+    from dialogue.signature import signature
+
+    crowd = Crowd(args.ties, args.per_pair, args.per_rater, args.pair_icc, args.rater_icc)
+    question = Question(args.difference, args.margin, args.size, args.power, args.alpha, args.price, args.fee)
+    status, source = [], "assumed"
+    if args.votes is not None:
+        folder = args.votes if args.votes.is_dir() else args.votes.parent
+        path = args.pairs or (folder / "pairs.jsonl" if (folder / "pairs.jsonl").exists() else None)
+        votes = votes_from(args)
+        found = contrasts(match(votes, path) if path else fixed_sides(votes))
+        unnamed = ", raters not named: taken as one vote each" if votes.rater is None else ""
+        crowd, source = measured(found), f"measured on {len(votes)} votes{unnamed}"
+        status = [running(contrast, question) for contrast in found]
+    generator = np.random.default_rng(child_seed(args.seed, "plan"))
+    recipe = signature(
+        ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
+        rater_icc=crowd.rater_icc, power=args.power, alpha=args.alpha, seed=args.seed,
+    )  # fmt: skip
+    said = plain(document(question, crowd, source, status, args.seed_sd, generator, recipe))
+    if args.figure:
+        from analysis.plots import save
+
+        save(figure(question, crowd, recipe), args.figure)
+    deliver(args, plan_text(said), said)
