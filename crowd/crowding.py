@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
@@ -37,15 +37,16 @@ class Crowd:
 
     def __init__(self, url: str, reader: Reader, raters: Sequence[Habits], concurrency: int) -> None:
         self.reader, self.raters, self.concurrency = reader, raters, concurrency
-        self._clients: SimpleQueue[httpx.Client] = SimpleQueue()
-        for _ in range(concurrency):
-            self._clients.put(httpx.Client(base_url=url, timeout=TIMEOUT, trust_env=False))
+        self._url, self._clients = url, SimpleQueue[httpx.Client]()
         self._bar = tqdm(desc="judgements", unit="", disable=None)
 
     def work(self) -> Result:
         """Round after round, one sitting a rater; over when a round finds nothing left or gets nowhere."""
         begun, sitting, answered = time.monotonic(), 0, 0
-        with self._bar, ThreadPoolExecutor(self.concurrency) as pool:
+        with self._bar, ExitStack() as clients, ThreadPoolExecutor(self.concurrency) as pool:
+            for _ in range(self.concurrency):
+                client = httpx.Client(base_url=self._url, timeout=TIMEOUT, trust_env=False)
+                self._clients.put(clients.enter_context(client))
             try:
                 while True:
                     sitting += 1

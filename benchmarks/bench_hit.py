@@ -1,0 +1,270 @@
+"""The rating server under 16 concurrent raters, beside Flask + waitress + SQLite written in the plainest way.
+
+Server and load generator share the machine. One judgement is a fetch of the task and a submission; both servers commit
+each vote to disk. Ours also keeps leases, sides, checks, the event log and exactly three votes a pair.
+
+    python benchmarks/bench_hit.py [--judgements 1600] [--large] [--postgresql]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import random
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import uuid
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+RATERS = 16
+HIT = "pairs_per_sitting = 1000\nfirst_checks = 0\nlater_checks = 0\n"
+HIDDEN = re.compile(r'name="(\w+)" value="([^"]*)"')
+FORM = {"Content-Type": "application/x-www-form-urlencoded", "X-Requested-With": "fetch"}
+WORDS = [
+    "hotel",
+    "train",
+    "room",
+    "cheap",
+    "north",
+    "centre",
+    "table",
+    "food",
+    "please",
+    "thanks",
+    "number",
+    "leave",
+    "arrive",
+    "friday",
+    "parking",
+    "star",
+]
+
+
+def write_pairs(path: Path, number: int) -> None:
+    """Invented pairs of ordinary length."""
+    draw = random.Random(0)
+
+    def text(words: int) -> str:
+        return " ".join(draw.choice(WORDS) for _ in range(words))
+
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(number):
+            context = [{"speaker": ("user", "system")[i % 2], "text": text(12)} for i in range(5)]
+            sides = {side: {"text": text(12), "model": "m", "seed": i} for i, side in enumerate("ab")}
+            file.write(json.dumps({"pair": f"p{n}", "item": f"d{n}:5", "context": context, **sides}) + "\n")
+
+
+def plain_server(database: str, port: int) -> None:
+    """The comparison: no lease, no side, no log, no form token; a vote is a row."""
+    import waitress
+    from flask import Flask, redirect, render_template_string, request, session
+
+    app = Flask("plain")
+    app.secret_key = "plain"
+    page = """<!doctype html><title>Which is more relevant?</title><ol>{% for line in pair.context %}
+    <li>{{ line.speaker }}: {{ line.text }}</li>{% endfor %}</ol><p>{{ pair.a.text }}</p><p>{{ pair.b.text }}</p>
+    <form method="post" action="/answer"><input type="hidden" name="lease" value="{{ pair.pair }}">
+    <button name="choice" value="left">A</button><button name="choice" value="right">B</button>
+    <button name="choice" value="tie">Tie</button></form>"""
+
+    @app.get("/")
+    def start():  # type: ignore[no-untyped-def]
+        session["rater"] = request.args["rater"]
+        return redirect("/task")
+
+    @app.get("/task")
+    def task():  # type: ignore[no-untyped-def]
+        with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection:
+            row = connection.execute(
+                "SELECT body FROM pairs WHERE (SELECT count(*) FROM votes WHERE votes.pair = pairs.pair) < 3 AND NOT "
+                "EXISTS (SELECT 1 FROM votes WHERE votes.pair = pairs.pair AND rater = ?) LIMIT 1",
+                (session["rater"],),
+            ).fetchone()
+        return render_template_string(page, pair=json.loads(row[0]))
+
+    @app.post("/answer")
+    def answer():  # type: ignore[no-untyped-def]
+        with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection, connection:
+            vote = (request.form["lease"], session["rater"], request.form["choice"], time.time())
+            connection.execute("INSERT INTO votes VALUES (?, ?, ?, ?)", vote)
+        return "saved"
+
+    waitress.serve(app, port=port, threads=8)
+
+
+def make_plain(database: Path, pairs: Path) -> None:
+    """Its tables."""
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE pairs (pair TEXT PRIMARY KEY, body TEXT)")
+        connection.execute("CREATE TABLE votes (pair TEXT, rater TEXT, choice TEXT, at REAL)")
+        connection.execute("CREATE INDEX votes_pair ON votes (pair)")
+        rows = [(json.loads(line)["pair"], line) for line in pairs.read_text().splitlines()]
+        connection.executemany("INSERT INTO pairs VALUES (?, ?)", rows)
+
+
+class Rater:
+    """A browser with a cookie and a kept-open connection, as light as can be."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.cookie, self.times = "", list[float]()
+        text = self.ask("GET", f"/?rater={name}")
+        if "/consent" in text:
+            self.ask("POST", "/consent", dict(HIDDEN.findall(text)))
+            for number in range(1, 5):
+                fields = dict(HIDDEN.findall(self.ask("GET", f"/instructions/{number}")))
+                self.ask("POST", f"/instructions/{number}", fields | {"choice": "left"})
+
+    def ask(self, method: str, path: str, fields: dict[str, str] | None = None) -> str:
+        """One request; the cookie is kept."""
+        body = urllib.parse.urlencode(fields) if fields is not None else None
+        self.connection.request(method, path, body, FORM | {"Cookie": self.cookie})
+        reply = self.connection.getresponse()
+        text = reply.read().decode()
+        if reply.status >= 400:
+            raise SystemExit(f"{method} {path}: {reply.status}")
+        if cookie := reply.headers["Set-Cookie"]:
+            self.cookie = cookie.split(";")[0]
+        return json.loads(text)["html"] if text.startswith("{") else text
+
+    def judge(self, number: int) -> None:
+        """So many times: fetch the task, submit an answer."""
+        for n in range(number):
+            begun = time.perf_counter()
+            fields = dict(HIDDEN.findall(self.ask("GET", "/task")))
+            self.ask("POST", "/answer", fields | {"choice": ("left", "right", "tie")[n % 3], "seconds": "1"})
+            self.times.append(time.perf_counter() - begun)
+
+
+def load(port: int, judgements: int) -> tuple[float, float, float]:
+    """Judgements a second, median and 95th percentile of fetch + submit in milliseconds."""
+    name = uuid.uuid4().hex
+    raters = [Rater(port, f"{name}-{n}") for n in range(RATERS)]
+    threads = [threading.Thread(target=rater.judge, args=(judgements // RATERS,)) for rater in raters]
+    begun = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spent = time.perf_counter() - begun
+    times = sorted(1000 * t for rater in raters for t in rater.times)
+    return len(times) / spent, statistics.median(times), times[int(0.95 * len(times))]
+
+
+@contextlib.contextmanager
+def started(command: list[str], port: int, environment: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
+    """A server process and the seconds from its start to its first page."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, env=os.environ | (environment or {}), start_new_session=True, **quiet
+    )
+    try:
+        while True:
+            with contextlib.suppress(OSError):
+                http.client.HTTPConnection("127.0.0.1", port, timeout=60).request("GET", "/?rater=first")
+                break
+            time.sleep(0.01)
+        yield process.pid, time.perf_counter() - begun
+    finally:
+        os.killpg(process.pid, 9)
+        process.wait()
+
+
+def memory(pid: int) -> float:
+    """Resident megabytes of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
+
+
+def measure(
+    name: str, command: list[str], port: int, judgements: int, environment: dict[str, str] | None = None
+) -> float:
+    """Start, warm up, load, print one line; returns judgements a second."""
+    with started(command, port, environment) as (pid, start):
+        load(port, RATERS * 5)
+        rate, median, tail = load(port, judgements)
+        print(
+            f"{name:<44}{rate:>8.0f}/s{median:>9.0f} ms{tail:>9.0f} ms{start:>8.2f} s{memory(pid):>8.0f} MB", flush=True
+        )
+    return rate
+
+
+def study(folder: Path, number: int) -> list[str]:
+    """A study of so many pairs, prepared; returns the arguments of serve."""
+    folder.mkdir()
+    write_pairs(folder / "pairs.jsonl", number)
+    (folder / "hit.toml").write_text(HIT)
+    from crowd.serving import hit_of, prepare
+
+    prepare(folder, None, hit_of(folder, None), None, seed=0, simulated=True)
+    return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet"]
+
+
+def postgresql(folder: Path, number: int, judgements: int) -> float:
+    """Two gunicorn workers on a database of their own."""
+    import sqlalchemy as sa
+
+    from crowd.serving import hit_of, prepare
+
+    server = sa.create_engine("postgresql+psycopg://root@127.0.0.1/postgres", isolation_level="AUTOCOMMIT")
+    name = f"bench_{uuid.uuid4().hex[:8]}"
+    with server.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    try:
+        url = f"postgresql+psycopg://root@127.0.0.1/{name}"
+        study(folder, number)
+        prepare(folder, None, hit_of(folder, None), url, seed=0, simulated=True)
+        environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
+        command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]
+        command.append("crowd.app:from_environment()")
+        return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, environment)
+    finally:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+        server.dispose()
+
+
+def main() -> None:
+    """Measure each server in turn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judgements", type=int, default=1600)
+    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
+    parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL with 2 gunicorn workers")
+    parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.plain:
+        plain_server(args.plain[0], int(args.plain[1]))
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        print(f"{RATERS} raters at once, {args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores")
+        print(f"{'':<44}{'rate':>10}{'median':>12}{'p95':>12}{'start':>10}{'RSS':>11}")
+        ours = measure("ours, SQLite", [*study(base / "s", args.pairs), "--port", "8901"], 8901, args.judgements)
+        make_plain(base / "plain.sqlite", base / "s" / "pairs.jsonl")
+        command = [__file__, "--plain", str(base / "plain.sqlite"), "8902"]
+        plain = measure("plain Flask + waitress + SQLite", command, 8902, args.judgements)
+        print(f"ours / plain: {ours / plain:.2f}")
+        if args.large:
+            large = [*study(base / "l", 100_000), "--port", "8903"]
+            rate = measure("ours, 100,000 pairs", large, 8903, args.judgements)
+            print(f"100,000 pairs / {args.pairs}: {rate / ours:.2f}")
+        if args.postgresql:
+            rate = postgresql(base / "p", args.pairs, args.judgements)
+            print(f"PostgreSQL / SQLite: {rate / ours:.2f}")
+
+
+if __name__ == "__main__":
+    main()
