@@ -8,6 +8,7 @@ COMMANDS = {
     "train": "train architectures under several seeds",
     "sample": "let the trained models answer the same contexts: responses.jsonl",
     "encode": "write encoder states for probes: states/",
+    "score": "score responses with token metrics: metrics.parquet",
     "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",
 }
 

@@ -6,7 +6,6 @@ goes on after a crash as if nothing had happened; config.json says how the model
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +33,12 @@ class Trained:
     seed: int
 
     def weights(self, checkpoint: str) -> Path:
-        """The weights file of a checkpoint."""
-        return self.folder / f"{checkpoint}.safetensors"
+        """The weights file of a checkpoint that is there."""
+        path = self.folder / f"{checkpoint}.safetensors"
+        if not path.exists():
+            names = sorted(other.stem for other in self.folder.glob("*.safetensors") if other.stem != "resume")
+            raise InputError(f"{self.folder} has no checkpoint {checkpoint!r}. It has: {', '.join(names) or 'none'}.")
+        return path
 
 
 def save_weights(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, str]) -> None:
@@ -86,9 +89,6 @@ def find_trained(study: str | Path) -> list[Trained]:
 def load_model(trained: Trained, checkpoint: str, vocabulary: Vocabulary) -> Model:
     """A model with the weights of a checkpoint, ready to answer."""
     path, config = trained.weights(checkpoint), read_json(trained.folder / "config.json")
-    if not path.exists():
-        names = sorted(other.stem for other in trained.folder.glob("*.safetensors") if other.stem != "resume")
-        raise InputError(f"{trained.folder} has no checkpoint {checkpoint!r}. It has: {', '.join(names) or 'none'}.")
     check_vocabulary(config, vocabulary, trained.folder)
     with torch.random.fork_rng(devices=[]):
         model = build(trained.model, len(vocabulary), config["sizes"])
@@ -106,6 +106,4 @@ def check_vocabulary(config: Mapping[str, Any], vocabulary: Vocabulary, folder: 
 
 def hash_of(trained: Trained, checkpoint: str) -> str:
     """SHA-256 of a checkpoint's weights."""
-    with contextlib.suppress(FileNotFoundError):
-        return digest(trained.weights(checkpoint))
-    raise InputError(f"{trained.folder} has no checkpoint {checkpoint!r}.")
+    return digest(trained.weights(checkpoint))

@@ -35,9 +35,16 @@ class Spread:
 
 
 def spreads(responses: Sequence[Response], references: Mapping[str, Example]) -> list[Spread]:
-    """BLEU-2 over seeds of every architecture with two seeds or more, the steadiest first (the papers' rule)."""
+    """BLEU-2 over seeds of every architecture with two seeds or more, the steadiest first (the papers' rule).
+
+    Greedy responses count where there are some, else those of one decoding.
+    """
     rows: dict[str, dict[int, list[dict[str, float]]]] = {}
+    decodings = {response.decoding for response in responses}
+    decoding = "greedy" if "greedy" in decodings else min(decodings, default="")
     for response in responses:
+        if response.decoding != decoding:
+            continue
         if response.seed is not None and response.item in references and not response.extra.get("draw", 0):
             counts = bleu_counts(tokenize(response.text), tokenize(references[response.item].target.text))
             rows.setdefault(response.model, {}).setdefault(response.seed, []).append(counts)

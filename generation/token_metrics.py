@@ -1,8 +1,13 @@
 """Word-overlap scores of a response against its reference, each item with counts that may be summed.
 
-BLEU-2: Papineni et al. 2002 with unigrams and bigrams; counts clipped per segment; brevity penalty exp(1 - r/c) for
-c < r. `smooth="exp"` halves once more for every order without a match (sacrebleu's default), `"none"` gives 0 then.
-All scores are on the scale 0-100, as the papers print BLEU.
+Every score is on the scale 0-100, as the papers print BLEU, and takes tokens in lower case.
+
+- BLEU-2: Papineni et al. 2002 with unigrams and bigrams; matches clipped in each segment; brevity penalty exp(1 - r/c)
+  for c < r. `smooth="exp"` counts no bigram match as half a one (sacrebleu's default); a response of one word has no
+  bigrams and is scored by unigrams (effective order).
+- ROUGE-1, ROUGE-L: Lin 2004; F = 2PR / (P + R) over clipped unigrams, or over the longest common subsequence.
+- METEOR: Lavie and Agarwal 2007 (alpha .9, beta 3, gamma .5) with exact and stem matches, no synonyms.
+- distinct-n: Li et al. 2016; different n-grams over n-grams of one response.
 """
 
 from __future__ import annotations
@@ -10,30 +15,34 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal
 
+from generation.stemmer import stem
+
 Smooth = Literal["exp", "none"]
+Tokens = Sequence[str]
+Counts = dict[str, float]
 ORDERS = (1, 2)
 
 
-def ngrams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+def ngrams(tokens: Tokens, order: int) -> Counter[tuple[str, ...]]:
     """How often each n-gram occurs."""
     return Counter(zip(*(tokens[i:] for i in range(order)), strict=False))
 
 
-def bleu_counts(response: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
+def bleu_counts(response: Tokens, reference: Tokens) -> Counts:
     """Summable counts: clipped matches and totals of both orders, lengths of response and reference."""
-    counts: dict[str, float] = {"length": len(response), "reference": len(reference)}
+    counts: Counts = {"length": len(response), "reference": len(reference)}
     for order in ORDERS:
-        ours, theirs = ngrams(response, order), ngrams(reference, order)
-        counts[f"match{order}"] = sum((ours & theirs).values())
+        counts[f"match{order}"] = (ngrams(response, order) & ngrams(reference, order)).total()
         counts[f"total{order}"] = max(0, len(response) - order + 1)
     return counts
 
 
-def add_counts(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def add_counts(rows: Iterable[Mapping[str, float]]) -> Counts:
     """Counts of a corpus from those of its items."""
-    total: dict[str, float] = {}
+    total: Counts = {}
     for row in rows:
         for name, value in row.items():
             total[name] = total.get(name, 0.0) + value
@@ -41,14 +50,89 @@ def add_counts(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def bleu2(counts: Mapping[str, float], *, smooth: Smooth) -> float:
-    """BLEU-2 of one item or of a corpus, 0-100."""
-    logs, halvings = 0.0, 0
-    for order in ORDERS:
-        match, total = counts[f"match{order}"], counts[f"total{order}"]
-        if not total or (not match and (smooth == "none" or order == 1)):
-            return 0.0
-        halvings += not match
-        logs += math.log(match / total if match else 0.5**halvings / total)
+    """BLEU-2 of one item, or of a corpus from summed counts."""
+    used = [order for order in ORDERS if counts[f"total{order}"]]
+    if not counts["match1"] or (smooth == "none" and not all(counts[f"match{order}"] for order in used)):
+        return 0.0
+    logs = sum(math.log((counts[f"match{order}"] or 0.5) / counts[f"total{order}"]) for order in used)
     length, reference = counts["length"], counts["reference"]
     penalty = 1.0 if length >= reference else math.exp(1 - reference / length)
-    return 100 * penalty * math.exp(logs / len(ORDERS))
+    return 100 * penalty * math.exp(logs / len(used))
+
+
+def rouge1_counts(response: Tokens, reference: Tokens) -> Counts:
+    """Clipped unigram matches and both lengths."""
+    common = (Counter(response) & Counter(reference)).total()
+    return {"match": common, "length": len(response), "reference": len(reference)}
+
+
+def rouge_l_counts(response: Tokens, reference: Tokens) -> Counts:
+    """Length of the longest common subsequence and both lengths."""
+    return {"match": longest_common(response, reference), "length": len(response), "reference": len(reference)}
+
+
+def longest_common(one: Tokens, two: Tokens) -> int:
+    """Length of the longest common subsequence; a row of the usual table is one integer (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for place, token in enumerate(two):
+        places[token] = places.get(token, 0) | 1 << place
+    row = full = (1 << len(two)) - 1
+    for token in one:
+        matched = row & places.get(token, 0)
+        row = ((row + matched) | (row - matched)) & full
+    return (row ^ full).bit_count()
+
+
+def f_measure(counts: Mapping[str, float]) -> float:
+    """2PR / (P + R) from matches and lengths."""
+    whole = counts["length"] + counts["reference"]
+    return 200 * counts["match"] / whole if whole else 0.0
+
+
+def meteor(response: Tokens, reference: Tokens) -> float:
+    """METEOR with exact matches first, stems second; of equal words the last ones are matched first."""
+    matches = _align(response, reference)
+    if not matches:
+        return 0.0
+    precision, recall = len(matches) / len(response), len(matches) / len(reference)
+    mean = precision * recall / (0.9 * precision + 0.1 * recall)
+    chunks = 1 + sum((a + 1, b + 1) != after for (a, b), after in pairwise(matches))
+    return 100 * mean * (1 - 0.5 * (chunks / len(matches)) ** 3)
+
+
+def _align(response: Tokens, reference: Tokens) -> list[tuple[int, int]]:
+    """Matched places in order of the response."""
+    matches: dict[int, int] = {}
+    for form in (str, stem):
+        free: dict[str, list[int]] = {}
+        for place, token in enumerate(reference):
+            if place not in matches.values():
+                free.setdefault(form(token), []).append(place)
+        for place in reversed(range(len(response))):
+            if place not in matches and (places := free.get(form(response[place]))):
+                matches[place] = places.pop()
+    return sorted(matches.items())
+
+
+def distinct_counts(response: Tokens, order: int) -> Counts:
+    """Different n-grams and all n-grams of one response."""
+    found = ngrams(response, order)
+    return {"different": len(found), "all": found.total()}
+
+
+def overlap_scores(response: Tokens, reference: Tokens) -> dict[str, tuple[float, Counts]]:
+    """Every score of one item: name -> (score, summable counts, empty where a corpus score is the mean of items).
+
+    `bleu2_swapped` is the variant of the papers' code: response and reference exchanged, no smoothing.
+    """
+    bleu, swapped = bleu_counts(response, reference), bleu_counts(reference, response)
+    rouge1, rouge_l = rouge1_counts(response, reference), rouge_l_counts(response, reference)
+    distinct = {f"distinct{order}": distinct_counts(response, order) for order in ORDERS}
+    return {
+        "bleu2": (bleu2(bleu, smooth="exp"), bleu),
+        "bleu2_swapped": (bleu2(swapped, smooth="none"), swapped),
+        "rouge1": (f_measure(rouge1), rouge1),
+        "rouge_l": (f_measure(rouge_l), rouge_l),
+        "meteor": (meteor(response, reference), {}),
+        **{name: (100 * c["different"] / c["all"] if c["all"] else 0.0, c) for name, c in distinct.items()},
+    }

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import torch
@@ -32,8 +33,9 @@ from generation.loss import summed_cross_entropy
 from generation.models.architectures import build
 from generation.models.interface import Model
 from generation.numbering import Data, Numbered
-from generation.token_metrics import add_counts, bleu2, bleu_counts
+from generation.token_metrics import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
 from generation.vocabulary import PAD
+from generation.yardsticks import cosines, learned_words
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ class _Progress:
     updates: int = 0
 
 
+# Checkpoint -> the measure on validation contexts (free-running) whose best epoch it is; the first of equals.
+SELECTORS = {"best_bleu": "bleu2", "best_rouge": "rouge_l", "best_meteor": "meteor", "best_embedding": "embedding"}
 SAVE_SECONDS = 300.0  # between two resume points inside a long epoch
 
 
@@ -182,10 +186,10 @@ class _Run:
         log = [*(old for old in read_log(self.folder) if old["epoch"] < epoch), line]
         with atomic(self.folder / "log.jsonl") as handle:
             handle.writelines(json.dumps(entry) + "\n" for entry in log)
-        if "bleu2" in line:
-            best = max(log, key=lambda entry: (entry["bleu2"], -entry["epoch"]))["epoch"]
+        for name, measure in SELECTORS.items() if self.data.valid else ():
+            best = max(log, key=lambda entry: (entry[measure], -entry["epoch"]))["epoch"]
             source = self.folder / f"epoch-{best}.safetensors"
-            checkpoints.name_again(source, self.folder / "best_bleu.safetensors")
+            checkpoints.name_again(source, self.folder / f"{name}.safetensors")
         self.done = _Progress(epoch=epoch + 1, updates=done.updates)
         self._save_resume()
         checkpoints.name_again(path, self.folder / "last.safetensors")
@@ -205,11 +209,19 @@ class _Run:
             device=self.device,
         )
         words = vocabulary.words
-        counts = (
-            bleu_counts([words[n] for n in a.tokens], [words[n] for n in e.target[:-1]])
+        texts = [
+            ([words[n] for n in a.tokens], [words[n] for n in e.target[:-1]])
             for a, e in zip(answers, valid, strict=True)
-        )
-        return {"valid_loss": loss, "bleu2": bleu2(add_counts(counts), smooth="exp")}
+        ]
+        embed = learned_words(self.model, vocabulary)
+        ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
+        return {
+            "valid_loss": loss,
+            "bleu2": bleu2(add_counts(bleu_counts(*pair) for pair in texts), smooth="exp"),
+            "rouge_l": mean(f_measure(rouge_l_counts(*pair)) for pair in texts),
+            "meteor": mean(meteor(*pair) for pair in texts),
+            "embedding": float(cosines(ours, theirs).mean()),
+        }
 
     def _save_resume(self) -> None:
         tensors = {f"weights.{name}": part for name, part in self.model.state_dict().items()}

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", type=Path, help="study folder")
     parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     parser.add_argument("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
+    parser.add_argument("--checkpoint", default="last", help="whose responses are paired (default last)")
     parser.add_argument("--decoding", default="auto", help="whose responses are paired (default: sampled, else greedy)")
     parser.add_argument("--pairs", type=int, default=2000, help="real pairs (default 2000, the papers')")
     parser.add_argument("--controls", type=int, help="control pairs of each kind (default: a tenth of --pairs)")
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     known = {e.item: e for e in examples(corpus.dialogues)}
-    responses = read_records(args.study / "responses.jsonl", Response)
+    responses = _of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
     model = _choose_model(args.model, responses, known)
     decoding = _choose_decoding(args.decoding, responses, model)
     answers = answers_of(responses, model, decoding)
@@ -57,11 +58,20 @@ def run(args: argparse.Namespace) -> None:
         *_reviewed_checks(args, corpus),
     ]
     recipe = signature(
-        model=model, rule="named" if args.model != "auto" else "smallest BLEU-2 spread", decoding=decoding,
+        model=model, rule="named" if args.model != "auto" else "smallest BLEU-2 spread",
+        checkpoint=args.checkpoint, decoding=decoding,
         pairs=sum(pair.kind == "real" for pair in pairs), controls=controls, checks=args.checks, seed=args.seed,
     )  # fmt: skip
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _tell(args.study / "pairs.jsonl", pairs, recipe)
+
+
+def _of_checkpoint(name: str, responses: list[Response]) -> list[Response]:
+    kept = [response for response in responses if response.checkpoint == name]
+    if not kept:
+        legal = ", ".join(sorted({response.checkpoint for response in responses}))
+        raise InputError(f"responses.jsonl holds none of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint")
+    return kept
 
 
 def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:

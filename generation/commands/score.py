@@ -1,0 +1,111 @@
+"""Score responses against their references with token metrics: metrics.parquet.
+
+BLEU-2, ROUGE-1, ROUGE-L, METEOR, distinct-1 and -2 and the cosine of average embeddings, all of free-running output;
+perplexity and the teacher-forced BLEU-2 of the study's own models under their own names.
+
+  python -m generation score runs/demo
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from dialogue.corpora.examples import Example
+    from dialogue.records import Response, Score
+    from generation.yardsticks import Yardstick
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where, and the yardstick of meaning."""
+    parser.add_argument("study", type=Path, help="study folder")
+    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    parser.add_argument("--encoder", type=Path, help="folder of a Hugging Face encoder for `embedding`")
+    parser.add_argument(
+        "--words-of", help="model whose word vectors `embedding` uses (default: the first, e.g. hred-0)"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """Score what has a reference."""
+    from dialogue.corpora.examples import examples
+    from dialogue.corpora.reading import read_corpus
+    from dialogue.files import read_records
+    from dialogue.records import Response
+    from dialogue.signature import signature
+    from generation.scoring import embedding_rows, overlap_rows, write_scores
+
+    corpus = read_corpus(args.corpus or args.study / "corpus")
+    references = {e.item: e for e in examples(corpus.dialogues)}
+    responses = read_records(args.study / "responses.jsonl", Response)
+    known = [response for response in responses if response.item in references]
+    if not known:
+        raise InputError("No response belongs to a context of this corpus. Name the right one: --corpus PATH")
+    yardstick, named = _yardstick(args)
+    rows = [*overlap_rows(known, references), *_forced(args.study, known, references)]
+    rows += embedding_rows(known, references, yardstick) if yardstick else []
+    recipe = signature(
+        responses=len(known), without_reference=len(responses) - len(known), tokens="lower-case words, numbers, marks",
+        bleu2="smooth exp", embedding=named,
+    )  # fmt: skip
+    write_scores(args.study / "metrics.parquet", rows, signature=recipe)
+    print(f"{args.study / 'metrics.parquet'}: {len(rows)} scores of {len(known)} responses")
+    _tell(rows)
+    print(recipe)
+
+
+def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
+    from generation.checkpoints import find_trained, load_model
+    from generation.vocabulary import read_vocabulary
+    from generation.yardsticks import learned_words, local_encoder
+
+    if args.encoder:
+        return local_encoder(args.encoder), str(args.encoder.name)
+    if not (args.study / "models").is_dir():
+        return None, "none"
+    models = {trained.folder.name: trained for trained in find_trained(args.study)}
+    name = args.words_of or next(iter(models))
+    if name not in models:
+        raise InputError(f"{name!r} is no model of this study. It has: {', '.join(models)}.")
+    vocabulary = read_vocabulary(args.study / "vocabulary.json")
+    return learned_words(load_model(models[name], "last", vocabulary), vocabulary), f"words of {name}"
+
+
+def _forced(study: Path, responses: Sequence[Response], references: dict[str, Example]) -> list[Score]:
+    from generation.checkpoints import find_trained, load_model
+    from generation.numbering import number
+    from generation.scoring import forced_rows
+    from generation.vocabulary import read_vocabulary
+
+    if not (study / "models").is_dir():
+        return []
+    vocabulary = read_vocabulary(study / "vocabulary.json")
+    rows: list[Score] = []
+    for trained in find_trained(study):
+        ours = [r for r in responses if (r.model, r.seed) == (trained.model, trained.seed)]
+        for checkpoint in sorted({r.checkpoint for r in ours}):
+            items = {r.item: references[r.item] for r in ours if r.checkpoint == checkpoint}
+            model = load_model(trained, checkpoint, vocabulary)
+            rows += forced_rows(
+                model, number(items.values(), vocabulary), vocabulary, name=trained.model, seed=trained.seed,
+                checkpoint=checkpoint,
+            )  # fmt: skip
+    return rows
+
+
+def _tell(rows: Sequence[Score]) -> None:
+    from generation.token_metrics import add_counts, bleu2
+
+    groups: dict[tuple[str, int, str, str], list[Score]] = {}
+    for row in rows:
+        if row.task in ("bleu2", "bleu2_teacher_forced"):
+            key = (row.model, -1 if row.seed is None else row.seed, row.checkpoint, row.condition)
+            groups.setdefault(key, []).append(row)
+    for (model, seed, checkpoint, condition), part in sorted(groups.items()):
+        score = bleu2(add_counts(row.stats for row in part), smooth="exp")
+        print(f"  {model}-{seed} {checkpoint} {condition}: corpus BLEU-2 {score:.2f}")

@@ -1,0 +1,182 @@
+"""The line of commands on a tiny corpus: each re-run skips what is done, bad input is one sentence."""
+
+import math
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from dialogue.corpora.toy import write_toy
+from dialogue.errors import InputError
+from dialogue.files import digest, from_json, read_header, read_json, read_records
+from dialogue.records import Pair, Response, States
+from generation.__main__ import COMMANDS
+from generation.vocabulary import normalize
+
+GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
+
+
+def generation(*arguments):
+    return dispatch("generation", "", COMMANDS, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    write_toy(folder / "corpus", 60, seed=0)
+    assert generation("train", folder, *GRID) == 0
+    assert generation("sample", folder, "--limit", "20") == 0
+    assert generation("encode", folder, "--limit", "15") == 0
+    assert generation("score", folder) == 0
+    assert generation("pair", folder, "--pairs", "16", "--controls", "3", "--checks", "4") == 0
+    return folder
+
+
+def stamps(folder):
+    return {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_second_call_of_train_sample_and_encode_changes_no_file(study, capsys):
+    before = stamps(study)
+    generation("train", study, *GRID)
+    generation("sample", study, "--limit", "20")
+    generation("encode", study, "--limit", "15")
+    assert stamps(study) == before
+
+
+def test_every_model_answers_the_same_contexts(study):
+    responses = read_records(study / "responses.jsonl", Response)
+    groups = Counter((r.model, r.seed, r.decoding, r.extra["draw"]) for r in responses)
+    assert set(groups.values()) == {20}
+    assert len(groups) == 4 * 3
+    by_model = {}
+    for response in responses:
+        by_model.setdefault((response.model, response.seed), set()).add(response.item)
+    assert len(set(map(frozenset, by_model.values()))) == 1
+    assert all(r.text and r.logprob < 0 for r in responses)
+    assert "decoding:greedy,nucleus:0.9" in read_header(study / "responses.jsonl")["signature"]
+
+
+def test_more_contexts_keep_the_responses_that_are_there(study, tmp_path):
+    responses = read_records(study / "responses.jsonl", Response)
+    for name in ("corpus", "models", "vocabulary.json"):
+        (tmp_path / name).symlink_to(study / name)
+    generation("sample", tmp_path, "--limit", "10")
+    generation("sample", tmp_path, "--limit", "20")
+    again = {
+        (r.model, r.seed, r.decoding, r.extra["draw"], r.item): r.text
+        for r in read_records(tmp_path / "responses.jsonl", Response)
+    }
+    assert again.items() >= {(r.model, r.seed, r.decoding, r.extra["draw"], r.item): r.text for r in responses}.items()
+
+
+def test_fault_7_states_are_joined_on_ids(study):
+    corpus = read_corpus(study / "corpus")
+    known = {e.item for split in ("train", "valid", "test") for e in examples(corpus.split(split))}
+    sidecars = sorted((study / "states").glob("*.json"))
+    assert len(sidecars) == 4 * 2
+    for path in sidecars:
+        states = from_json(States, read_json(path), str(path))
+        matrix = np.load(path.with_suffix(".npy"), mmap_mode="r")
+        assert matrix.shape == (len(states.ids), states.width) == (45, 96)
+        assert set(states.ids) <= known
+        assert len(set(states.ids)) == 45
+        assert np.isfinite(matrix).all()
+        assert states.weights == digest(
+            study / "models" / f"{states.model}-{states.seed}" / f"{states.checkpoint}.safetensors"
+        )
+
+
+def test_pairs_hold_two_seeds_controls_and_balanced_checks(study):
+    pairs = read_records(study / "pairs.jsonl", Pair)
+    kinds = Counter((pair.kind, pair.contrast.partition(":")[0]) for pair in pairs)
+    model = next(pair.a.model for pair in pairs if pair.kind == "real")
+    assert kinds[("real", model)] == 16
+    assert {kinds["control", name] for name in ("within-seed", "reference-model", "reference-random")} == {3}
+    checks = [pair for pair in pairs if pair.kind == "check"]
+    assert Counter(pair.answer for pair in checks) == {"a": 2, "b": 2}
+    assert len({pair.pair for pair in pairs}) == len(pairs)
+
+
+def test_checks_that_a_person_has_edited_are_kept(study, tmp_path):
+    for name in ("corpus", "responses.jsonl"):
+        (tmp_path / name).symlink_to(study / name)
+    lines = (study / "checks.jsonl").read_text().splitlines()
+    (tmp_path / "checks.jsonl").write_text("\n".join(lines[:-1]) + "\n")
+    generation("pair", tmp_path, "--pairs", "4")
+    assert sum(pair.kind == "check" for pair in read_records(tmp_path / "pairs.jsonl", Pair)) == 3
+
+
+def test_scores_have_counts_that_add_up_to_the_corpus_score(study):
+    table = pq.read_table(study / "metrics.parquet")
+    assert b"embedding:words of hred-0" in table.schema.metadata[b"signature"]
+    rows = table.to_pylist()
+    tasks = {row["task"] for row in rows}
+    assert tasks == {
+        "bleu2", "bleu2_swapped", "rouge1", "rouge_l", "meteor", "distinct1", "distinct2", "embedding", "perplexity",
+        "bleu2_teacher_forced",
+    }  # fmt: skip
+    losses = [row for row in rows if row["task"] == "perplexity"]
+    assert len(losses) == 4 * 20
+    for row in losses:
+        assert row["score"] == pytest.approx(math.exp(row["stats"]["nll"] / row["stats"]["tokens"]))
+    assert {row["condition"] for row in losses} == {"teacher-forced"}
+
+
+def test_fault_2_teacher_forced_scores_stand_apart_from_free_running_ones(study):
+    rows = pq.read_table(study / "metrics.parquet").to_pylist()
+    conditions = {
+        name: {row["condition"] for row in rows if row["task"] == name} for name in ("bleu2", "bleu2_teacher_forced")
+    }
+    assert conditions["bleu2_teacher_forced"] == {"teacher-forced"}
+    assert conditions["bleu2"] == {"greedy", "nucleus:0.9", "nucleus:0.9 draw 1"}
+
+
+def test_a_reference_in_a_control_is_spelt_like_a_response(study):
+    corpus = {e.item: e for e in examples(read_corpus(study / "corpus").dialogues)}
+    for pair in read_records(study / "pairs.jsonl", Pair):
+        if pair.contrast == "reference-model":
+            side = pair.a if pair.a.model == "reference" else pair.b
+            assert side.text == normalize(corpus[pair.item].target.text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["train", "{}", "--models", "gpt"], "'gpt' is no architecture of ours"),
+        (["sample", "{}", "--checkpoint", "epoch-9"], "has no checkpoint 'epoch-9'. It has: best_bleu"),
+        (["sample", "{}", "--decoding", "hot"], "Decoding 'hot' is not understood"),
+        (["encode", "{}", "--device", "abacus"], "Device 'abacus' is not at hand"),
+        (["pair", "{}", "--checkpoint", "best_bleu"], "none of checkpoint 'best_bleu'. It has: last"),
+        (["pair", "{}", "--model", "transformer"], "no responses of transformer"),
+        (["score", "{}", "--words-of", "gpt-0"], "'gpt-0' is no model of this study"),
+        (["train", "{}", *GRID, "--clip", "2"], "was trained with clip 1.0, and 2.0 was asked for"),
+    ],
+)
+def test_bad_input_is_one_sentence(study, arguments, sentence):
+    with pytest.raises(InputError) as caught:
+        generation(*[argument.replace("{}", str(study)) for argument in arguments])
+    assert sentence in str(caught.value)
+
+
+def test_a_study_without_models_is_told_the_next_step(tmp_path):
+    with pytest.raises(InputError, match="Train some: python -m generation train"):
+        generation("sample", tmp_path)
+
+
+def test_training_side_by_side_gives_the_weights_of_training_one_by_one(study, tmp_path):
+    (tmp_path / "corpus").symlink_to(study / "corpus")
+    root = Path(__file__).resolve().parents[1]
+    command = [sys.executable, "-m", "generation", "train", str(tmp_path), *GRID, "--jobs", "2"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in ("seq2seq-0", "hred-1"):
+        path = Path("models", name, "last.safetensors")
+        assert digest(tmp_path / path) == digest(study / path)
