@@ -110,7 +110,7 @@ def analyse(votes: Votes, recipe: Recipe) -> Ties:
         units=tuple(units),
         effective_raters=None if votes.rater is None else kish(votes.rater),
         recipe=recipe,
-        warnings=(*votes.warnings, *_warnings(votes)),
+        warnings=(*votes.warnings, *_warnings(votes), *_about_dialogues(units)),
         signature=_signature(votes, recipe, [*experiments, pooled, *units]),
     )
 
@@ -284,6 +284,16 @@ def _about_raters(votes: Votes) -> list[str]:
     if twice := _repeated(votes.pair, votes.rater):
         return [f"{twice} votes repeat a rater on a pair that the rater had voted on before."]
     return []
+
+
+def _about_dialogues(units: Sequence[Curve]) -> list[str]:
+    error = {curve.unit: curve.interval.se for curve in units if curve.interval}
+    if error.get("dialogue", 0.0) <= 1.1 * error.get("pair", np.inf):
+        return []
+    return [
+        f"Votes of one dialogue are alike beyond their pair: the standard error by dialogue is {error['dialogue']:.4f}, "
+        f"by pair {error['pair']:.4f}. The intervals by pair are too narrow for new dialogues."
+    ]
 
 
 def _repeated(first: Codes, second: Codes) -> int:
