@@ -228,10 +228,17 @@ def _units(axes: Axes, ties: Ties, grid: NDArray[np.float64]) -> None:
         axes.annotate(f"{low * 100:.0f}–{high * 100:.0f} %", (1.03, -place), xycoords=RIGHT, color=colour)
     axes.set_yticks([0.16 - place for place in range(len(ties.units))], [_unit_label(curve) for curve in ties.units])
     axes.set_ylim(-len(ties.units) + 0.82, 0.95)
-    axes.set_title("The same when whole pairs, dialogues or raters are drawn", y=1.0)
+    axes.set_title(_units_title(ties), y=1.0)
     _beside(axes, "95 % of sets", (1.03, 1.0), INK)
     axes.set_xlabel("Share of ties in a set")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
+
+
+def _units_title(ties: Ties) -> str:
+    *first, last = [f"{curve.name}s" for curve in ties.units if curve.name in ("pair", "dialogue", "rater")] or [
+        "votes"
+    ]
+    return f"The same when whole {', '.join(first)}{' or ' if first else ''}{last} are drawn"
 
 
 def _unit_label(curve: Curve) -> str:

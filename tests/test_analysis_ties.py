@@ -175,6 +175,13 @@ def test_what_cannot_be_told_is_said(changes, said):
     assert any(said in warning for warning in analyse(study(**changes), Recipe(size=24)).warnings)
 
 
+def test_dialogues_that_matter_beyond_their_pairs_are_said():
+    by_dialogue = np.where(study().dialogue % 2 == 0, "tie", "a")
+    said = analyse(study(choice=by_dialogue), Recipe(size=24)).warnings
+    assert any("Votes of one dialogue are alike beyond their pair" in warning for warning in said)
+    assert not any("one dialogue" in warning for warning in analyse(study(), Recipe(size=24)).warnings)
+
+
 def test_missing_columns_leave_out_their_units_only():
     found = analyse(study(rater=None, round=None, dialogue=None), Recipe(size=24))
     assert [curve.name for curve in found.units] == ["vote", "pair"]
@@ -276,3 +283,4 @@ def test_a_real_evaluation_is_reproduced_from_its_raw_file_through_the_command_l
     published = {"vote": 0.0325, "pair": 0.0451, "dialogue": 0.0491}  # from drawn sets, good to about 1 %
     assert all(abs(spread[unit] / sd - 1) < 0.015 for unit, sd in published.items())
     assert any("no rater column" in warning for warning in found["warnings"])
+    assert any("one dialogue" in warning for warning in found["warnings"])
