@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.long_table import NESTED, LongTable
-from analysis.plain import number
+from analysis.plain import number, p_value
 from analysis.reruns import Design, Study, design, flip, resized, study_of
 from analysis.tables import text_table
 from analysis.variance import Components, components, terms_of
@@ -65,7 +65,19 @@ def _flips(table: LongTable, found: Components, study: Study) -> list[dict[str, 
 def variance_text(said: Mapping[str, Any]) -> str:
     """Tables for people."""
     parts = [part for table in said["tables"] for part in _table(table)]
-    return "\n\n".join([*parts, *said["warnings"], said["signature"]])
+    if said["compared"]:
+        parts.append(_compared(said["compared"]))
+    return "\n\n".join([*parts, said["signature"]])
+
+
+def _compared(rows: Sequence[Mapping[str, Any]]) -> str:
+    shown = [
+        [r["name"], r["what"], number(r["value"], 4), number(r["se"], 4), f"{number(r['low'], 4)} to "
+         f"{number(r['high'], 4)}", p_value(r["p"]), "/".join(map(str, r["seeds"])), r["items"]]
+        for r in rows
+    ]  # fmt: skip
+    head = ["scale", rows[0]["metric"], "value", "SE", "95 % interval", "p", "seeds", "items"]
+    return "Seeds and items resampled together (multi-bootstrap)\n" + text_table(head, shown)
 
 
 def _table(table: Mapping[str, Any]) -> list[str]:

@@ -3,15 +3,22 @@
 Takes any long table: scores.parquet, metrics.parquet, CSV or JSON Lines with a score column and one column a factor;
 with --score tie or --score net a file of votes. Prints the components with intervals, generalisability, the error of
 studies of other sizes (--sizes seed=10,item=500), and how likely new seeds, items or raters reverse two systems.
+--compare A,B adds the difference of two models in a corpus metric, with seeds and items resampled at once.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from analysis.arguments import add_json_argument, deliver, parse_names
 from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BOOTSTRAP = 5000  # sets of the multi-bootstrap
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", action="append", default=[], metavar="F=N,...", help="another size of study; repeat")
     parser.add_argument("--only", default="", metavar="WORDS", help="tables whose name has all these words")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="votes only: pairs.jsonl, to name the systems")
+    parser.add_argument("--compare", metavar="A,B", help="two models of a score table, by the multi-bootstrap")
+    parser.add_argument("--metric", choices=("mean", "micro_f1", "bleu2"), default="mean", help="for --compare")
+    parser.add_argument("--paired", action="store_true", help="for --compare: seed k of both models share something")
     parser.add_argument("--sets", type=int, default=200, help="simulated tables behind the intervals (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
     add_json_argument(parser)
@@ -55,8 +65,33 @@ def run(args: argparse.Namespace) -> None:
         tables=len(found), rows=sum(len(table.score) for table in kept), score=args.score, target=args.target,
         sets=args.sets, seed=args.seed,
     )  # fmt: skip
-    said = plain({"tables": found, "warnings": [], "signature": recipe})
+    compared = compare(args, generator) if args.compare else []
+    said = plain({"tables": found, "compared": compared, "signature": recipe})
     deliver(args, variance_text(said), said)
+
+
+def compare(args: argparse.Namespace, generator: np.random.Generator) -> list[dict[str, Any]]:
+    """The multi-bootstrap of two models on every scale that has both."""
+    from analysis.cubes import on_common_items, read_cubes
+    from analysis.multibootstrap import difference, one_system
+
+    first, _, second = (name.strip() for name in args.compare.partition(","))
+    said = []
+    for scale, cubes in read_cubes(args.scores).items():
+        if {first, second} <= set(cubes) and all(word in scale for word in args.only.split()):
+            pair = on_common_items(cubes[first], cubes[second])
+            apart = difference(*pair, args.metric, paired=args.paired, sets=BOOTSTRAP, generator=generator)
+            alone = [one_system(cube, args.metric, sets=BOOTSTRAP, generator=generator) for cube in pair]
+            shown = zip((first, second, "difference"), (*alone, apart), strict=True)
+            said += [
+                {"name": scale, "what": what, "metric": args.metric, "value": e.value, "se": e.se, "low": e.low,
+                 "high": e.high, "p": e.p if what == "difference" else None, "seeds": [len(c.seeds) for c in pair],
+                 "items": len(pair[0].items)}
+                for what, e in shown
+            ]  # fmt: skip
+    if not said:
+        raise InputError(f"No scale has both {first!r} and {second!r}; write --compare MODEL,MODEL.")
+    return said
 
 
 def _size(name: str, text: str) -> float:

@@ -1,0 +1,146 @@
+"""The multi-bootstrap (Sellam et al. 2022): resample training seeds and test items at once, for corpus metrics.
+
+A corpus metric (BLEU, micro-F1) is a function of counts summed over items, so a drawn set needs weighted sums of the
+items' counts and never the texts. From n seeds (and n clusters of items) n - 1 are drawn with replacement, which makes
+the bootstrap variance of a mean equal to the unbiased one (Rao and Wu 1988): with three seeds, drawing three would make
+every interval .82 of its width. Few seeds stay few: see the coverage table in docs/method-models.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogue.errors import InputError
+
+Ints = NDArray[np.integer]
+Floats = NDArray[np.float64]
+Metric = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Cube:
+    """Summable counts of one system: (seeds, items, counts), with the names of all three and the items' clusters."""
+
+    model: str
+    seeds: tuple[int, ...]
+    items: tuple[str, ...]
+    names: tuple[str, ...]
+    counts: Floats
+    cluster: Ints  # (items,) code of each item's dialogue
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its bootstrap interval and the whole distribution."""
+
+    value: float
+    se: float
+    low: float
+    high: float
+    p: float  # two-sided, that the value is zero; for differences
+    distribution: Floats
+
+
+def micro_f1(names: Sequence[str]) -> Metric:
+    """2 tp / (2 tp + fp + fn), 0 to 1."""
+    tp, fp, fn = _places(names, ("tp", "fp", "fn"))
+    return lambda sums: 2 * sums[..., tp] / np.maximum(2 * sums[..., tp] + sums[..., fp] + sums[..., fn], 1e-300)
+
+
+def bleu2(names: Sequence[str]) -> Metric:
+    """Corpus BLEU-2, 0 to 100: brevity penalty times the geometric mean of the clipped precisions."""
+    m1, t1, m2, t2, length, reference = _places(names, ("match1", "total1", "match2", "total2", "length", "reference"))
+
+    def value(sums: Floats) -> Floats:
+        precision = sums[..., m1] / np.maximum(sums[..., t1], 1) * sums[..., m2] / np.maximum(sums[..., t2], 1)
+        short = np.minimum(1 - sums[..., reference] / np.maximum(sums[..., length], 1e-300), 0)
+        return np.asarray(100 * np.exp(short) * np.sqrt(precision))
+
+    return value
+
+
+def mean(names: Sequence[str]) -> Metric:
+    """Mean of the scores."""
+    score, n = _places(names, ("score", "n"))
+    return lambda sums: sums[..., score] / sums[..., n]
+
+
+METRICS: dict[str, Callable[[Sequence[str]], Metric]] = {"mean": mean, "micro_f1": micro_f1, "bleu2": bleu2}
+
+
+def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    if missing := [name for name in wanted if name not in names]:
+        raise InputError(f"The scores have no count {', '.join(missing)} (found: {', '.join(names)}). Choose --metric.")
+    return [names.index(name) for name in wanted]
+
+
+def one_system(cube: Cube, metric: str, *, sets: int, generator: np.random.Generator, level: float = 0.95) -> Estimate:
+    """The metric's mean over seeds."""
+    measure, groups = METRICS[metric](cube.names), _by_cluster(cube)
+    values = _drawn(groups, measure, _times(groups.shape[1], sets, generator), _times(len(cube.seeds), sets, generator))
+    return _estimate(_value(cube, measure), values, level)
+
+
+def difference(
+    one: Cube,
+    other: Cube,
+    metric: str,
+    *,
+    paired: bool,
+    sets: int,
+    generator: np.random.Generator,
+    level: float = 0.95,
+) -> Estimate:
+    """Difference of two systems on the same items.
+
+    Items are drawn together. `paired` draws the seeds together too, which is right only where seed k of both shares
+    something (the same initialisation or data order); two architectures under seeds 0, 1, 2 share nothing.
+    """
+    if one.items != other.items:
+        raise InputError(f"{one.model} and {other.model} were not scored on the same items.")
+    if paired and one.seeds != other.seeds:
+        raise InputError(f"{one.model} and {other.model} have no common seeds, so they cannot be paired.")
+    measures = [METRICS[metric](cube.names) for cube in (one, other)]
+    groups = [_by_cluster(cube) for cube in (one, other)]
+    items, first = _times(groups[0].shape[1], sets, generator), _times(len(one.seeds), sets, generator)
+    second = first if paired else _times(len(other.seeds), sets, generator)
+    values = _drawn(groups[0], measures[0], items, first) - _drawn(groups[1], measures[1], items, second)
+    return _estimate(_value(one, measures[0]) - _value(other, measures[1]), values, level)
+
+
+def _by_cluster(cube: Cube) -> Floats:
+    """Counts summed over the items of each cluster, (seeds, clusters, counts)."""
+    _, place = np.unique(cube.cluster, return_inverse=True)
+    summed = np.zeros((len(cube.seeds), int(place.max()) + 1, len(cube.names)))
+    for seed, rows in enumerate(cube.counts):
+        np.add.at(summed[seed], place, rows)
+    return summed
+
+
+def _times(n: int, sets: int, generator: np.random.Generator) -> Floats:
+    """How often each of n is drawn in n - 1 draws, (sets, n)."""
+    if n < 2:
+        return np.ones((sets, n))
+    return generator.multinomial(n - 1, np.full(n, 1 / n), size=sets).astype(np.float64)
+
+
+def _drawn(groups: Floats, measure: Metric, items: Floats, seeds: Floats) -> Floats:
+    """The metric of every set: for each seed from the drawn items, then averaged over the drawn seeds."""
+    count, clusters, width = groups.shape
+    flat = groups.transpose(1, 0, 2).reshape(clusters, count * width)
+    values = measure((items @ flat).reshape(-1, count, width))
+    return np.asarray((values * seeds).sum(1) / seeds.sum(1))
+
+
+def _value(cube: Cube, measure: Metric) -> float:
+    return float(measure(cube.counts.sum(1)).mean())
+
+
+def _estimate(value: float, drawn: Floats, level: float) -> Estimate:
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    p = 2 * min((np.sum(drawn <= 0) + 1) / (len(drawn) + 1), (np.sum(drawn >= 0) + 1) / (len(drawn) + 1), 0.5)
+    return Estimate(value, float(drawn.std(ddof=1)), float(low), float(high), float(p), drawn)
