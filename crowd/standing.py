@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from crowd.doors import sittings_needed
 from crowd.hit import Hit
 from crowd.progress import Progress, progress
-from crowd.store import pairs, raters, sittings, votes
+from crowd.store import leases, pairs, raters, sittings, votes
 from dialogue.signature import signature
 
 HOUR = 3600.0
@@ -96,7 +96,6 @@ def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
     rounds, by_pair, tallies = _votes(connection)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
     counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
-    ended = sa.select(sa.func.count()).where(sittings.c.finished.is_not(None))
     return Standing(
         progress=counts,
         per_hour=pace,
@@ -108,7 +107,7 @@ def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
         raters=_lines(connection, tallies),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
-        sittings=connection.scalar(ended) or 0,
+        sittings=_earned(connection),
         sittings_to_go=sittings_needed(counts.pairs, hit.votes_per_pair, hit.pairs_per_sitting, counts.counted),
         signature=signature(votes=real, counted=True, kind="real", unit="pair,rater", interval="95% two-way clustered"),
     )
@@ -199,6 +198,15 @@ def _pace(connection: sa.Connection, now: float) -> float:
     since = max(first, now - HOUR)
     recent = sa.select(sa.func.count()).where(votes.c.counted == 1, votes.c.submitted >= since)
     return float(connection.scalar(recent) or 0) / max(60.0, now - since) * HOUR
+
+
+def _earned(connection: sa.Connection) -> int:
+    """Sittings in which something was answered and that are over: finished, or ended by the gate."""
+    mine = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
+    worked = sa.exists().where(mine, leases.c.state == "answered")
+    over = sa.or_(sittings.c.finished.is_not(None), raters.c.status == "blocked")
+    joined = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
+    return connection.scalar(joined.where(over, worked)) or 0
 
 
 def _lines(connection: sa.Connection, tallies: dict[str, Tally]) -> tuple[RaterLine, ...]:

@@ -2,7 +2,12 @@
 
 import itertools
 import math
+import sqlite3
 import statistics
+import subprocess
+import sys
+import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from crowd import refreshing
 from crowd.app import Config, create_app, study_token
 from crowd.curves import law_of_ties, set_size
 from crowd.desk import Desk
@@ -17,11 +23,13 @@ from crowd.exporting import export
 from crowd.hit import Hit
 from crowd.serving import prepare
 from crowd.standing import Sums, _interval, standing, t_quantile
+from dialogue.files import read_json
 from dialogue.seeds import child_random
 
 ROOT = Path(__file__).resolve().parents[1]
 HIT = Hit(pairs_per_sitting=8, later_checks=2, pay_per_sitting=1.5, currency="EUR")
 START = 1_800_000_000.0
+DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf")
 
 
 class Clock:
@@ -119,7 +127,7 @@ def test_pace_time_and_money_follow_from_the_clock_and_the_hit(study):
     hours = (study[2]() - START - 10) / 3600
     assert found.per_hour == pytest.approx(56 / hours, rel=0.01)
     assert found.hours_to_go == pytest.approx((72 - 56) / found.per_hour)
-    assert (found.sittings, found.sittings_to_go) == (7, 2)
+    assert (found.sittings, found.sittings_to_go) == (8, 2)
     assert sum(missing * number for missing, number in found.short) == 72 - 56
     assert all(have < 3 for _, have, _ in found.shortest)
 
@@ -213,7 +221,7 @@ def test_the_token_becomes_a_cookie_that_only_this_page_gets(study, client):
 
 def test_the_page_shows_progress_ties_curves_raters_short_pairs_and_money(researcher):
     text = researcher.get("/study").get_data(as_text=True)
-    for part in ("56 of 72", "chance 33.3", "HumanExp-3", "<polyline", "blocked", "10.50 EUR", "3.00 EUR", "short of"):
+    for part in ("56 of 72", "chance 33.3", "HumanExp-3", "<polyline", "blocked", "12.00 EUR", "3.00 EUR", "short of"):
         assert part in text, part
     assert "kind:real|unit:pair,rater" in text and "|set:10|replace:no" in text
 
@@ -258,7 +266,7 @@ def test_a_switch_without_the_pages_own_form_is_refused(researcher, form):
 
 def test_figures_are_shown_where_they_are_and_nothing_else_of_the_folder_is(study, researcher):
     folder = study[0].extensions["config"].folder
-    assert "analysis watch" in researcher.get("/study").get_data(as_text=True)
+    assert "--dashboard" in researcher.get("/study").get_data(as_text=True)
     (folder / "ties.json").write_text("{}", encoding="utf-8")
     (folder / "ties.png").write_bytes(b"png")
     try:
@@ -281,3 +289,39 @@ def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
     for part in ("0 of 72", "unknown", "no counted vote yet", "Nobody has come yet", "24 pairs short of 3"):
         assert part in text, part
     app.extensions["desk"].store.close()
+
+
+def test_figures_are_drawn_when_there_are_new_votes_and_again_where_that_failed(study, monkeypatch):
+    outcomes = iter([False, True])
+    monkeypatch.setattr(refreshing, "refresh", lambda folder, database: next(outcomes))
+    seen = [(None, 0)]
+    for _ in range(3):
+        seen.append(refreshing.look(study[1].store, study[0].extensions["config"].folder, None, seen[-1]))
+    assert seen[1] == seen[0] != seen[2] == seen[3]
+    assert next(outcomes, "no third time") == "no third time"
+
+
+def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
+    folder = study[0].extensions["config"].folder
+    (tmp_path / "pairs.jsonl").write_bytes((ROOT / "examples/pairs.jsonl").read_bytes())
+    (tmp_path / "crowd.sqlite").write_bytes(snapshot(folder / "crowd.sqlite"))
+    command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--dashboard", "--stop-with-stdin"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert b"http://" in server.stdout.readline()
+        for _ in range(300):
+            if (tmp_path / "ties.pdf").exists():
+                break
+            time.sleep(0.1)
+        assert all((tmp_path / name).exists() for name in DRAWN)
+        assert read_json(tmp_path / "ties.json")["pooled"]["votes"] == 56
+
+
+def snapshot(path):
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(":memory:")) as copy:
+        source.backup(copy)
+        return copy.serialize()
+
+
+def test_a_step_that_fails_is_told_in_the_log(tmp_path, caplog):
+    assert not refreshing.refresh(tmp_path, None)
+    assert caplog.records[-1].message == "figures"

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
     parser.add_argument("--mturk", choices=["live", "sandbox"], help="where MTurk workers come from: it may frame us")
     parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
+    parser.add_argument("--dashboard", action="store_true", help="keep the figures of the researcher's page fresh")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not each request")
     parser.add_argument("--simulated", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--stop-with-stdin", action="store_true", help=argparse.SUPPRESS)
@@ -34,6 +35,7 @@ def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
     from crowd.app import Config, create_app, log_to_stderr, study_token
     from crowd.entrances import mturk_sites
+    from crowd.refreshing import keep_fresh
     from crowd.serving import hit_of, prepare, serve
 
     hit = hit_of(args.study, args.hit)
@@ -54,6 +56,8 @@ def run(args: argparse.Namespace) -> None:
             rate=args.rate,
         )
     )
+    if args.dashboard:
+        keep_fresh(app.extensions["desk"].store, args.study, args.database)
     serve(
         app,
         args.host,
