@@ -1,24 +1,246 @@
-"""The generated corpus: the same for the same seed, annotated as MultiWOZ is."""
+"""The generated corpora: the same for the same seed, annotated as the real ones, and true to their own databases."""
 
+import doctest
+import re
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from dialogue.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+from dialogue.corpora import toy, toy_phrases, toy_wording, toy_world
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy import write_toy
+from dialogue.corpora.toy_world import databases, matches
+from dialogue.errors import InputError
+
+DOMAINS = {"attraction", "bus", "hospital", "hotel", "restaurant", "taxi", "train"}
+WORD = re.compile(r"[\w:']+|[^\w\s]")
 
 
-def test_the_corpus_comes_back_with_its_splits_and_databases(tmp_path):
-    write_toy(tmp_path, 30, seed=3)
-    corpus = read_corpus(tmp_path)
-    assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [24, 3, 3]
-    assert set(corpus.databases) == {"attraction", "bus", "hospital", "hotel", "restaurant", "taxi", "train"}
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("toy")
+    toy.write_toy(path, 600, seed=0)
+    return read_corpus(path)
+
+
+@pytest.fixture(scope="module")
+def chats(tmp_path_factory):
+    path = tmp_path_factory.mktemp("chats")
+    toy.write_toy(path, 300, seed=0, kind="personachat")
+    return read_corpus(path)
+
+
+def exchanges(corpus):
+    """User turn, system turn, for every exchange."""
+    return ((example.context[-1], example.target) for example in examples(corpus.dialogues))
+
+
+@pytest.mark.parametrize("module", [toy_phrases, toy_wording, toy_world])
+def test_examples_in_the_docstrings(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_it_reads_as_multiwoz_2_1_with_splits_and_databases(corpus):
+    assert (corpus.name, corpus.version) == ("multiwoz", "2.1 (generated)")
+    assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [480, 60, 60]
+    assert set(corpus.databases) == DOMAINS
     first = next(examples(corpus.dialogues))
     assert first.item == "TOY00000:1"
-    assert first.target.speaker == "system"
-    assert first.context[-1].belief is not None
+    assert all(user.belief is not None and user.acts for user, _ in exchanges(corpus))
+    assert all(system.acts for _, system in exchanges(corpus))
 
 
-def test_same_seed_same_bytes_and_more_dialogues_change_none_of_the_first(tmp_path):
-    for name, dialogues in (("a", 10), ("b", 10), ("c", 20)):
-        write_toy(tmp_path / name, dialogues, seed=0)
-    read = {name: (tmp_path / name / "data.json").read_bytes() for name in "abc"}
-    assert read["a"] == read["b"]
-    assert read_corpus(tmp_path / "a").dialogues[:4] == read_corpus(tmp_path / "c").dialogues[:4]
+@pytest.mark.parametrize(("kind", "file"), [("multiwoz", "data.json"), ("personachat", "train.jsonl")])
+def test_same_seed_same_bytes_other_seed_other_words_and_more_dialogues_change_none_of_the_first(tmp_path, kind, file):
+    for name, dialogues, seed in (("a", 20, 0), ("again", 20, 0), ("more", 40, 0), ("other", 20, 1)):
+        toy.write_toy(tmp_path / name, dialogues, seed=seed, kind=kind)
+    content = {name: (tmp_path / name / file).read_bytes() for name in ("a", "again", "more", "other")}
+    assert content["a"] == content["again"] != content["other"]
+    shorter, longer = read_corpus(tmp_path / "a"), read_corpus(tmp_path / "more")
+    for split in ("train", "valid", "test"):
+        assert longer.split(split)[: len(shorter.split(split))] == shorter.split(split)
+
+
+def test_a_corpus_too_small_for_three_splits_is_refused(tmp_path):
+    with pytest.raises(InputError, match="9 dialogues would leave a split empty; write 10 or more"):
+        toy.write_toy(tmp_path, 9, seed=0)
+
+
+def test_every_probe_task_has_several_labels_and_every_domain_occurs(corpus):
+    labels = {
+        name: Counter() for name in ("domains", "repeats", "repeated", "recent", "all", "topics", "acts", "entities")
+    }
+    for dialogue in corpus.dialogues:
+        before = {}
+        for example in examples([dialogue]):
+            now = example.context[-1].belief
+            domains = {path.split("-")[0] for path in now}
+            repeated = [leaf for leaf, uses in Counter(path.rpartition("-")[2] for path in now).items() if uses > 1]
+            labels["domains"][len(domains)] += 1
+            labels["topics"].update(domains)
+            labels["repeats"][len(repeated)] += 1
+            labels["repeated"].update(repeated)
+            labels["recent"][len(now.keys() - before.keys())] += 1
+            labels["all"][len(now)] += 1
+            labels["acts"][next(iter(example.target.acts))] += 1
+            labels["entities"].update({slot for pairs in example.target.acts.values() for slot, _ in pairs})
+            before = now
+    assert set(labels["topics"]) == DOMAINS
+    assert set(labels["domains"]) >= {0, 1, 2, 3, 4}
+    assert set(labels["repeats"]) >= {0, 1, 2, 3}
+    assert set(labels["repeated"]) >= {
+        "area",
+        "day",
+        "departure",
+        "destination",
+        "name",
+        "people",
+        "pricerange",
+        "type",
+    }
+    assert set(labels["recent"]) >= {0, 1, 2, 3, 4}
+    assert set(labels["all"]) >= set(range(13))
+    assert len(labels["acts"]) >= 25
+    assert len(labels["entities"]) >= 20
+
+
+def test_it_is_small_enough_for_a_small_model(corpus):
+    lengths = [len(WORD.findall(turn.text)) for dialogue in corpus.dialogues for turn in dialogue.turns]
+    words = {
+        word for dialogue in corpus.dialogues for turn in dialogue.turns for word in WORD.findall(turn.text.lower())
+    }
+    assert 600 <= len(words) <= 1000
+    assert 5 <= sum(lengths) / len(lengths) <= 18
+    assert sorted(lengths)[len(lengths) * 95 // 100] <= 20
+
+
+def test_one_state_has_several_replies(corpus):
+    replies = {}
+    for user, system in exchanges(corpus):
+        if list(user.acts) == ["general-thank"]:
+            replies.setdefault("thanks", set()).add(system.text)
+        if "Restaurant-Inform" in user.acts and len(user.belief) == 1:
+            replies.setdefault(tuple(user.belief.items()), set()).add(tuple(system.acts))
+    assert len(replies["thanks"]) > 20
+    assert sum(len(found) > 1 for found in replies.values()) > 5
+
+
+def test_the_belief_changes_only_by_what_the_user_says_or_agrees_to(corpus):
+    for dialogue in corpus.dialogues:
+        before = {}
+        for example in examples([dialogue]):
+            user = example.context[-1]
+            told = {value for pairs in user.acts.values() for _, value in pairs}
+            for path, value in user.belief.items():
+                assert before.get(path) == value or value in told or path.endswith("-name"), (dialogue.dialogue, path)
+            assert before.keys() <= user.belief.keys()
+            before = user.belief
+
+
+def test_what_the_acts_say_stands_in_the_text(corpus):
+    spoken = {"Name", "Phone", "Addr", "Post", "Ref", "Fee", "Car", "Day", "Food", "Leave", "Id"}
+    partial = {"Train-Inform", "Train-OfferBook", "Bus-Inform", "Train-NoOffer", "Bus-NoOffer", "Booking-NoBook"}
+    for _, system in exchanges(corpus):
+        for act, pairs in system.acts.items():
+            for slot, value in pairs:
+                if slot in spoken and act not in partial and "NoOffer" not in act and value != "?":
+                    assert value in system.text.lower(), (system.text, slot, value)
+
+
+def test_every_place_that_is_offered_is_in_the_database_and_fits_the_wishes(corpus):
+    offers = 0
+    for user, system in exchanges(corpus):
+        for act, pairs in system.acts.items():
+            domain = act.split("-")[0].lower()
+            if not act.endswith(("-Recommend", "-Select")) or domain == "train":
+                continue
+            wishes = {
+                path.split("-")[2]: value for path, value in user.belief.items() if path.startswith(f"{domain}-semi-")
+            }
+            wishes.pop("name", None)
+            fitting = {row["name"] for row in matches(domain, wishes)}
+            assert {name for slot, name in pairs if slot == "Name"} <= fitting
+            offers += 1
+    assert offers > 200
+
+
+def test_values_are_carried_from_one_domain_to_another(corpus):
+    carried = [
+        user
+        for user, _ in exchanges(corpus)
+        if re.search(r"taxi .*to the (hotel|restaurant|attraction)\b", user.text)
+        and user.belief["taxi-semi-destination"]
+        in {user.belief.get(f"{kind}-semi-name") for kind in ("hotel", "restaurant", "attraction")}
+    ]
+    same = [user for user, _ in exchanges(corpus) if "same" in user.text]
+    assert len(carried) > 10
+    assert len(same) > 20
+    for user in same:
+        told = {(slot, value) for pairs in user.acts.values() for slot, value in pairs}
+        days = [value for path, value in user.belief.items() if path.endswith("-day")]
+        people = [value for path, value in user.belief.items() if path.endswith("-people")]
+        assert any(("Day", day) in told for day in days) or any(("People", n) in told for n in people)
+
+
+def test_refusals_corrections_chit_chat_and_bookings_occur(corpus):
+    acts = Counter(act for _, system in exchanges(corpus) for act in system.acts)
+    assert min(acts[act] for act in ("Restaurant-NoOffer", "Hotel-NoOffer", "Train-NoOffer", "Booking-NoBook")) > 3
+    changes = 0
+    for dialogue in corpus.dialogues:
+        beliefs = [turn.belief for turn in dialogue.turns if turn.belief is not None]
+        changes += sum(a[path] != b[path] for a, b in pairwise(beliefs) for path in a)
+    assert changes > 50
+    assert any("birthday" in user.text for user, _ in exchanges(corpus))
+
+
+def test_a_booking_stands_in_the_metadata_and_never_in_the_belief():
+    raw = next(raw for raw in toy.generate(100, seed=0) if "Booking-Book" in str(raw["log"]))
+    booked = [section["book"]["booked"] for turn in raw["log"] for section in turn["metadata"].values()]
+    assert any(booked)
+    assert {"info", "book", "reqt"} <= next(goal for goal in raw["goal"].values() if goal).keys()
+
+
+def test_names_phones_and_lines_are_unique():
+    for domain in ("attraction", "hotel", "restaurant"):
+        assert len({row["name"] for row in databases()[domain]}) == len(databases()[domain])
+    assert len({(row["trainID"], row["day"]) for row in databases()["train"]}) == len(databases()["train"])
+    assert all(row["leaveAt"] < row["arriveBy"] for kind in ("train", "bus") for row in databases()[kind])
+
+
+def test_every_sentence_can_be_said_by_its_corpus(corpus):
+    said = " ".join(turn.text for dialogue in corpus.dialogues for turn in dialogue.turns)
+    assert "{" not in said and "[" not in said and "  " not in said
+    used = [
+        key for key, templates in toy_phrases.PHRASES.items() if any(_fixed(template) in said for template in templates)
+    ]
+    assert set(toy_phrases.PHRASES) == set(used)
+
+
+def _fixed(template):
+    """The longest run of plain words in a template."""
+    return max((part.strip() for part in re.split(r"\[[^]]*]|\{[^}]*}", template)), key=len)
+
+
+def test_persona_chats_alternate_and_speak_of_the_personas(chats):
+    assert (chats.name, chats.version) == ("personachat", "JSON (generated)")
+    assert [len(chats.split(name)) for name in ("train", "valid", "test")] == [240, 30, 30]
+    for dialogue in chats.dialogues:
+        assert all(4 <= len(persona) <= 5 for persona in dialogue.persona.values())
+        assert [turn.speaker for turn in dialogue.turns[:4]] == ["partner", "self", "partner", "self"]
+        assert 10 <= len(dialogue.turns) <= 16
+    words = {word for dialogue in chats.dialogues for turn in dialogue.turns for word in turn.text.split()}
+    assert 300 <= len(words) <= 1000
+
+
+def test_the_commands_write_and_describe(tmp_path, capsys):
+    assert dispatch("dialogue", "", COMMANDS, ["toy", str(tmp_path), "--dialogues", "20", "--seed", "7"]) == 0
+    assert "20 dialogues in" in capsys.readouterr().out
+    assert dispatch("dialogue", "", COMMANDS, ["describe", str(tmp_path)]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"multiwoz 2.1 \(generated\)\n.*train.*valid.*test.*all\ndialogues +16 +2 +2 +20\n", table)
+    assert "databases" in table
+    assert dispatch("dialogue", "", COMMANDS, ["describe", str(tmp_path), "--json"]) == 0
+    assert '"dialogues": 16' in capsys.readouterr().out

@@ -14,8 +14,9 @@ from typing import Any
 
 from dialogue.corpora import toy_world as world
 from dialogue.corpora.splits import SPLITS
+from dialogue.corpora.toy_errands import hospital, taxi
 from dialogue.corpora.toy_goals import Goal, draw_goals
-from dialogue.corpora.toy_journeys import hospital, journey, taxi
+from dialogue.corpora.toy_journeys import journey
 from dialogue.corpora.toy_persona import persona_chat
 from dialogue.corpora.toy_places import visit
 from dialogue.corpora.toy_talk import SEMI, Talk
@@ -87,7 +88,7 @@ def generate_one(*, rng: random.Random) -> dict[str, Any]:
     talk = Talk(rng)
     if talk.chance(0.15):
         _greet(talk)
-    chat_after = rng.randint(1, len(goals)) if talk.chance(0.2) else 0
+    chat_after = rng.randint(1, len(goals)) if talk.chance(0.15) else 0
     for number, goal in enumerate(goals, 1):
         CONVERSE[goal.domain](talk, goal)
         if number == chat_after:
@@ -109,13 +110,12 @@ def _chat(talk: Talk) -> None:
         talk.say(f"{who}.chat.{subject}")
         talk.act("general-greet")
         if who == "system" and talk.chance(0.5):
-            talk.say("system.reqmore")
-            talk.act("general-reqmore")
+            talk.reqmore()
         talk.end_turn()
 
 
 def _close(talk: Talk) -> None:
-    talk.say("user.thanks")
+    talk.say("user.thanks.no" if "general-reqmore" in talk.log[-1]["dialog_act"] else "user.thanks")
     talk.act("general-thank")
     talk.end_turn()
     acts = talk.one_of((("welcome",), ("bye",), ("welcome", "bye")))

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from dialogue.corpora import toy_world as world
 
 PLANS = (
-    *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 3,
-    ("hospital",), ("bus",), ("taxi",), ("hospital",),
+    *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 4,
+    ("hospital",), ("bus",), ("bus",), ("taxi",), ("taxi",), ("hospital",),
     *[("restaurant", "hotel"), ("hotel", "attraction"), ("attraction", "restaurant"), ("train", "hotel")] * 3,
-    *[("train", "restaurant"), ("train", "attraction"), ("hotel", "train"), ("restaurant", "train")] * 2,
+    *[("train", "restaurant"), ("train", "attraction")] * 3, ("hotel", "train"), ("restaurant", "train"),
     ("bus", "attraction"), ("hotel", "bus"), ("train", "bus"),
-    *[("restaurant", "hotel", "taxi"), ("attraction", "restaurant", "taxi"), ("hotel", "attraction", "taxi")] * 3,
+    *[("restaurant", "hotel", "taxi"), ("attraction", "restaurant", "taxi"), ("hotel", "attraction", "taxi")] * 2,
     ("train", "hotel", "attraction"), ("restaurant", "hotel", "train"), ("attraction", "hotel", "bus"),
     ("hotel", "restaurant", "attraction", "taxi"), ("train", "hotel", "restaurant", "taxi"),
 )  # fmt: skip
@@ -24,10 +24,10 @@ INFO = {
     "attraction": ("area", "type"),
 }
 ASKED = {
-    "restaurant": ("phone", "address", "postcode"),
-    "hotel": ("phone", "address", "postcode"),
-    "attraction": ("phone", "address", "postcode", "entrance fee"),
-    "train": ("duration", "price", "trainID", "arriveBy", "leaveAt"),
+    "restaurant": ("phone", "address", "postcode", "food", "area", "pricerange"),
+    "hotel": ("phone", "address", "postcode", "stars", "area", "pricerange"),
+    "attraction": ("phone", "address", "postcode", "entrance fee", "area"),
+    "train": ("duration", "price"),
     "bus": ("duration", "price"),
     "taxi": (),
     "hospital": (),
@@ -36,7 +36,8 @@ ASKED = {
 
 @dataclass
 class Goal:
-    """One domain of a dialogue: constraints, facts to ask for, booking details; `fail_*` is what is tried first."""
+    """One domain of a dialogue: constraints, facts to ask for, booking details; `fail_*` is tried first
+    and fails, `slip` is said by mistake and corrected, `same` is said as the same as before."""
 
     domain: str
     info: dict[str, str]
@@ -44,7 +45,13 @@ class Goal:
     book: dict[str, str] = field(default_factory=dict)
     fail_info: dict[str, str] = field(default_factory=dict)
     fail_book: dict[str, str] = field(default_factory=dict)
+    slip: dict[str, str] = field(default_factory=dict)
     same: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The domain as dialogue acts write it."""
+        return self.domain.capitalize()
 
 
 def draw_goals(*, rng: random.Random) -> list[Goal]:
@@ -61,12 +68,24 @@ def _search(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
         goal = Goal(domain, {"name": row["name"]})
     else:
         slots = rng.sample(INFO[domain], rng.randint(1, min(4, len(INFO[domain]))))
-        goal = Goal(domain, {slot: row[slot] for slot in INFO[domain] if slot in slots})
-        goal.fail_info = _failing(goal, rng) if rng.random() < 0.3 else {}
-    goal.reqt = rng.sample(ASKED[domain], rng.choice((0, 1, 1, 2, 3)))
+        goal = Goal(domain, {slot: row[slot] for slot in INFO[domain] if slot in slots and row[slot] != "no"})
+        goal.info = goal.info or {"area": row["area"]}
+        goal.fail_info = _failing(goal, rng) if rng.random() < 0.25 else {}
+        if not goal.fail_info and rng.random() < 0.12:
+            goal.slip = _slip(goal, rng)
+    open_facts = [slot for slot in ASKED[domain] if slot not in goal.info]
+    goal.reqt = rng.sample(open_facts, rng.choice((0, 1, 1, 2, 2)))
     if domain != "attraction" and rng.random() < 0.65:
         _add_booking(goal, before, rng)
     return goal
+
+
+def _slip(goal: Goal, rng: random.Random) -> dict[str, str]:
+    """A value said by mistake, for which there are places too."""
+    slot = rng.choice(sorted(set(goal.info) - {"internet", "parking"}) or ["area"])
+    rows = world.matches(goal.domain, {other: value for other, value in goal.info.items() if other != slot})
+    values = sorted({row[slot] for row in rows} - {goal.info.get(slot, "")}) if slot in goal.info else []
+    return {slot: rng.choice(values)} if values else {}
 
 
 def _failing(goal: Goal, rng: random.Random) -> dict[str, str]:
@@ -83,7 +102,7 @@ def _add_booking(goal: Goal, before: Sequence[Goal], rng: random.Random) -> None
     goal.book = {"people": str(rng.randint(1, 8)), "day": rng.choice(world.DAYS), **last}
     goal.same = _carried(goal.book, before, rng)
     if rng.random() < 0.18:
-        slot = rng.choice(sorted(set(goal.book) - set(goal.same)))
+        slot = rng.choice(sorted(set(goal.book) - {"people", *goal.same}))
         goal.fail_book = {**goal.book, slot: _other(slot, goal.book[slot], rng)}
 
 
@@ -109,12 +128,14 @@ def _journey(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
     bound = rng.choice(("leaveAt", "arriveBy"))
     info = {slot: row[slot] for slot in ("departure", "destination", "day", bound)}
     same = _carried(info, before, rng)
-    goal = Goal(domain, info, rng.sample(ASKED[domain], rng.choice((0, 1, 2))), same=same)
+    goal = Goal(domain, info, rng.sample(ASKED[domain], rng.choice((0, 0, 1, 2))), same=same)
     if rng.random() < 0.6:
         goal.book = {"people": str(rng.randint(1, 8))}
         goal.same += _carried(goal.book, before, rng)
     if rng.random() < 0.1:
         goal.fail_info = {**info, **({"arriveBy": "05:00"} if bound == "arriveBy" else {"leaveAt": "23:45"})}
+    elif rng.random() < 0.1 and "day" not in same:
+        goal.slip = {"day": _other("day", info["day"], rng)}
     return goal
 
 

@@ -1,6 +1,7 @@
-"""Every sentence of the toy corpus. A bracket such as [Hello|Hi] is a choice; {area} is filled in.
+"""Every sentence of the toy corpus.
 
-Keys are `who.act` or `who.act.slot`; `say` draws one template, then its choices, with the dialogue's own generator.
+`key: sentence / sentence / ...`, a line or several; a bracket such as [Hello|Hi] is a choice; {area} is filled in.
+Keys are `who.act` or `who.act.slot`. `say` draws one sentence, then its choices, with the dialogue's own generator.
 """
 
 from __future__ import annotations
@@ -10,349 +11,175 @@ import random
 import re
 from functools import cache
 
-PHRASES: dict[str, tuple[str, ...]] = {
-    # The user opens a topic. {thing} is a noun phrase such as "a cheap hotel in the north".
-    "user.open": (
-        "I am looking for {thing}.",
-        "Can you [help me find|find me|suggest] {thing}?",
-        "I [need|would like|want] {thing}, please.",
-        "[Could|Can] you tell me about {thing}?",
-        "We are [hoping to find|looking for] {thing}.",
-    ),
-    "user.open.next": (
-        "I [also need|am also looking for] {thing}.",
-        "[Yes|Great], can you also find {thing}?",
-        "[Next|Now], I need {thing}.",
-        "[Thanks|Thank you]. I would also like {thing}.",
-    ),
-    "user.open.name": (
-        "[Can|Could] you give me [some information on|details about] the {name}?",
-        "I am looking for [a {kind} called|the {kind} named] the {name}.",
-        "Do you know the {name}?",
-        "[What can you tell me|I have heard] about the {name}. [|Is it good?]",
-    ),
-    "user.greet": ("[Hello|Hi|Good morning|Good evening].", "[Hello|Hi], I hope you can help me.", "Hi there!"),
-    # One constraint as a whole sentence.
-    "user.tell.area": (
-        "It should be in the {area}.",
-        "I would [prefer|like] the {area}.",
-        "[Somewhere|One] in the {area}, please.",
-    ),
-    "user.tell.pricerange": (
-        "It should be {priced}.",
-        "I want something {priced}.",
-        "[Something|One that is] {priced}, please.",
-    ),
-    "user.tell.food": (
-        "I would like {food} food.",
-        "It should serve {food} food.",
-        "We [love|are in the mood for] {food} food.",
-    ),
-    "user.tell.type": ("I would like a {type}.", "It should be a {type}.", "A {type}, please."),
-    "user.tell.stars": (
-        "It should have {stars} stars.",
-        "I would like {stars} stars.",
-        "A {stars} star place, please.",
-    ),
-    "user.tell.internet.yes": (
-        "It needs free wifi.",
-        "I [need|would like] free wifi.",
-        "Free wifi would be [nice|good].",
-    ),
-    "user.tell.internet.no": ("I do not need wifi.", "It should not have wifi.", "I want a place without wifi."),
-    "user.tell.parking.yes": (
-        "It needs free parking.",
-        "I [need|would like] free parking.",
-        "We come by car and need parking.",
-    ),
-    "user.tell.parking.no": ("I do not need parking.", "It should not have parking.", "We have no car, so no parking."),
-    "user.tell.departure": (
-        "I am leaving from {departure}.",
-        "I will depart from {departure}.",
-        "From {departure}, please.",
-    ),
-    "user.tell.destination": (
-        "I am going to {destination}.",
-        "My destination is {destination}.",
-        "To {destination}, please.",
-    ),
-    "user.tell.day": ("I [will|want to] travel on {day}.", "It is for {day}.", "On {day}, please."),
-    "user.tell.leaveAt": (
-        "I want to leave after {leaveAt}.",
-        "I can not leave before {leaveAt}.",
-        "After {leaveAt}, please.",
-    ),
-    "user.tell.arriveBy": (
-        "I need to arrive by {arriveBy}.",
-        "I have to be there by {arriveBy}.",
-        "It should arrive by {arriveBy}.",
-    ),
-    "user.tell.people": ("There will be {people}.", "It is for {people}.", "For {people}, please."),
-    "user.tell.stay": ("We will stay {stay}.", "For {stay}, please.", "It is for {stay}."),
-    "user.tell.time": ("We will come at {time}.", "At {time}, please.", "{time} would be [good|perfect]."),
-    "user.tell.department": (
-        "It is the {department} department.",
-        "I need the {department} department.",
-        "{department}, please.",
-    ),
-    "user.tell.name": ("It is called the {name}.", "The {name}, please.", "I mean the {name}."),
-    # The user does not care.
-    "user.any": (
-        "I do not [mind|care].",
-        "It does not matter.",
-        "Any {what} is fine.",
-        "No preference on the {what}.",
-        "You choose.",
-    ),
-    # The user changes a value that was given before.
-    "user.correct": (
-        "Sorry, I [changed my mind|made a mistake].",
-        "[Actually|Sorry], wait.",
-        "No, I got that wrong.",
-        "Oh, [actually|one change].",
-    ),
-    "user.instead": (
-        "[Then|OK], how about {value} instead?",
-        "What about {value}?",
-        "Is there [one|anything] with {value}?",
-        "[Fine|OK], {value} will do.",
-    ),
-    # Asking for facts of the place on offer. {facts} is "the phone number and the address".
-    "user.ask": (
-        "[What is|Can I have|Please give me|May I get|Could you tell me] {facts}[?|, please?]",
-        "I [need|would like] {facts}, please.",
-        "That sounds [good|great|nice]. What is {facts}?",
-    ),
-    "user.accept": (
-        "That [sounds|is] [good|great|perfect].",
-        "[Yes|OK], that one [is fine|works for me].",
-        "[Great|Perfect], I will take it.",
-    ),
-    "user.taxi": (
-        "I need a taxi to {destination}.",
-        "[Can|Could] you book a taxi to {destination}?",
-        "I would [also|] like a taxi to {destination}.",
-    ),
-    "user.taxi.between": (
-        "I need a taxi from the {here} to the {there}.",
-        "[Can|Could] you book a taxi between the {here} and the {there}?",
-        "Please get me a taxi to the {there} from the {here}.",
-    ),
-    "user.hospital": (
-        "I [need|am looking for] the hospital.",
-        "[Can|Could] you help me [find|call] the hospital?",
-        "Where is the hospital?",
-    ),
-    "user.tickets": (
-        "[Yes|Great], please book it for {people}.",
-        "I need [tickets|seats] for {people}.",
-        "[Can|Could] you get tickets for {people}?",
-    ),
-    # Booking. {details} is "3 people on friday at 19:00".
-    "user.book": (
-        "[Yes|Great|Good], please book it for {details}.",
-        "[Can|Could] you [book it|make a booking] for {details}?",
-        "I want to book it for {details}.",
-        "That [works|is good]. I need it for {details}.",
-    ),
-    "user.book.bare": (
-        "[Can|Could] you book it for me?",
-        "Please [book it|make a booking].",
-        "Yes, I want to book that one.",
-    ),
-    "user.same.people": (
-        "It is for the same [group|number] of people.",
-        "The same people as before.",
-        "For the same group, please.",
-    ),
-    "user.same.day": ("It is for the same day.", "On the same day, please.", "The same day as before."),
-    "user.thanks": (
-        "No, that is all. Thank you.",
-        "[Thank you|Thanks], that is [all|everything] I need.",
-        "No thanks, [goodbye|bye].",
-        "That is all, [thanks for your help|have a nice day].",
-    ),
-    # Chit-chat and its answers share a subject.
-    "user.chat.weather": (
-        "It is so [sunny|cold|windy|rainy] today.",
-        "What lovely weather we have.",
-        "I hope it [stops raining|stays dry].",
-    ),
-    "system.chat.weather": (
-        "Yes, I hope it stays [nice|dry|warm] for you.",
-        "[Indeed|Yes], do bring a [coat|hat|map].",
-        "It [often changes|should get better] soon.",
-    ),
-    "user.chat.birthday": (
-        "It is my [mother's|son's|friend's] birthday.",
-        "We are [celebrating|planning] a birthday.",
-        "I turn forty this week!",
-    ),
-    "system.chat.birthday": (
-        "[Happy birthday|How lovely]! I hope you enjoy it.",
-        "That calls for a [cake|party].",
-        "Congratulations [to you all|from me]!",
-    ),
-    "user.chat.first": (
-        "This is my first [visit|time] in larkford.",
-        "I have never been here before.",
-        "Is larkford a nice town?",
-    ),
-    "system.chat.first": (
-        "Welcome to larkford! You will [love|like] it.",
-        "It is a [lovely|quiet] town by the river.",
-        "Then you have a lot to see.",
-    ),
-    "user.chat.bot": (
-        "You are very [helpful|kind|quick].",
-        "Are you a real person?",
-        "I hope you are having a good day.",
-    ),
-    "system.chat.bot": (
-        "[Thank you|How kind], I do my best.",
-        "I am [only|just] here to help.",
-        "I am fine, thank you for asking.",
-    ),
-    # The system asks.
-    "system.request.area": (
-        "[Which|What] area [would you like|do you prefer]?",
-        "Do you have an area in mind?",
-        "What part of town [is best|should it be in]?",
-    ),
-    "system.request.pricerange": (
-        "What price range [would you like|are you looking for]?",
-        "Do you want something cheap, moderate or expensive?",
-        "How much do you want to spend?",
-    ),
-    "system.request.food": (
-        "What [type|kind] of food would you like?",
-        "Is there a food you [like|prefer]?",
-        "Which food are you in the mood for?",
-    ),
-    "system.request.type": ("What [type|kind] of place [would you like|do you want]?", "Do you have a type in mind?"),
-    "system.request.stars": ("How many stars should it have?", "Do you [want|prefer] a star rating?"),
-    "system.request.internet": ("Do you need [wifi|internet]?", "Should it have free wifi?"),
-    "system.request.parking": ("Do you need [a place to park|parking]?", "Should it have free parking?"),
-    "system.request.departure": ("Where [are you leaving|will you depart] from?", "[What|Where] is your departure?"),
-    "system.request.destination": ("Where [are you going|would you like to go]?", "What is your destination?"),
-    "system.request.day": ("[What|Which] day [is it for|would you like]?", "On which day?"),
-    "system.request.leaveAt": ("What time do you want to leave?", "When would you like to [leave|depart]?"),
-    "system.request.arriveBy": ("When do you need to arrive?", "What time should you be there?"),
-    "system.request.people": ("How many people [is it for|will there be]?", "For how many people?"),
-    "system.request.stay": ("How many nights will you stay?", "How long [is your stay|will you stay]?"),
-    "system.request.time": ("[What|At what] time would you like?", "What time should I book?"),
-    "system.request.department": ("Which department do you need?", "What department are you looking for?"),
-    # The system tells.
-    "system.choice": (
-        "I have {choice} {plural} [like that|for you].",
-        "There are {choice} {plural} to choose from.",
-        "We have {choice} [options|choices].",
-    ),
-    "system.one": (
-        "There is [only one|one], the {name}.",
-        "I found one, the {name}.",
-        "I have one [place|option], the {name}.",
-    ),
-    "system.recommend": (
-        "I [recommend|suggest] the {name}.",
-        "How about the {name}?",
-        "The {name} is [very good|popular|nice].",
-        "I would [go to|try] the {name}.",
-    ),
-    "system.select": (
-        "Would you [like|prefer] the {name} or the {other}?",
-        "There is the {name} and the {other}. Which [one|do you like]?",
-    ),
-    "system.about": ("It is {about}.", "This one is {about}.", "It is {about}, if that suits you."),
-    "system.nooffer": (
-        "[Sorry|I am sorry], there is no {thing}.",
-        "I [can not|could not] find {thing_a}.",
-        "There are no places like that[|, I am afraid].",
-    ),
-    "system.nooffer.ask": (
-        "[Would you like to try|Shall I look for] something else?",
-        "Can I try another {what}?",
-        "Would another {what} do?",
-    ),
-    "system.nooffer.journey": (
-        "[Sorry|I am sorry], there are no {plural} at that time.",
-        "No {plural} run then, I am afraid.",
-    ),
-    "system.fact.phone": ("[The|Their] phone number is {phone}.", "You can call {phone}."),
-    "system.fact.address": ("The address is {address}.", "It is [located|found] at {address}."),
-    "system.fact.postcode": ("The postcode is {postcode}.", "Their postcode is {postcode}."),
-    "system.fact.fee": ("The entrance fee is {fee}.", "Entrance costs {fee}."),
-    "system.fact.fee.free": ("Entrance is free.", "There is no entrance fee, it is free."),
-    "system.fact.area": ("It is in the {area}.", "It is [located|found] in the {area} of town."),
-    "system.fact.pricerange": ("It is {priced}.", "The prices are {pricerange}."),
-    "system.fact.food": ("They serve {food} food.", "The food is {food}."),
-    "system.fact.type": ("It is a {type}.",),
-    "system.fact.stars": ("It has {stars} stars.",),
-    "system.fact.internet.yes": ("It has free wifi.", "Yes, wifi is free there."),
-    "system.fact.internet.no": ("It has no wifi.",),
-    "system.fact.parking.yes": ("It has free parking.", "Yes, you can park there for free."),
-    "system.fact.parking.no": ("It has no parking.",),
-    "system.fact.duration": ("[The trip|It] takes {duration}.", "The travel time is {duration}."),
-    "system.fact.price": ("[A ticket|It] costs {price}.", "The price is {price}."),
-    "system.fact.leaveAt": ("It leaves at {leaveAt}.",),
-    "system.fact.arriveBy": ("It arrives at {arriveBy}.",),
-    "system.fact.trainID": ("The train is {trainID}.", "The train number is {trainID}."),
-    "system.offerbook": (
-        "[Would you like|Shall I|Do you want] me to book it?",
-        "[Can I|Should I] book it for you?",
-        "Would you like to book?",
-    ),
-    "system.booked": (
-        "[Your booking is|It is] done. The reference is {ref}.",
-        "I booked it. [Your reference number|The reference] is {ref}.",
-        "Booked! Your reference is {ref}.",
-    ),
-    "system.nobook": (
-        "[Sorry|I am sorry], it is full [at that time|then].",
-        "The booking [did not work|failed], I am afraid.",
-        "They have nothing free then.",
-    ),
-    "system.nobook.ask": ("[Can|Could] you try another {what}?", "Would another {what} work?"),
-    "system.journey": (
-        "The {id} leaves at {leaveAt} and arrives at {arriveBy}.",
-        "There is {id}, leaving at {leaveAt}.",
-        "{id} gets you there by {arriveBy}.",
-        "I have {id} at {leaveAt}.",
-    ),
-    "system.journey.bus": (
-        "There is a bus at {leaveAt}, arriving at {arriveBy}.",
-        "A bus leaves at {leaveAt}.",
-        "The bus at {leaveAt} gets there by {arriveBy}.",
-    ),
-    "system.journey.select": (
-        "You can leave at {leaveAt} or {later}. Which is better?",
-        "There is one at {leaveAt} and one at {later}.",
-    ),
-    "system.offerbooked": (
-        "Booked for {people}. The total is {total}, reference {ref}.",
-        "[Your tickets are|It is] booked. Reference {ref}, {total} in all.",
-        "I got {people} on it. The reference is {ref}.",
-    ),
-    "system.taxi": (
-        "A {car} will [pick you up|come], the number is {phone}.",
-        "Your taxi is booked, a {car}. Call {phone}.",
-        "[Done|OK]! Look for a {car}. The number is {phone}.",
-    ),
-    "system.hospital": ("The number of {department} is {phone}.", "You can call {department} at {phone}."),
-    "system.hospital.place": ("The hospital is at {address}, postcode {postcode}.",),
-    "system.reqmore": (
-        "[Can I help with anything else|Anything else|Is there anything else]?",
-        "What else can I do for you?",
-        "Do you need [anything|something] else?",
-    ),
-    "system.welcome": ("You are welcome.", "[Glad|Happy] to help.", "My pleasure."),
-    "system.bye": (
-        "[Goodbye|Bye], have a [nice|great|lovely] day.",
-        "Enjoy your [stay|visit|time here].",
-        "Thank you and goodbye.",
-    ),
-    "system.greet": ("[Hello|Hi], how can I help?", "[Welcome|Hello], what can I do for you?"),
-}
+TEXT = """
+# The user opens a topic. {thing} is a noun phrase such as "a cheap hotel in the north".
+user.open: I am looking for {thing}. / Can you [help me find|find me|suggest] {thing}?
+    / I [need|would like|want] {thing}, please. / [Could|Can] you tell me about {thing}?
+    / We are [hoping to find|looking for] {thing}.
+user.open.next: I [also need|am also looking for] {thing}. / [Great|Good], can you also find {thing}?
+    / [Next|Now], I need {thing}. / [Thanks|Thank you]. I would also like {thing}. / And then I need {thing}, please.
+user.open.name: [Can|Could] you give me [some information on|details about] the {name}?
+    / I am looking for [a {kind} called|the {kind} named] the {name}. / Do you know the {name}?
+    / What can you tell me about the {name}? / I have heard about the {name}. Is it good?
+user.open.yes: Yes, I [also need|would also like] {thing}. / Yes, can you also find {thing}?
+    / Yes please, I [need|want] {thing} too. / [Yes|Sure], I am looking for {thing} as well.
+user.greet: [Hello|Hi|Good morning|Good evening]. / [Hello|Hi], I hope you can help me. / Hi there!
+user.taxi: I [|also] need a taxi to {there}. / [Can|Could] you book a taxi to {there}?
+    / I would like a taxi to {there}.
+user.taxi.between: I [|also] need a taxi from {here} to {there}.
+    / [Can|Could] you book a taxi between {here} and {there}? / Please get me a taxi to {there} from {here}.
+user.hospital: I [need|am looking for] the hospital. / [Can|Could] you help me [find|call] the hospital?
+    / Where is the hospital?
+user.hello: [Hello|Hi]. / [Hello|Hi] there. / Good [morning|evening].
+# One wish as a whole sentence, a wish that is no wish, a change of mind.
+user.tell.area: It should be in the {area}. / I would [prefer|like] the {area}.
+    / [Somewhere|One] in the {area}, please.
+user.tell.pricerange: It should be {priced}. / I want something {priced}. / [Something|One that is] {priced}, please.
+user.tell.food: I would like {food} food. / It should serve {food} food. / We [love|are in the mood for] {food} food.
+user.tell.type: I would like a {type}. / It should be a {type}. / A {type}, please.
+user.tell.stars: It should have {stars} stars. / I would like {stars} stars. / A {stars} star place, please.
+user.tell.internet: It needs free wifi. / I [need|would like] free wifi. / Free wifi would be [nice|good].
+user.tell.parking: It needs free parking. / I [need|would like] free parking. / We come by car, so we need parking.
+user.tell.departure: I am leaving from {departure}. / I will depart from {departure}. / From {departure}, please.
+user.tell.destination: I am going to {destination}. / My destination is {destination}. / To {destination}, please.
+user.tell.day: It is for {day}. / On {day}, please. / {day} [would be good|is best].
+user.tell.leaveAt: I want to leave after {leaveAt}. / I can not leave before {leaveAt}. / After {leaveAt}, please.
+user.tell.arriveBy: I need to arrive by {arriveBy}. / I have to be there by {arriveBy}.
+    / It should arrive by {arriveBy}.
+user.tell.people: There will be {people}. / It is for {people}. / For {people}, please.
+user.tell.stay: We will stay {stay}. / For {stay}, please. / {stay} in all.
+user.tell.time: We will come at {time}. / At {time}, please. / {time} would be [good|perfect].
+user.tell.department: It is the {department} department. / I need the {department} department. / {department}, please.
+user.tell.day.journey: I [will|want to] travel on {day}. / It is for {day}. / On {day}, please.
+user.any: I do not [mind|care]. / It does not matter. / Any {what} is fine. / No preference on the {what}.
+    / You choose.
+user.any.need: No, that is not needed. / I do not need that. / It does not matter.
+user.correct: Sorry, I [changed my mind|made a mistake]. / [Actually|Sorry], wait. / No, I got that wrong.
+    / Oh, one change.
+user.instead: How about {value} instead? / What about {value}? / [OK, |Then ]{value} will do.
+    / [Fine|OK], let us try {value}.
+user.same.people: It is for the same [group|number] of people. / The same people as before.
+    / For the same group, please.
+user.same.day: It is for the same day. / On the same day, please. / The same day as before.
+# The user asks for facts, picks, books. {facts} is "the address and the postcode", {details} "3 people on Friday".
+user.ask: [What is|Can I have|May I get|Could you tell me] {facts}? / Please give me {facts}.
+    / I [need|would like] {facts}, please. / That sounds [good|great|nice]. What is {facts}?
+user.ask.more: [Can I have|May I get|Could you tell me] {facts}? / Please give me {facts}.
+    / I [need|would like] {facts}, please. / That sounds [good|great|nice]. Can I get {facts}?
+user.accept: That [sounds|is] [good|great|perfect]. / [Yes|OK], that one [is fine|works for me].
+    / [Great|Perfect], I will take it.
+user.tickets: [Yes|Great], please book it for {people}. / I need [tickets|seats] for {people}.
+    / [Can|Could] you get tickets for {people}?
+user.book: [Yes|Great|Good], please book it for {details}. / [Can|Could] you [book it|make a booking] for {details}?
+    / I want to book it for {details}. / That [works|is good]. I need it for {details}.
+user.book.bare: [Can|Could] you book it for me? / Please [book it|make a booking]. / Yes, I want to book that one.
+user.choose: The {name} [sounds good|sounds nice|is fine]. / I [prefer|would take] the {name}. / The {name}, please.
+user.choose.time: The one at {leaveAt}, please. / {leaveAt} is better. / I prefer {leaveAt}.
+user.another: Is there another one? / [Do you have|Are there] any others?
+    / I do not like that one. What else is there?
+# Chit-chat and its answers, by subject; the end.
+user.thanks: [Thank you|Thanks], that is [all|everything] I need. / [Great|Perfect], that is all. [Goodbye|Bye].
+    / That is all, [thanks for your help|have a nice day]. / [Thank you|Thanks] so much for your help.
+user.thanks.no: No, that is all. [Thank you|Thanks]. / No thanks, [goodbye|bye].
+    / No, [that was it|nothing else]. [Thanks for your help|Have a nice day]. / That is [all|everything], thank you.
+user.chat.weather: It is so [cold|windy|rainy] today. / What [cold|bad|wet] weather we have.
+    / I hope it stops raining soon.
+system.chat.weather: Yes, do bring a [coat|hat]. / It should get better [soon|tomorrow].
+    / I hope it [gets warmer|clears up] for you.
+user.chat.birthday: It is my [mother's|son's|friend's] birthday. / We are [celebrating|planning] a birthday.
+    / I turn forty this week!
+system.chat.birthday: [Happy birthday|How lovely]! I hope you enjoy it. / That calls for a [cake|party].
+    / Congratulations [to you all|from me]!
+user.chat.first: This is my first [visit to|time in] Larkford. / I have never been here before.
+    / Is Larkford a nice town?
+system.chat.first: Welcome to Larkford! You will [love|like] it. / It is a [lovely|quiet] town by the river.
+    / Then you have a lot to see.
+user.chat.bot: You are very [helpful|kind|quick]. / You are [good|great] at this. / I like talking to you.
+system.chat.bot: [Thank you|How kind], I do my best. / That is [kind|nice] of you. / I am just here to help.
+# The system asks.
+system.request.area: [Which|What] area [would you like|do you prefer]? / Do you have an area in mind?
+    / What part of town [is best|should it be in]?
+system.request.pricerange: What price range [would you like|are you looking for]?
+    / Do you want something cheap, moderate or expensive? / How much do you want to spend?
+system.request.food: What [type|kind] of food would you like? / Is there a food you [like|prefer]?
+    / Which food are you in the mood for?
+system.request.type: What [type|kind] of place [would you like|do you want]? / Do you have a type in mind?
+system.request.stars: How many stars should it have? / Do you [want|prefer] a star rating?
+system.request.internet: Do you need [wifi|internet]? / Should it have free wifi?
+system.request.parking: Do you need [a place to park|parking]? / Should it have free parking?
+system.request.departure: Where [are you leaving|will you depart] from? / Where do you start from?
+system.request.destination: Where [are you going|would you like to go]? / What is your destination?
+system.request.day: [What|Which] day [is it for|would you like]? / On which day?
+system.request.leaveAt: What time do you want to leave? / When would you like to [leave|depart]?
+system.request.arriveBy: When do you need to arrive? / What time should you be there?
+system.request.people: How many people [is it for|will there be]? / For how many people?
+system.request.stay: How many nights will you stay? / How long [is your stay|will you stay]?
+system.request.time: [What|At what] time would you like? / What time should I book?
+system.request.department: Which department do you need? / What department are you looking for?
+# The system offers, refuses, tells, books.
+system.choice: I have {choice} {plural} [like that|for you]. / There are {choice} {plural} to choose from.
+    / We have {choice} [options|choices].
+system.one: There is [only one|one], the {name}. / I found one, the {name}. / I have one [place|option], the {name}.
+system.recommend: I [recommend|suggest] the {name}. / How about the {name}? / The {name} is [very good|popular|nice].
+    / I would [go to|try] the {name}.
+system.select: Would you [like|prefer] the {name} or the {other}?
+    / There is the {name} and the {other}. Which [one|do you like]?
+system.about: It is {about}. / This one is {about}. / It is {about}, if that suits you.
+system.nooffer: [Sorry|I am sorry], there is no {thing}. / I [can not|could not] find any {thing}.
+    / There are no places like that[|, I am afraid].
+system.nooffer.ask: [Would you like to try|Shall I look for] something else? / Can I try another {what}?
+    / Would another {what} do?
+system.nooffer.journey: [Sorry|I am sorry], there are no {plural} at that time. / No {plural} run then, I am afraid.
+system.fact.phone: [The|Their] phone number is {phone}. / You can call {phone}.
+system.fact.address: The address is {address}. / It is [located|found] at {address}.
+system.fact.postcode: The postcode is {postcode}. / Their postcode is {postcode}.
+system.fact.fee: The entrance fee is {fee}. / Entrance costs {fee}.
+system.fact.fee.free: Entrance is free. / There is no entrance fee, it is free.
+system.fact.area: It is in the {area}. / It is [located|found] in the {area} of town.
+system.fact.pricerange: It is {priced}. / The prices are {pricerange}.
+system.fact.food: They serve {food} food. / The food is {food}.
+system.fact.stars: It has {stars} stars.
+system.fact.duration: [The trip|It] takes {duration}. / The travel time is {duration}.
+system.fact.price: [A ticket|It] costs {price}. / The price is {price}.
+system.offerbook: [Would you like|Shall I|Do you want] me to book it? / [Can I|Should I] book it for you?
+    / Would you like to book?
+system.booked: [Your booking is|It is] done. The reference is {ref}.
+    / I booked it. [Your reference number|The reference] is {ref}. / Booked! Your reference is {ref}.
+system.nobook: [Sorry|I am sorry], it is full [at that time|then]. / The booking [did not work|failed], I am afraid.
+    / They have nothing free then.
+system.nobook.ask: [Can|Could] you try another {what}? / Would another {what} work?
+system.journey: {id} leaves at {leaveAt} and arrives at {arriveBy}. / There is {id}, leaving at {leaveAt}.
+    / {id} gets you there by {arriveBy}. / I have {id} at {leaveAt}.
+system.journey.bus: There is a bus at {leaveAt}, arriving at {arriveBy}. / A bus leaves at {leaveAt}.
+    / The bus at {leaveAt} gets there by {arriveBy}.
+system.journey.select: You can leave at {leaveAt} or {later}. Which is better?
+    / There is one at {leaveAt} and one at {later}.
+system.offerbooked: Booked for {people}. The total is {total}, reference {ref}.
+    / [Your tickets are|It is] booked. Reference {ref}, {total} in all.
+    / Done, {people} on that one. The reference is {ref}.
+system.taxi: A {car} will [pick you up|come], the number is {phone}. / Your taxi is booked, a {car}. Call {phone}.
+    / [Done|OK]! Look for a {car}. The number is {phone}.
+system.hospital: The number of {department} is {phone}. / You can call {department} at {phone}.
+system.hospital.place: The hospital is at {address}, postcode {postcode}.
+system.reqmore: [Can I help with anything else|Anything else|Is there anything else]? / What else can I do for you?
+    / Do you need [anything|something] else?
+system.welcome: You are welcome. / [Glad|Happy] to help. / My pleasure.
+system.bye: [Goodbye|Bye], have a [nice|great|lovely] day. / Enjoy your [stay|visit|time here].
+    / Thank you and goodbye.
+system.greet: [Hello|Hi], how can I help? / [Welcome|Hello], what can I do for you?
+system.named: The {name} is {about}. / [Yes|Sure], the {name} is {about}. / I know it, it is {about}.
+system.another: There is also the {name}. / Then how about the {name}? / You could try the {name}.
+"""
+
+
+def _parsed(text: str) -> dict[str, tuple[str, ...]]:
+    lines = [line for line in text.split("\n") if line and not line.startswith("#")]
+    entries = re.sub(r"\n +/", " /", "\n".join(lines)).split("\n")
+    pairs = (entry.split(": ", 1) for entry in entries)
+    return {key: tuple(sentences.split(" / ")) for key, sentences in pairs}
+
+
+PHRASES = _parsed(TEXT)
 
 
 @cache
@@ -367,7 +194,7 @@ def expanded(templates: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 def _expansions(template: str) -> list[str]:
     parts = [part.split("|") if n % 2 else [part] for n, part in enumerate(re.split(r"\[([^]]*)]", template))]
-    return ["".join(choice).strip() for choice in itertools.product(*parts)]
+    return [re.sub(" +", " ", "".join(choice)).strip() for choice in itertools.product(*parts)]
 
 
 def say(key: str, /, *, rng: random.Random, **values: str) -> str:
@@ -376,4 +203,5 @@ def say(key: str, /, *, rng: random.Random, **values: str) -> str:
     >>> say("system.fact.stars", rng=random.Random(0), stars="4")
     'It has 4 stars.'
     """
-    return rng.choice(rng.choice(expanded(PHRASES[key]))).format_map(values)
+    text = rng.choice(rng.choice(expanded(PHRASES[key]))).format_map(values)
+    return text[0].upper() + text[1:]

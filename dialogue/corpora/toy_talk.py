@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from dialogue.corpora import toy_phrases
+from dialogue.corpora.toy_wording import WHAT, counted, facts, priced, shown
 
 T = TypeVar("T")
 Acts = dict[str, list[list[str]]]
@@ -51,6 +52,11 @@ class Talk:
         self._words: list[str] = []
         self._acts: Acts = {}
 
+    @property
+    def speaking(self) -> bool:
+        """Whether something is said in the turn under construction."""
+        return bool(self._words)
+
     def one_of(self, options: Sequence[T]) -> T:
         """One of the options."""
         return self.rng.choice(options)
@@ -93,9 +99,70 @@ class Talk:
         found: str = sections["book"].get(slot) or sections["semi"].get(slot) or ""
         return "" if found == "not mentioned" else found
 
+    def believe(self, domain: str, values: Mapping[str, str]) -> None:
+        """The user has given the values: the belief takes them up and the act tells them."""
+        if values:
+            self.fill(domain, values)
+            self.act(f"{domain.capitalize()}-Inform", values)
+
+    def tell(self, domain: str, values: Mapping[str, str], *, same: Sequence[str] = ()) -> None:
+        """The user states each value in a sentence; those in `same` as the same as before."""
+        for slot, value in values.items():
+            if slot in same:
+                self.say(f"user.same.{slot}")
+            elif value == "dontcare":
+                self.say("user.any.need" if slot in ("internet", "parking") else "user.any", what=WHAT.get(slot, slot))
+            else:
+                self.say(_telling(domain, slot), **{slot: counted(slot, value), "priced": priced(value)})
+        self.believe(domain, values)
+
+    def greet_first(self) -> None:
+        """A greeting before the first wish, at times."""
+        if not self.log and self.chance(0.25):
+            self.say("user.hello")
+            self.act("general-greet")
+
+    def open_topic(self, thing: str) -> None:
+        """The user says what is looked for, in a way that fits what the system said last."""
+        self.greet_first()
+        asked = self.log and "general-reqmore" in self.log[-1]["dialog_act"]
+        key = "user.open.yes" if asked else "user.open" if self.state is BLANK else "user.open.next"
+        self.say(key, thing=thing)
+
+    def reqmore(self) -> None:
+        """The system asks whether there is more to do."""
+        self.say("system.reqmore")
+        self.act("general-reqmore")
+
+    def offer_booking(self) -> None:
+        """The system offers to book."""
+        self.say("system.offerbook")
+        self.act("Booking-Inform")
+
+    def answer(self, domain: str, row: Mapping[str, str], asked: Sequence[str], *, more: bool) -> None:
+        """The user asks for facts, the system tells them."""
+        self.say("user.ask" if len(asked) == 1 else "user.ask.more", facts=facts(asked, rng=self.rng))
+        self.act(f"{domain.capitalize()}-Request", dict.fromkeys(asked, "?"))
+        self.end_turn()
+        for slot in asked:
+            key = {"entrance fee": "fee.free" if row[slot] == "free" else "fee"}.get(slot, slot)
+            self.say(
+                f"system.fact.{key}",
+                **{slot.removeprefix("entrance "): shown(slot, row[slot]), "priced": priced(row[slot])},
+            )
+            self.act(f"{domain.capitalize()}-Inform", {slot: row[slot]})
+        if more and self.chance(0.6):
+            self.reqmore()
+        self.end_turn()
+
     def end_turn(self) -> None:
         """Close the turn: the user speaks first, then both in turn."""
         system = len(self.log) % 2 == 1
         text = " ".join(self._words)
         self.log.append({"text": text, "metadata": self.state if system else {}, "dialog_act": self._acts})
         self._words, self._acts = [], {}
+
+
+def _telling(domain: str, slot: str) -> str:
+    """The key of the sentences that tell a slot."""
+    return "user.tell.day.journey" if slot == "day" and domain in ("train", "bus") else f"user.tell.{slot}"

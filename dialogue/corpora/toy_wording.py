@@ -23,14 +23,9 @@ FACTS = {
     "area": ("area",),
     "pricerange": ("price range",),
     "food": ("type of food",),
-    "type": ("type of place",),
     "stars": ("star rating",),
     "duration": ("travel time", "duration"),
     "price": ("price", "ticket price"),
-    "leaveAt": ("departure time",),
-    "arriveBy": ("arrival time",),
-    "trainID": ("train number", "train id"),
-    "reference": ("reference number",),
 }
 WHAT = {
     "pricerange": "price range",
@@ -51,7 +46,14 @@ def counted(slot: str, value: str) -> str:
         return "1 person" if value == "1" else f"{value} people"
     if slot == "stay":
         return "1 night" if value == "1" else f"{value} nights"
-    return place(value) if slot in ("day", "departure", "destination", "name") else value
+    return place(value) if slot in ("day", "departure", "destination", "food") else value
+
+
+def shown(slot: str, value: str) -> str:
+    """The value of a fact as it is written: postcodes in capitals, addresses and kinds of food as names."""
+    if slot == "postcode":
+        return value.upper()
+    return value.title() if slot in ("address", "food") else value
 
 
 def place(name: str) -> str:
@@ -103,8 +105,6 @@ def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> l
         after.append(f"in the {slots['area']}")
     after += _comforts(slots)
     head = slots.get("type") or rng.choice(HEADS[domain])
-    if domain == "hotel" and ("type" not in slots and before):
-        head = "place to stay"
     return [*before, head, *after]
 
 

@@ -1,0 +1,72 @@
+"""Toy conversations about booking a table or a room: details at once or on request, a refusal, a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dialogue.corpora import toy_world as world
+from dialogue.corpora.toy_goals import Goal
+from dialogue.corpora.toy_talk import Talk
+from dialogue.corpora.toy_wording import WHAT, details, instead
+
+
+def book(talk: Talk, goal: Goal, row: world.Row) -> None:
+    """From the user's wish to the reference number; the user's turn may have begun with a choice."""
+    wanted = goal.fail_book or goal.book
+    _ask(talk, goal, wanted)
+    while missing := [slot for slot in wanted if not talk.value(goal.domain, slot)]:
+        _request(talk, goal, missing[: 2 if talk.chance(0.4) else 1], wanted)
+    for slot in (slot for slot in wanted if wanted[slot] != goal.book[slot]):
+        _refuse(talk, goal, slot)
+    confirm(talk, goal, row)
+
+
+def confirm(talk: Talk, goal: Goal, row: world.Row) -> None:
+    """The system has booked."""
+    reference = talk.one_of(world.REFERENCES)
+    talk.say("system.booked", ref=reference.upper())
+    talk.act("Booking-Book", {"reference": reference})
+    talk.booked(goal.domain, {"name": row["name"], "reference": reference})
+    if talk.chance(0.5):
+        talk.reqmore()
+    talk.end_turn()
+
+
+def _ask(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
+    """All details in most cases, else some or none."""
+    slots = talk.rng.sample(sorted(wanted), talk.one_of((0, 2, 3, 3)))
+    given = {slot: wanted[slot] for slot in wanted if slot in slots}
+    plain = {slot: value for slot, value in given.items() if slot not in goal.same}
+    if plain:
+        talk.say("user.book", details=details(plain))
+    else:
+        talk.say("user.book.bare")
+    for slot in (slot for slot in given if slot in goal.same):
+        talk.say(f"user.same.{slot}")
+    if given:
+        talk.believe(goal.domain, given)
+    else:
+        talk.act(f"{goal.title}-Inform")
+    talk.end_turn()
+
+
+def _request(talk: Talk, goal: Goal, slots: list[str], wanted: Mapping[str, str]) -> None:
+    for slot in slots:
+        talk.say(f"system.request.{slot}")
+    talk.act("Booking-Request", dict.fromkeys(slots, "?"))
+    talk.end_turn()
+    talk.tell(goal.domain, {slot: wanted[slot] for slot in slots}, same=goal.same)
+    talk.end_turn()
+
+
+def _refuse(talk: Talk, goal: Goal, slot: str) -> None:
+    """The booking fails over one detail, and the user changes it."""
+    talk.say("system.nobook")
+    talk.act("Booking-NoBook", {slot: talk.value(goal.domain, slot)})
+    if talk.chance(0.6):
+        talk.say("system.nobook.ask", what=WHAT.get(slot, slot))
+        talk.act("Booking-Request", {slot: "?"})
+    talk.end_turn()
+    talk.say("user.instead", value=instead(slot, goal.book[slot]))
+    talk.believe(goal.domain, {slot: goal.book[slot]})
+    talk.end_turn()

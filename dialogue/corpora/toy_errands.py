@@ -1,0 +1,92 @@
+"""Toy conversations about a taxi, which takes its ends from earlier topics, and about the hospital."""
+
+from __future__ import annotations
+
+from dialogue.corpora import toy_world as world
+from dialogue.corpora.toy_goals import Goal
+from dialogue.corpora.toy_talk import Talk
+from dialogue.corpora.toy_wording import where
+
+PLACES = ("hotel", "restaurant", "attraction")
+
+
+def taxi(talk: Talk, goal: Goal) -> None:
+    """A taxi: both ends, a time, car and number."""
+    wishes = _ends(talk, goal)
+    _open(talk, wishes)
+    while missing := [slot for slot in wishes if not talk.value("taxi", slot)]:
+        talk.say(f"system.request.{missing[0]}")
+        talk.act("Taxi-Request", {missing[0]: "?"})
+        talk.end_turn()
+        _tell(talk, missing[0], wishes[missing[0]])
+        talk.end_turn()
+    car = f"{talk.one_of(world.COLOURS)} {talk.one_of(world.CARS)}"
+    phone = f"0179{talk.rng.randint(10, 39)}0"
+    talk.say("system.taxi", car=car, phone=phone)
+    talk.act("Taxi-Inform", {"car": car, "phone": phone})
+    talk.booked("taxi", {"type": car, "phone": phone})
+    if talk.chance(0.4):
+        talk.reqmore()
+    talk.end_turn()
+
+
+def _ends(talk: Talk, goal: Goal) -> dict[str, str]:
+    """The goal, its open ends filled from the places that the dialogue has named, else by chance."""
+    known = [name for domain in PLACES if (name := talk.value(domain, "name"))]
+    talk.rng.shuffle(known)
+    strange = [row["name"] for row in world.databases()["attraction"] if row["name"] not in known]
+    ends = (known + talk.rng.sample(strange, 2))[:2]
+    open_ends = {"destination": ends[0], "departure": ends[1]}
+    return {slot: value or open_ends[slot] for slot, value in goal.info.items()}
+
+
+def _called(talk: Talk, name: str) -> str:
+    """A place that was talked about is called by its kind: "the hotel"."""
+    kind = next((domain for domain in PLACES if talk.value(domain, "name") == name), None)
+    return f"the {kind}" if kind else where(name)
+
+
+def _open(talk: Talk, wishes: dict[str, str]) -> None:
+    here, there = _called(talk, wishes["departure"]), _called(talk, wishes["destination"])
+    if talk.chance(0.4):
+        talk.say("user.taxi.between", here=here, there=there)
+        talk.believe("taxi", {slot: wishes[slot] for slot in ("departure", "destination")})
+    else:
+        talk.say("user.taxi", there=there)
+        talk.believe("taxi", {"destination": wishes["destination"]})
+    if talk.chance(0.4):
+        slot = "leaveAt" if "leaveAt" in wishes else "arriveBy"
+        _tell(talk, slot, wishes[slot])
+    talk.end_turn()
+
+
+def _tell(talk: Talk, slot: str, value: str) -> None:
+    words = _called(talk, value) if slot in ("departure", "destination") else value
+    talk.say(f"user.tell.{slot}", **{slot: words})
+    talk.believe("taxi", {slot: value})
+
+
+def hospital(talk: Talk, goal: Goal) -> None:
+    """The hospital's address, or the number of a department."""
+    department = goal.info.get("department")
+    talk.say("user.hospital")
+    talk.act("Hospital-Request", {"phone": "?"})
+    if department and talk.chance(0.5):
+        talk.tell("hospital", goal.info)
+    talk.end_turn()
+    if department and not talk.value("hospital", "department"):
+        talk.say("system.request.department")
+        talk.act("Hospital-Request", {"department": "?"})
+        talk.end_turn()
+        talk.tell("hospital", goal.info)
+        talk.end_turn()
+    if department:
+        phone = world.matches("hospital", goal.info)[0]["phone"]
+        talk.say("system.hospital", department=department, phone=phone)
+        talk.act("Hospital-Inform", {"department": department, "phone": phone})
+    else:
+        talk.say(
+            "system.hospital.place", address=world.HOSPITAL["address"], postcode=world.HOSPITAL["postcode"].upper()
+        )
+        talk.act("Hospital-Inform", world.HOSPITAL)
+    talk.end_turn()
