@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, stdtrit
+from scipy.special import betaincinv, expit, logit, stdtrit
 
 from dialogue.errors import InputError
 
@@ -46,9 +46,9 @@ def mean_interval(
 ) -> Interval:
     """Mean of `values` (n,) with an interval robust to the clusters in `by` (name -> codes (n,); none: independent).
 
-    t quantile with (smallest effective number of clusters - 1) degrees of freedom. `share=True` works on the logit
-    scale, so that the interval of a share stays within 0 and 1; where every vote is the same it is that of Clopper and
-    Pearson (1934) on the clusters. A two-way variance is never taken smaller than the larger one-way variance.
+    The t quantile has (smallest effective number of clusters - 1) degrees of freedom, at least 1. `share=True` works
+    on the logit scale, so that the interval of a share stays within 0 and 1; where every vote is the same it is that
+    of Clopper and Pearson (1934) on the clusters. A two-way variance is never smaller than the larger one-way one.
     """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
@@ -59,12 +59,12 @@ def mean_interval(
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
     mean = float(values.mean())
     se = float(np.sqrt(robust_variance(values, by=by, at_least_one_way=True)))
-    df = min([kish(codes) for codes in by.values()], default=float(len(values))) - 1
+    df = max(min([kish(codes) for codes in by.values()], default=float(len(values))) - 1, 1.0)
     low, high = _bounds(mean, se, df, level, share)
     alone = float(values.var(ddof=1)) / len(values)
     effect = se**2 / alone if alone > 0 else 1.0
     return Interval(
-        mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, len(values) / max(effect, 1e-12)
+        mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, len(values) / max(effect, 1.0)
     )
 
 
@@ -115,8 +115,8 @@ def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tup
     reach = float(stdtrit(df, 1 - tail)) * se
     if not share:
         return mean - reach, mean + reach
-    middle, half = np.log(mean / (1 - mean)), reach / (mean * (1 - mean))
-    return float(1 / (1 + np.exp(half - middle))), float(1 / (1 + np.exp(-half - middle)))
+    half = reach / (mean * (1 - mean))
+    return float(expit(logit(mean) - half)), float(expit(logit(mean) + half))
 
 
 def kish(codes: Ints) -> float:

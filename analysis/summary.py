@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.tables import text_table
+from analysis.tables import count, text_table
 from analysis.ties import Chance, Curve, Ties
 
 
@@ -116,7 +116,7 @@ def sentences(ties: Ties) -> list[str]:
 
 def _found(ties: Ties) -> str:
     pooled, size = ties.pooled, ties.recipe.size
-    text = f"{percent(pooled.share)} of {pooled.votes:,} votes are ties"
+    text = f"{percent(pooled.share)} of {count(pooled.votes, 'vote')} are ties"
     if pooled.interval is None:
         return text + "."
     interval = pooled.interval
@@ -143,9 +143,8 @@ def _automatic(curve: Curve) -> list[str]:
         return []
     rest = curve.share_of_different
     without = "" if rest is None else f"; among the other votes {percent(rest)} are ties"
-    return [
-        f"{curve.identical:,} votes are on two responses of the same text, {curve.automatic:,} of them ties{without}."
-    ]
+    same = count(curve.identical, "vote")
+    return [f"On two responses of the same text: {same}, {curve.automatic:,} of them ties{without}."]
 
 
 def percent(share: float) -> str:

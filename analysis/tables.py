@@ -26,3 +26,12 @@ def _padded(cell: str, width: int, right: bool) -> str:
 
 def _numeric(cell: str) -> bool:
     return cell in ("", "-") or cell.lstrip("<>+-−.~")[:1].isdigit()
+
+
+def count(number: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> count(1, "vote"), count(2000, "vote")
+    ('1 vote', '2,000 votes')
+    """
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -18,6 +18,7 @@ from analysis import laws
 from analysis.intervals import Interval, crossed, kish, mean_interval
 from analysis.laws import Law
 from analysis.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
+from analysis.tables import count
 from analysis.votes import Votes
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -197,8 +198,8 @@ def _cluster_law(clusters: Clusters, name: str, recipe: Recipe, unit: str, gener
     draws = clusters.draws(recipe.size)
     if not recipe.replace and draws > len(clusters.votes):
         raise InputError(
-            f"{name} has {len(clusters.votes)} {unit}s, fewer than the {draws} that make a set of {recipe.size} votes; "
-            "take a smaller --size or add --replace."
+            f"{name} has {count(len(clusters.votes), unit)}, fewer than the {draws} that make a set of {recipe.size} "
+            "votes; take a smaller --size or add --replace."
         )
     law = None
     if recipe.method == "exact":
@@ -230,7 +231,7 @@ def _chance(votes: int, ties: int, interval: Interval | None) -> Chance:
     z = (ties / votes - CHANCE) / np.sqrt(CHANCE * (1 - CHANCE) / votes)
     mass = laws.binomial(CHANCE, votes).probability
     p_vote = min(1.0, float(mass[mass <= mass[ties] * (1 + 1e-7)].sum()))
-    if interval is None or interval.se == 0:
+    if interval is None or interval.se < 1e-12:
         return Chance(CHANCE, float(z), p_vote, None, None, "vote")
     t = (interval.value - CHANCE) / interval.se
     return Chance(CHANCE, float(z), p_vote, t, 2 * float(stdtr(interval.df, -abs(t))), interval.unit)
@@ -241,7 +242,8 @@ def _check_size(votes: Votes, name: str, recipe: Recipe, unit: str) -> None:
         raise InputError(f"--size and --sets must be 1 or more (got {recipe.size} and {recipe.sets}).")
     if unit == "vote" and not recipe.replace and recipe.size > len(votes):
         raise InputError(
-            f"{name} has {len(votes)} votes, fewer than a set of {recipe.size}; take a smaller --size or add --replace."
+            f"{name} has {count(len(votes), 'vote')}, fewer than a set of {recipe.size}; "
+            "take a smaller --size or add --replace."
         )
 
 
@@ -263,7 +265,7 @@ def _warnings(votes: Votes) -> list[str]:
     if len(votes) == 1:
         said.append("One vote has no interval.")
     if simulated := votes.source.get("simulated", 0):
-        said.append(f"{simulated:,} of {len(votes):,} votes come from simulated raters.")
+        said.append(f"{simulated:,} of {count(len(votes), 'vote')} came from simulated raters.")
     return said
 
 
@@ -274,7 +276,7 @@ def _about_rounds(votes: Votes) -> list[str]:
     if len({len(part) for _, part in _experiments(votes)}) > 1:
         said.append("The experiments have different numbers of votes.")
     if twice := _repeated(votes.pair, votes.round):
-        said.append(f"{twice} votes are not the first of their pair in their round; HumanExp-k has one vote a pair.")
+        said.append(f"Beyond the one vote a pair that HumanExp-k has, there are {count(twice, 'vote')} in some round.")
     return said
 
 
@@ -282,7 +284,7 @@ def _about_raters(votes: Votes) -> list[str]:
     if votes.rater is None:
         return ["The votes have no rater column, so no interval knows what raters share: all may be too narrow."]
     if twice := _repeated(votes.pair, votes.rater):
-        return [f"{twice} votes repeat a rater on a pair that the rater had voted on before."]
+        return [f"Raters met a pair that they had voted on before in {count(twice, 'vote')}."]
     return []
 
 

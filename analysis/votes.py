@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.reading import Columns, codes_of, columns_of, read_columns
+from analysis.tables import count
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -208,13 +209,13 @@ def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> 
         codes, names = codes_of(given["kind"].fill_null("real"))
         for code, name in enumerate(names):
             if name not in kinds:
-                said.append(f"Left out: {(codes == code).sum()} votes on {name} pairs")
+                said.append(f"Left out: {count(int((codes == code).sum()), 'vote')} on {name} pairs")
                 kept &= codes != code
     if given["counted"] is not None:
         counted = _flags(given["counted"], missing=True)
         if late := int((kept & ~counted).sum()):
             used = "Used too" if uncounted else "Left out"
-            said.append(f"{used}: {late} votes that are not counted (late, or of raters blocked later)")
+            said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked later)")
         kept &= counted | uncounted
     return kept, said
 

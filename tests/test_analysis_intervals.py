@@ -80,6 +80,19 @@ def test_a_share_keeps_its_interval_between_0_and_1():
     assert 0 < interval.low < 0.05 < interval.high < 1
 
 
+def test_one_rater_who_gave_nearly_all_votes_leaves_next_to_nothing_known():
+    rater = np.array([0] * 997 + [1, 2, 3])
+    values = np.resize([1.0, 0.0, 0.0], 1000)
+    interval = mean_interval(values, by={"rater": rater}, share=True)
+    assert interval.df == 1.0 and 0 <= interval.low < values.mean() < interval.high <= 1
+
+
+def test_votes_are_never_worth_more_than_their_number():
+    values = np.tile([1.0, 0.0, 0.0], 20)
+    interval = mean_interval(values, by={"pair": np.repeat(np.arange(20), 3)})
+    assert interval.se < 1e-15 and interval.design_effect < 1e-30 and interval.effective_n == 60
+
+
 def test_the_effective_number_of_raters_counts_equally_busy_ones():
     assert kish(np.repeat(np.arange(8), 5)) == 8
     assert kish(np.array([0] * 90 + list(range(1, 11)))) == 100**2 / (90**2 + 10)

@@ -149,7 +149,7 @@ def test_automatic_ties_stand_apart_from_those_of_people():
     assert (curve.identical, curve.automatic, curve.ties) == (30, 30, 60)
     assert curve.share_of_different == 30 / 90
     said = sentences(analyse(study(choice=choice, identical=same), Recipe(size=24)))
-    assert "30 votes are on two responses of the same text, 30 of them ties; among the other votes 33.3 %" in said[2]
+    assert "On two responses of the same text: 30 votes, 30 of them ties; among the other votes 33.3 %" in said[2]
 
 
 def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
@@ -166,9 +166,9 @@ def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
         ({"round": None}, "no round column"),
         ({"rater": None}, "no rater column"),
         ({"round": np.tile([1, 2, 2], 40)}, "different numbers of votes"),
-        ({"round": np.resize([1, 1, 2], 120)}, "40 votes are not the first of their pair in their round"),
-        ({"rater": np.repeat(np.arange(40), 3)}, "80 votes repeat a rater on a pair"),
-        ({"source": ["simulated"] * 120}, "120 of 120 votes come from simulated raters"),
+        ({"round": np.resize([1, 1, 2], 120)}, "there are 40 votes in some round"),
+        ({"rater": np.repeat(np.arange(40), 3)}, "had voted on before in 80 votes"),
+        ({"source": ["simulated"] * 120}, "120 of 120 votes came from simulated raters"),
     ],
 )
 def test_what_cannot_be_told_is_said(changes, said):
@@ -205,6 +205,23 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(changes, recipe, message
         analyse(study(**changes), recipe)
 
 
+def test_pairs_with_uneven_votes_are_drawn_where_no_law_can_be_written_down():
+    uneven = study().select(np.arange(120) != 5)
+    law = analyse(uneven, Recipe(size=24, unit="pair", sets=20_000)).pooled.law
+    assert law.method == "sampled"
+    assert abs(law.mean - uneven.tie.mean()) < 0.01
+    found = analyse(uneven, Recipe(size=24, unit="pair", sets=2_000))
+    assert "sets:2000|seed:0" in found.signature and found.units[1].law.method == "exact clusters"
+
+
+def test_help_of_the_program_is_light():
+    command = (
+        "import sys, analysis.commands.ties; print([m for m in ('numpy', 'scipy', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
 def test_all_ties_and_no_ties_have_an_interval_that_is_not_a_point():
     for choice, low, high in (("tie", 0.5, 1.0), ("a", 0.0, 0.5)):
         found = analyse(study(choice=[choice] * 120), Recipe(size=24))
@@ -219,7 +236,7 @@ def test_one_vote_has_a_share_and_no_interval():
     found = analyse(votes_from_columns({"pair": ["p"], "choice": ["tie"]}), Recipe(size=1))
     assert found.pooled.share == 1 and found.pooled.interval is None
     assert "One vote has no interval." in found.warnings
-    assert table(found) and sentences(found)[0] == "100.0 % of 1 votes are ties."
+    assert table(found) and sentences(found)[0] == "100.0 % of 1 vote are ties."
 
 
 def test_raters_who_vote_once_are_as_good_as_independent_votes():

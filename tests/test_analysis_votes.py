@@ -42,8 +42,8 @@ def test_our_own_file_is_read_with_every_column(tmp_path):
     assert votes.identical.tolist() == [False, False, True]
     assert votes.source == {"local": 2, "imported": 1}
     assert votes.warnings == (
-        "Left out: 1 votes on control pairs.",
-        "Left out: 1 votes that are not counted (late, or of raters blocked later).",
+        "Left out: 1 vote on control pairs.",
+        "Left out: 1 vote not counted (late, or of raters blocked later).",
     )
 
 
@@ -52,7 +52,7 @@ def test_uncounted_and_control_votes_are_kept_on_request(tmp_path):
     write_records(path, OURS, signature="test", kind=Vote)
     votes = read_votes(path, kinds=("real", "control"), uncounted=True)
     assert len(votes) == 5
-    assert votes.warnings == ("Used too: 1 votes that are not counted (late, or of raters blocked later).",)
+    assert votes.warnings == ("Used too: 1 vote not counted (late, or of raters blocked later).",)
     assert votes.counted.tolist() == [True, True, True, False, True]
 
 
@@ -113,7 +113,7 @@ def line(**values):
         ("v.jsonl", '{"format": "pairs", "version": 1}\n' + line(), r"v.jsonl:1: a file of pairs was given"),
         ("v.jsonl", '{"format": "votes", "version": 9}\n' + line(), r"version 9 is not known"),
         ("v.jsonl", '{"format": "votes", "version": 1}\n' + line(choice="x"), r"v.jsonl:2: choice is 'x'"),
-        ("v.jsonl", line(kind="check"), r"no votes to analyse \(Left out: 1 votes on check pairs\)"),
+        ("v.jsonl", line(kind="check"), r"no votes to analyse \(Left out: 1 vote on check pairs\)"),
         ("v.json", "[1, 2", r"v.json:1: not whole JSON"),
         ("v.csv", "pair,choice\np,a\n\np,left\n", r"v.csv:4: choice is 'left'"),
         ("v.csv", 'pair,choice,text\np,a,"two\nlines"\np,left,x\n', r"v.csv:4: choice is 'left'"),
