@@ -1,0 +1,125 @@
+"""Bring responses of other models into a study's responses.jsonl. One of three sources:
+
+  a table      python -m generation import runs/mine answers.csv --columns item=id,text=answer --model ours
+  Hugging Face python -m generation import runs/mine --hugging-face path/to/model --limit 200
+  an endpoint  python -m generation import runs/mine --endpoint http://localhost:8000/v1 --remote-model name --limit 200
+
+The item of a response is the id of its context in the corpus: `dialogue:n`, n = index of the target utterance. The key
+of an endpoint is read from the environment variable SEEDVOTE_API_KEY and written nowhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from dialogue.corpora.examples import Example
+    from dialogue.records import Response
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The source, and how its responses are named."""
+    parser.add_argument("study", type=Path, help="study folder")
+    parser.add_argument("table", type=Path, nargs="?", help=".csv, .tsv, .jsonl or .parquet")
+    parser.add_argument("--columns", default="", help="field=column,... for item, model, seed, checkpoint, text, ...")
+    parser.add_argument("--model", help="name of the system, where the table has no such column")
+    parser.add_argument("--seed", type=int, help="seed of the system, or of its sampling (default: none, 0 to sample)")
+    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    parser.add_argument("--split", choices=["train", "valid", "test"], default="test")
+    parser.add_argument("--limit", type=int, help="so many contexts, evenly spread over the split (default: all)")
+    parser.add_argument("--hugging-face", metavar="MODEL", help="local folder, or with --fetch a name on the hub")
+    parser.add_argument("--fetch", action="store_true", help="allow the model to be fetched from the hub")
+    parser.add_argument("--decoding", default="greedy", help="for Hugging Face, as in sample (default greedy)")
+    parser.add_argument("--endpoint", metavar="URL", help="address up to and with /v1")
+    parser.add_argument("--remote-model", default="default", help="the model's name at the endpoint")
+    parser.add_argument("--system", default="", help="system message for the endpoint")
+    parser.add_argument("--temperature", type=float, default=0.0, help="at the endpoint (default 0)")
+    parser.add_argument("--concurrency", type=int, default=4, help="questions under way at once (default 4)")
+    parser.add_argument("--longest", type=int, default=80, help="most new tokens (default 80)")
+    parser.add_argument("--price", metavar="IN,OUT", help="price of a million tokens in and out, for the cost line")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Get the responses and put them beside those that are there."""
+    from dialogue.files import read_records, write_records
+    from dialogue.records import Response
+    from dialogue.signature import signature
+    from generation.importing import merge
+
+    sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
+    if len(sources) != 1:
+        raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")
+    new = {"table": _table, "hugging_face": _hugging_face, "endpoint": _endpoint}[sources[0]](args)
+    path = args.study / "responses.jsonl"
+    whole = merge(read_records(path, Response) if path.exists() else [], new)
+    recipe = signature(source=sources[0], responses=len(new), of=sorted({r.model for r in new}))
+    write_records(path, whole, signature=recipe, kind=Response)
+    print(f"{path}: {len(new)} responses imported, {len(whole)} in all\n{recipe}")
+
+
+def _table(args: argparse.Namespace) -> list[Response]:
+    from generation.importing import parse_columns, read_responses
+
+    return read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
+
+
+def _contexts(args: argparse.Namespace) -> list[Example]:
+    from dialogue.corpora.examples import examples
+    from dialogue.corpora.reading import read_corpus
+    from generation.numbering import spread
+
+    return spread(list(examples(read_corpus(args.corpus or args.study / "corpus").split(args.split))), args.limit)
+
+
+def _hugging_face(args: argparse.Namespace) -> list[Response]:
+    from tqdm import tqdm
+
+    from dialogue.records import Response
+    from generation.decoding import parse_decoding
+    from generation.hugging_face import HuggingFace
+
+    how, contexts = parse_decoding(args.decoding), _contexts(args)
+    model = HuggingFace(args.hugging_face, fetch=args.fetch)
+    with tqdm(total=len(contexts), disable=None) as bar:
+        texts = model.respond(contexts, how=how, seed=args.seed or 0, longest=args.longest, tell=bar.update)
+    name = args.model or Path(args.hugging_face).name
+    return [
+        Response(example.item, name, args.seed, "last", text, None, how.name)
+        for example, text in zip(contexts, texts, strict=True)
+    ]
+
+
+def _endpoint(args: argparse.Namespace) -> list[Response]:
+    from tqdm import tqdm
+
+    from dialogue.records import Response
+    from generation.endpoint import Endpoint, ask_all
+
+    contexts, seed = _contexts(args), args.seed or 0
+    endpoint = Endpoint(
+        args.endpoint, args.remote_model, os.environ.get("SEEDVOTE_API_KEY", ""), args.system, args.temperature, seed,
+        args.longest, args.concurrency,
+    )  # fmt: skip
+    name = args.model or args.remote_model
+    journal = args.study / "imports" / f"{name.replace('/', '_')}-{seed}-{args.temperature:g}.jsonl"
+    with tqdm(total=len(contexts), disable=None) as bar:
+        replies = ask_all(endpoint, contexts, journal, bar.update)
+    tokens = [sum(reply.tokens_in for reply in replies), sum(reply.tokens_out for reply in replies)]
+    print(f"{len(replies)} replies, {tokens[0]} tokens in, {tokens[1]} out{_cost(args.price, tokens)}")
+    how = f"endpoint temperature:{args.temperature:g}"
+    return [Response(reply.item, name, args.seed, "last", reply.text, None, how) for reply in replies]
+
+
+def _cost(price: str | None, tokens: list[int]) -> str:
+    if price is None:
+        return ""
+    try:
+        each = [float(part) for part in price.split(",")]
+        return f", cost {sum(n * p for n, p in zip(tokens, each, strict=True)) / 1e6:.4f}"
+    except ValueError:
+        raise InputError(f"--price is {price!r}; two numbers are expected, e.g. --price 0.5,1.5") from None

@@ -1,0 +1,95 @@
+"""Responses of the user's own models: tables in CSV, JSON Lines or Parquet, with whatever column names they have."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialogue.corpora.examples import Example
+from dialogue.errors import InputError
+from dialogue.files import from_json
+from dialogue.records import Response
+from generation.sampling import key_of
+
+FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding")
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """`item=id,text=answer` as field -> column."""
+    columns = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    if unknown := [name for name in columns if name not in FIELDS]:
+        raise InputError(f"--columns maps {', '.join(unknown)}, which is no field of a response: {', '.join(FIELDS)}.")
+    return columns
+
+
+def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str, Any]) -> list[Response]:
+    """All responses of a table; every complaint names the row."""
+    responses = []
+    for where, row in _rows(path):
+        values = {field: row.get(columns.get(field, field), defaults.get(field)) for field in FIELDS}
+        if values["text"] is None or values["item"] is None or values["model"] is None:
+            missing = ", ".join(field for field in ("item", "model", "text") if values[field] is None)
+            raise InputError(
+                f"{where}: no {missing} here; the columns are {', '.join(map(str, row))}. "
+                "Map them: --columns item=...,text=..., or give --model NAME for all rows."
+            )
+        responses.append(_response(values, where))
+    if not responses:
+        raise InputError(f"{path} holds no rows.")
+    return responses
+
+
+def _response(values: dict[str, Any], where: str) -> Response:
+    """One record; numbers may come as text, as CSV has them."""
+    for field, kind in (("seed", int), ("logprob", float)):
+        if isinstance(values[field], str):
+            try:
+                values[field] = kind(values[field]) if values[field].strip() else None
+            except ValueError:
+                raise InputError(f"{where}: {field} is {values[field]!r}, which is no number.") from None
+    for field in ("item", "model", "checkpoint", "decoding"):
+        values[field] = (
+            str(values[field]) if values[field] is not None else {"checkpoint": "last"}.get(field, "unknown")
+        )
+    return from_json(Response, values, where)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            yield from ((f"{path}: row {n}", row) for n, row in enumerate(pq.read_table(path).to_pylist()))
+        elif path.suffix in (".csv", ".tsv"):
+            with path.open(encoding="utf-8-sig", newline="") as handle:
+                reader = csv.DictReader(handle, delimiter="\t" if path.suffix == ".tsv" else ",")
+                yield from ((f"{path}:{reader.line_num}", row) for row in reader)
+        else:
+            for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+                value = json.loads(line) if line.strip() else {"format": "empty"}
+                if not isinstance(value, dict):
+                    raise InputError(f"{path}:{number}: a JSON object is expected on every line.")
+                if "format" not in value:
+                    yield f"{path}:{number}", value
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: a line is not JSON ({error.msg}). Legal: .csv, .tsv, .jsonl, .parquet.") from error
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} cannot be read ({error}). Legal: .csv, .tsv, .jsonl, .parquet.") from error
+
+
+def merge(earlier: Sequence[Response], new: Iterable[Response]) -> list[Response]:
+    """Earlier responses with the new ones in place of those that they repeat."""
+    return list(({key_of(r): r for r in earlier} | {key_of(r): r for r in new}).values())
+
+
+def messages_of(example: Example) -> list[dict[str, str]]:
+    """A context as chat messages: the one who answers is the assistant."""
+    speaker = example.target.speaker
+    return [
+        {"role": "assistant" if turn.speaker == speaker else "user", "content": turn.text} for turn in example.context
+    ]

@@ -1,0 +1,365 @@
+"""Responses from elsewhere: tables, Hugging Face models made here, and a real HTTP server that speaks the protocol."""
+
+import json
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from dialogue.corpora.toy import write_toy
+from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.records import Response
+from generation.__main__ import COMMANDS
+from generation.decoding import parse_decoding
+from generation.endpoint import Endpoint, ask_all
+from generation.importing import messages_of, parse_columns, read_responses
+
+ROWS = [{"id": "TOY00009:1", "answer": "hello, you", "run": 3}, {"id": "TOY00009:3", "answer": "bye", "run": 4}]
+
+
+def generation(*arguments):
+    return dispatch("generation", "", COMMANDS, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    write_toy(folder, 20, seed=0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def contexts(corpus):
+    return list(examples(read_corpus(corpus).split("test")))[:6]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_table_is_read_whatever_its_form_and_column_names(tmp_path, form):
+    path = tmp_path / f"answers.{form}"
+    if form == "csv":
+        path.write_text('id,answer,run\nTOY00009:1,"hello, you",3\nTOY00009:3,bye,4\n')
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    else:
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    generation("import", tmp_path, path, "--columns", "item=id,text=answer,seed=run", "--model", "ours")
+    first, second = read_records(tmp_path / "responses.jsonl", Response)
+    assert (first.item, first.text, first.seed, first.model) == ("TOY00009:1", "hello, you", 3, "ours")
+    assert (second.text, second.seed, second.checkpoint) == ("bye", 4, "last")
+
+
+def test_a_second_import_replaces_its_own_responses_and_keeps_the_others(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps({"item": "d:1", "text": "one"}) + "\n")
+    generation("import", tmp_path, path, "--model", "ours")
+    path.write_text(json.dumps({"item": "d:1", "text": "two"}) + "\n")
+    generation("import", tmp_path, path, "--model", "ours")
+    generation("import", tmp_path, path, "--model", "theirs")
+    assert [(r.model, r.text) for r in read_records(tmp_path / "responses.jsonl", Response)] == [
+        ("ours", "two"),
+        ("theirs", "two"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "sentence"),
+    [
+        ("id,answer\n1,a\n", "t.csv", "t.csv:2: no item, model, text here; the columns are id, answer. Map them"),
+        ('{"item": "d:1", "model": "m"', "t.jsonl", "a line is not JSON"),
+        ("[1]\n", "t.jsonl", "t.jsonl:1: a JSON object is expected"),
+        ("item,model,text,seed\nd:1,m,a,many\n", "t.csv", "t.csv:2: seed is 'many', which is no number"),
+        ('{"item": "d:1", "model": "m", "text": 5}', "t.jsonl", "text is 5, which is not text"),
+        ("", "t.csv", "holds no rows"),
+        ("x", "t.parquet", "cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_wrong_table_is_said_with_its_row(tmp_path, content, name, sentence):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_responses(tmp_path / name, {}, {})
+    assert sentence in str(caught.value)
+
+
+def test_columns_that_are_no_fields_are_said():
+    with pytest.raises(InputError, match="which is no field of a response"):
+        parse_columns("answer=text")
+
+
+def test_one_source_is_needed(tmp_path):
+    with pytest.raises(InputError, match="Name one source"):
+        generation("import", tmp_path)
+
+
+def tiny_tokenizer():
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = [
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "user",
+        "assistant",
+        ":",
+        "hotel",
+        "train",
+        "please",
+        "yes",
+        ".",
+        "?",
+        "i",
+        "the",
+    ]
+    raw = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"), len(
+        words
+    )
+
+
+@pytest.fixture(scope="module", params=["causal", "causal with a chat template", "sequence to sequence"])
+def folder(request, tmp_path_factory):
+    """A tiny model with random weights, in a local folder."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
+
+    path = tmp_path_factory.mktemp("model")
+    tokenizer, words = tiny_tokenizer()
+    if "template" in request.param:
+        tokenizer.chat_template = "{% for m in messages %}{{ m.role }} : {{ m.content }}\n{% endfor %}assistant :"
+    tokenizer.save_pretrained(path)
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(1)
+        if "causal" in request.param:
+            config = GPT2Config(
+                vocab_size=words,
+                n_positions=600,
+                n_embd=16,
+                n_layer=1,
+                n_head=2,
+                initializer_range=2.0,
+                eos_token_id=1,
+                bos_token_id=1,
+            )
+            model = GPT2LMHeadModel(config)
+        else:
+            config = T5Config(
+                vocab_size=words,
+                d_model=16,
+                d_ff=16,
+                num_layers=1,
+                num_heads=2,
+                d_kv=8,
+                decoder_start_token_id=0,
+                pad_token_id=0,
+                eos_token_id=1,
+                initializer_factor=30.0,
+            )
+            model = T5ForConditionalGeneration(config)
+    model.save_pretrained(path)
+    return path
+
+
+def test_a_hugging_face_model_answers_each_context_alone(folder, contexts):
+    from generation.hugging_face import HuggingFace
+
+    model = HuggingFace(str(folder))
+    for how in ("greedy", "beam:2", "temperature:1.5", "nucleus:0.9"):
+        options = {"how": parse_decoding(how), "seed": 0, "longest": 8, "tell": lambda: None}
+        whole = model.respond(contexts, **options)
+        assert len(whole) == 6
+        assert model.respond(contexts[::-1], **options) == whole[::-1]
+        assert model.respond(contexts[2:3], **options) == whole[2:3]
+
+
+def test_sampling_from_a_hugging_face_model_follows_the_seed(folder, contexts):
+    from generation.hugging_face import HuggingFace
+
+    model = HuggingFace(str(folder))
+    runs = [
+        model.respond(contexts, how=parse_decoding("temperature:30"), seed=seed, longest=12, tell=lambda: None)
+        for seed in (0, 0, 1)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_the_command_writes_what_a_hugging_face_model_answers(folder, corpus, tmp_path):
+    generation(
+        "import",
+        tmp_path,
+        "--corpus",
+        corpus,
+        "--hugging-face",
+        folder,
+        "--limit",
+        "3",
+        "--longest",
+        "5",
+        "--model",
+        "tiny",
+    )
+    assert [(r.model, r.decoding) for r in read_records(tmp_path / "responses.jsonl", Response)] == [
+        ("tiny", "greedy")
+    ] * 3
+
+
+def test_a_folder_without_a_model_is_said(tmp_path):
+    from generation.hugging_face import HuggingFace
+
+    with pytest.raises(InputError, match="holds no model in the form of Hugging Face"):
+        HuggingFace(str(tmp_path))
+    with pytest.raises(InputError, match="add --fetch"):
+        HuggingFace("no-such-model-anywhere")
+
+
+class Server:
+    """A chat-completions server whose first answers can be errors."""
+
+    def __init__(self):
+        self.requests, self.trouble, self.lock = [], [], threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with outer.lock:
+                    outer.requests.append((self.path, self.headers.get("Authorization"), body))
+                    status, payload = outer.trouble.pop(0) if outer.trouble else (200, None)
+                reply = {
+                    "choices": [
+                        {"message": {"role": "assistant", "content": f" heard: {body['messages'][-1]['content']} "}}
+                    ],
+                    "usage": {"prompt_tokens": 10, "completion_tokens": 2},
+                }
+                data = json.dumps(reply).encode() if payload is None else payload
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        self.thread = threading.Thread(target=self.http.serve_forever)
+        self.thread.start()
+
+    def close(self):
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+
+@pytest.fixture
+def server():
+    made = Server()
+    yield made
+    made.close()
+
+
+def endpoint(server, **options):
+    return Endpoint(server.url, "gpt-any", key="secret", first_wait=0.001, timeout=5, **{"retries": 2, **options})
+
+
+def ask(server, contexts, journal, **options):
+    return ask_all(endpoint(server, **options), contexts, journal, lambda: None)
+
+
+def test_an_endpoint_hears_the_whole_context_and_its_replies_come_in_order(server, contexts, tmp_path):
+    replies = ask(server, contexts, tmp_path / "j.jsonl")
+    assert [reply.text for reply in replies] == [f"heard: {e.context[-1].text}" for e in contexts]
+    assert [reply.item for reply in replies] == [e.item for e in contexts]
+    path, key, body = server.requests[0]
+    assert (path, key) == ("/v1/chat/completions", "Bearer secret")
+    assert body["model"] == "gpt-any"
+    assert [len(request[2]["messages"]) for request in server.requests]
+    assert {tuple(m["content"] for m in r[2]["messages"]) for r in server.requests} == {
+        tuple(turn.text for turn in e.context) for e in contexts
+    }
+
+
+def test_the_seed_sent_follows_from_the_seed_and_the_item(server, contexts, tmp_path):
+    ask(server, contexts, tmp_path / "a.jsonl", concurrency=1)
+    ask(server, contexts[::-1], tmp_path / "b.jsonl", concurrency=1)
+    seeds = [request[2]["seed"] for request in server.requests]
+    assert seeds[:6] == seeds[6:][::-1]
+    assert len(set(seeds)) == 6
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_an_error_that_may_pass_is_tried_again(server, contexts, tmp_path, status):
+    server.trouble = [(status, b"later"), (status, b"later")]
+    replies = ask(server, contexts[:1], tmp_path / "j.jsonl")
+    assert replies[0].text.startswith("heard")
+    assert len(server.requests) == 3
+
+
+def test_after_too_many_errors_what_was_answered_is_kept_and_not_asked_again(server, contexts, tmp_path):
+    ask(server, contexts[:4], tmp_path / "j.jsonl")
+    server.trouble = [(503, b"down")] * 3
+    with pytest.raises(InputError, match=r"answered 503 .*3 times. What was answered is kept"):
+        ask(server, contexts, tmp_path / "j.jsonl", concurrency=1)
+    with (tmp_path / "j.jsonl").open("a") as journal:
+        journal.write('["TOY0000')
+    ask(server, contexts, tmp_path / "j.jsonl")
+    asked = Counter(tuple(m["content"] for m in request[2]["messages"]) for request in server.requests)
+    assert [asked[tuple(turn.text for turn in e.context)] for e in contexts[:4]] == [1] * 4
+
+
+def test_an_error_that_will_not_pass_is_said_at_once(server, contexts, tmp_path):
+    server.trouble = [(401, b"no key")]
+    with pytest.raises(InputError, match=r"answered 401 .*Check the address, the model name and the key"):
+        ask(server, contexts[:1], tmp_path / "j.jsonl")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("payload", [b"{}", b'{"choices": []}', b"<html>"])
+def test_an_answer_in_another_form_is_said(server, contexts, tmp_path, payload):
+    server.trouble = [(200, payload)]
+    with pytest.raises(InputError, match=r"without choices|no JSON"):
+        ask(server, contexts[:1], tmp_path / "j.jsonl")
+
+
+def test_a_closed_door_is_said(contexts, tmp_path):
+    closed = Server()
+    closed.close()
+    with pytest.raises(InputError, match="cannot be reached"):
+        ask(closed, contexts[:1], tmp_path / "j.jsonl", retries=1)
+
+
+def test_the_command_asks_the_endpoint_and_tells_the_cost(server, corpus, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("SEEDVOTE_API_KEY", "from the environment")
+    arguments = [
+        "import",
+        tmp_path,
+        "--corpus",
+        corpus,
+        "--endpoint",
+        server.url,
+        "--limit",
+        "3",
+        "--price",
+        "100000,50000",
+    ]
+    generation(*arguments, "--model", "remote", "--seed", "7", "--system", "Be brief.")
+    assert "3 replies, 30 tokens in, 6 out, cost 3.3000" in capsys.readouterr().out
+    assert {(r.model, r.seed) for r in read_records(tmp_path / "responses.jsonl", Response)} == {("remote", 7)}
+    assert server.requests[0][1] == "Bearer from the environment"
+    assert server.requests[0][2]["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert b"from the environment" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    with pytest.raises(InputError, match="two numbers are expected"):
+        generation(*arguments[:-1], "cheap")
+
+
+def test_the_one_who_answers_is_the_assistant(contexts):
+    roles = [message["role"] for message in messages_of(contexts[-1])]
+    assert roles == ["assistant" if turn.speaker == "system" else "user" for turn in contexts[-1].context]
+    assert roles[-1] == "user"
