@@ -246,6 +246,17 @@ def test_the_last_answer_can_be_taken_back_once_and_is_then_given_anew(arrive, s
     assert [text for _, text, _ in chosen] == ["tie"]
 
 
+def test_without_javascript_an_answer_is_said_to_be_saved_and_can_be_taken_back(arrive, server):
+    page = arrive(server, "plain-undo", java_script_enabled=False)
+    begin(page)
+    before = texts(page)
+    page.locator("button[value=tie]").click()
+    assert number_of(page) == 2 and page.get_by_role("status").inner_text() == "Saved"
+    page.locator(".undo").click()
+    assert number_of(page) == 1 and texts(page) == before
+    assert page.get_by_role("status").inner_text().startswith("Undone")
+
+
 def answer_check(page):
     known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
     pair = known[page.locator(".chat li p").last.inner_text()]

@@ -55,8 +55,7 @@ def _write(path, client):
     path.write_text(html, encoding="utf-8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 320])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
 def test_no_page_has_a_barrier(chromium, pages, scheme, width):
     context = chromium.new_context(viewport={"width": width, "height": 720}, color_scheme=scheme)
     page = context.new_page()

@@ -1,0 +1,36 @@
+"""Draw the pictures of docs/hit.md from the pages as they are now (needs Chromium and requirements-dev.txt)."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from crowd.commands import preview  # noqa: E402 (the checkout is not installed)
+from dialogue.command_line import dispatch  # noqa: E402
+
+PICTURES = {
+    "hit.png": {"viewport": {"width": 1280, "height": 720}},
+    "hit-phone.png": {"viewport": {"width": 390, "height": 720}, "is_mobile": True, "has_touch": True},
+}
+
+
+def main() -> None:
+    """The second pair of the sample, so that undo and progress are seen."""
+    sample = ["--hit", str(ROOT / "examples/hit.toml"), "--pairs", str(ROOT / preview.SAMPLE)]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        dispatch("crowd", "", {"preview": ""}, ["preview", *sample, "--out", folder])
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name, options in PICTURES.items():
+            page = browser.new_context(**options, reduced_motion="reduce").new_page()
+            page.goto((Path(folder) / "pair-2.html").as_uri())
+            page.screenshot(path=ROOT / "docs/pictures" / name)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
