@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from dialogue.records import Dialogue
 
@@ -29,37 +28,46 @@ def run(args: argparse.Namespace) -> None:
 
     corpus = read_corpus(args.path)
     groups = {name: corpus.split(name) for name in SPLITS}
-    shown = {name: _counts(group) for name, group in {**groups, "all": corpus.dialogues}.items() if group}
+    counts = {name: count(group) for name, group in {**groups, "all": corpus.dialogues}.items() if group}
     databases = {domain: len(rows) for domain, rows in corpus.databases.items()}
     if args.json:
         head = {"name": corpus.name, "version": corpus.version}
-        print(json.dumps({**head, "splits": shown, "databases": databases}, indent=1))
+        print(json.dumps({**head, "splits": counts, "databases": databases}, indent=1))
         return
     print(f"{corpus.name} {corpus.version}")
-    print(_table(shown))
+    print(table(counts))
     if databases:
-        print("databases  " + ", ".join(f"{domain} {rows}" for domain, rows in databases.items()))
+        print("databases: " + ", ".join(f"{domain} {rows:,}" for domain, rows in databases.items()))
 
 
-def _counts(dialogues: Sequence[Dialogue]) -> dict[str, Any]:
+def count(dialogues: Sequence[Dialogue]) -> dict[str, int]:
+    """How many of each; words are counted in lower case, a label counts where it is annotated, even as empty."""
     from dialogue.corpora.examples import examples
 
     turns = [turn for dialogue in dialogues for turn in dialogue.turns]
+    user = [turn for turn in turns if turn.speaker == "user"]
+    system = [turn for turn in turns if turn.speaker == "system"]
     return {
         "dialogues": len(dialogues),
         "turns": len(turns),
         "examples": sum(1 for _ in examples(dialogues)),
         "vocabulary": len({word for turn in turns for word in WORD.findall(turn.text.lower())}),
-        "belief states": sum(turn.belief is not None for turn in turns),
-        "user acts": sum(turn.acts is not None for turn in turns if turn.speaker == "user"),
-        "system acts": sum(turn.acts is not None for turn in turns if turn.speaker == "system"),
-        "personas": sum(bool(dialogue.persona) for dialogue in dialogues),
+        "belief states": sum(turn.belief is not None for turn in user),
+        "slots": len({path for turn in user for path in turn.belief or ()}),
+        "acts of the user": sum(turn.acts is not None for turn in user),
+        "acts of the system": sum(turn.acts is not None for turn in system),
+        "kinds of system acts": len({act for turn in system for act in turn.acts or ()}),
+        "personas": sum(len(dialogue.persona) for dialogue in dialogues),
     }
 
 
-def _table(shown: dict[str, dict[str, Any]]) -> str:
-    names = list(next(iter(shown.values())))
-    rows = [["", *shown]] + [[name, *(f"{counts[name]:,}" for counts in shown.values())] for name in names]
-    width = max(len(cell) for row in rows for cell in row[1:])
-    left = max(map(len, names))
-    return "\n".join(row[0].ljust(left) + "".join("  " + cell.rjust(width) for cell in row[1:]) for row in rows)
+def table(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Splits in columns; what a corpus does not have is left out and named below."""
+    names = list(next(iter(counts.values())))
+    held = [name for name in names if any(column[name] for column in counts.values())]
+    rows = [["", *counts]] + [[name, *(f"{column[name]:,}" for column in counts.values())] for name in held]
+    left, width = max(map(len, held)), max(len(cell) for row in rows for cell in row[1:])
+    lines = [row[0].ljust(left) + "".join("  " + cell.rjust(width) for cell in row[1:]) for row in rows]
+    if absent := [name for name in names if name not in held]:
+        lines.append("not in it: " + ", ".join(absent))
+    return "\n".join(lines)
