@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dialogue.seeds import child_seed
-from probes import logistic, reference
+from probes import logistic, mlp, reference
 from probes.baselines import always_the_most_frequent
 from probes.features import fit_features
 from probes.plan import Options, Question, Study
@@ -74,13 +74,22 @@ def ask(material: Material, question: Question, options: Options) -> Iterator[Ou
 def _answers(material: Material, fit: Labels, choose: Labels, options: Options) -> Iterator[Answer]:
     if material.majority:
         yield Answer("majority", always_the_most_frequent(fit, len(material.report)), None, _nothing_to_fit())
-    elif options.protocol == "paper":
+    elif options.method == "paper":
         yield _by_reference("paper", reference.fit_as_the_papers(material.fit, fit, material.report), 1.0)
-    elif options.solver == "sklearn":
+    elif options.method == "logistic-sklearn":
         found = reference.fit_exactly(material.fit, fit, material.report, c=options.c[0])
         yield _by_reference("logistic-sklearn", found, options.c[0])
+    elif options.method == "mlp":
+        yield from _by_mlp(material, fit, choose, options.mlp_seeds)
     else:
         yield _by_logistic(material, fit, choose, options.c)
+
+
+def _by_mlp(material: Material, fit: Labels, choose: Labels, seeds: tuple[int, ...]) -> Iterator[Answer]:
+    for seed in seeds:
+        valid = (material.choose_features, choose) if len(choose.unseen) else None
+        net = mlp.fit(material.features, fit, valid, seed=seed)
+        yield Answer(f"mlp:{seed}", net.predict(material.report_features), None, _nothing_to_fit())
 
 
 def _by_logistic(material: Material, labels: Labels, choose: Labels, strengths: tuple[float, ...]) -> Answer:

@@ -81,3 +81,16 @@ def _tex(cell: Cell | None) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("_", "\\_").replace("%", "\\%").replace("&", "\\&")
+
+
+def departures(cells: Sequence[Cell], least: float = 1.0) -> list[str]:
+    """Where the papers' protocol gives another number than ours, largest first."""
+    ours = {(c.task, c.model, c.checkpoint): c for c in cells if c.classifier.startswith("logistic")}
+    pairs = [(c, ours[c.task, c.model, c.checkpoint]) for c in cells if c.classifier == "paper"]
+    apart = sorted(pairs, key=lambda pair: -abs(pair[0].seeds.mean - pair[1].seeds.mean))
+    return [
+        f"The papers' protocol gives {paper.seeds.mean:.1f} instead of {our.seeds.mean:.1f} "
+        f"for {paper.task} on {f'{paper.model} {paper.checkpoint}'.strip()}."
+        for paper, our in apart
+        if abs(paper.seeds.mean - our.seeds.mean) >= least
+    ]

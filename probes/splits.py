@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
 from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import Corpus
@@ -19,6 +19,15 @@ class Splits:
     choose: Sequence[Example]
     report: Sequence[Example]
     banner: str
+
+    def only(self, items: Set[str]) -> Splits:
+        """These examples alone; the banner says how many are left."""
+        sides = [[e for e in side if e.item in items] for side in (self.fit, self.choose, self.report)]
+        if not sides[0] or not sides[2]:
+            raise InputError(f"No example of {self.names[0]} or of {self.names[2]} has a state in every array.")
+        before = len(self.fit) + len(self.choose) + len(self.report)
+        left = f"A SUBSET: {sum(map(len, sides)):,} of {before:,} examples have a state in every array."
+        return replace(self, fit=sides[0], choose=sides[1], report=sides[2], banner=f"{self.banner}\n{left}".strip())
 
     @property
     def condition(self) -> str:

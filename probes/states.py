@@ -45,13 +45,30 @@ class Representation:
         return np.asarray(states[[row[item] for item in items]], np.float32)
 
 
-def read_states(path: str | Path, needed: Iterable[str] = (), *, evaluator: str = "probe") -> Representation:
-    """Check the array at `path` against its sidecar and against the examples that are `needed`."""
+def find(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Representation]:
+    """The arrays of a study at the checkpoints wanted (comma-separated, or all; without a word all but epoch-N).
+
+    Where `files` are given, it is these and no other.
+    """
+    if files:
+        return [read_states(path) for path in files]
+    found = [read_states(path) for path in sorted((study / "states").glob("*.npy"))]
+    if not found:
+        raise InputError(f"{study / 'states'} holds no .npy file. Make them: python -m generation encode {study}.")
+    wanted = checkpoints.split(",") if checkpoints else [w.checkpoint for w in found if "epoch-" not in w.checkpoint]
+    if kept := [who for who in found if checkpoints == "all" or who.checkpoint in wanted]:
+        return kept
+    there = ", ".join(sorted({who.checkpoint for who in found}))
+    raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}; there: {there}.")
+
+
+def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation:
+    """Check the array at `path` against its sidecar."""
     path = Path(path)
     states, sidecar = _array(path), _sidecar(path.with_suffix(".json"))
     ids = sidecar["ids"]
     _check_shape(path, states, sidecar)
-    _check_ids(path, ids, needed)
+    _check_ids(path, ids)
     _check_numbers(path, states, ids)
     return Representation(
         evaluator,
@@ -93,17 +110,10 @@ def _check_shape(path: Path, states: np.ndarray, sidecar: dict[str, Any]) -> Non
         raise InputError(f"{path} is {width} numbers wide, and {path.stem}.json says {sidecar['width']}.")
 
 
-def _check_ids(path: Path, ids: list[str], needed: Iterable[str]) -> None:
+def _check_ids(path: Path, ids: list[str]) -> None:
     repeated = [name for name, count in Counter(ids).items() if count > 1]
     if repeated:
         raise InputError(f"{path}: {len(repeated):,} ids are there more than once ({_some(repeated)}).")
-    have = set(ids)
-    missing = [item for item in needed if item not in have]
-    if missing:
-        raise InputError(
-            f"{path}: {len(missing):,} examples of the corpus have no state ({_some(missing)}). "
-            "Was it encoded from another corpus? Encode this one, or give its path: --corpus."
-        )
 
 
 def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
@@ -125,3 +135,13 @@ def _digest(states: np.ndarray, ids: list[str]) -> str:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+
+
+def check_covers(who: Representation, needed: Iterable[str]) -> None:
+    """Refuse states that leave out examples of the corpus."""
+    have = set(who.ids)
+    if missing := [item for item in needed if item not in have]:
+        raise InputError(
+            f"{who.path}: {len(missing):,} examples of the corpus have no state ({_some(missing)}). "
+            "Was it encoded from another corpus, or in part? Encode them all, or probe what there is: --subset."
+        )

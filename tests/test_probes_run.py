@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,8 +13,9 @@ from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
 from dialogue.records import Score
 from probes.__main__ import COMMANDS
+from probes.convergence import warnings
 from probes.scoring import micro_f1
-from probes.states import read_states
+from probes.states import check_covers, read_states
 from probes.summary import cells, read_scores
 
 TASKS = "IsMultiTopic,AllTopics"
@@ -65,7 +67,7 @@ def study(tmp_path_factory, corpus, members):
 def test_the_score_table_has_the_columns_of_the_record_and_sums_to_micro_f1(study):
     table = pq.read_table(study / "scores.parquet")
     assert set(table.column_names) == set(Score.__dataclass_fields__)
-    assert b"fit:train|report:test" in table.schema.metadata[b"signature"]
+    assert b"fit:train|choose:valid|report:test" in table.schema.metadata[b"signature"]
     rows = [
         row for row in table.to_pylist() if (row["model"], row["seed"], row["checkpoint"]) == ("seq2seq", 0, "last")
     ]
@@ -93,7 +95,7 @@ def test_trained_states_beat_the_untrained_ones_and_the_control(study):
 def test_a_second_run_does_nothing_and_gives_the_same_table(study, corpus, capsys):
     before = (study / "scores.parquet").read_bytes()
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
-    assert "(22 of 22 probes were done before)" in capsys.readouterr().out
+    assert "22 of 22 probes were done before" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
 
@@ -102,7 +104,7 @@ def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study
     for victim in sorted((study / "probes").glob("probe-*-last/*.parquet"))[:3]:
         victim.write_bytes(victim.read_bytes()[:50])
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
-    assert "(19 of 22 probes were done before)" in capsys.readouterr().out
+    assert "19 of 22 probes were done before" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
 
@@ -123,21 +125,23 @@ def test_list_shows_every_task(corpus, capsys):
 def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, corpus, members, tmp_path):
     states = study / "states" / "seq2seq-0-last.npy"
     common = ("run", tmp_path, "--corpus", corpus, "--states", states, "--tasks", "IsMultiTopic", "--jobs", 1)
-    for extra, rater in (
-        (("--c", "0.001,1"), "logistic"),
-        (("--protocol", "paper"), "paper"),
-        (("--solver", "sklearn"), "logistic-sklearn"),
+    for extra, raters in (
+        (("--c", "0.001,1"), ["logistic"]),
+        (("--protocol", "paper"), ["logistic", "paper"]),
+        (("--solver", "sklearn"), ["logistic-sklearn"]),
+        (("--classifier", "logistic,mlp", "--mlp-seeds", "0,1"), ["logistic", "mlp:0", "mlp:1"]),
     ):
         probes(*common, *extra)
-        assert {s.rater for s in read_scores(tmp_path / "scores.parquet")} == {rater, "majority"}
+        assert {s.rater for s in read_scores(tmp_path / "scores.parquet")} == {*raters, "majority"}
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (("--c", "much"), "--c is 'much'"),
+        (("--classifier", "forest"), "--classifier is 'forest'"),
         (("--c", "0"), "must be above zero"),
-        (("--checkpoints", "best_bleu"), "None of the states is of checkpoint best_bleu"),
+        (("--checkpoints", "best_bleu"), "No states of checkpoint best_bleu; there: epoch-1"),
         (("--tasks", "Everything"), "Everything is not a probe task"),
     ],
 )
@@ -159,7 +163,7 @@ def broken(path, members, **change):
 def test_states_are_refused_by_name_and_count(tmp_path, members):
     items = [example.item for example in members]
     path = broken(tmp_path / "x.npy", members)
-    assert read_states(path, items).name == "m-0-last"
+    assert read_states(path).name == "m-0-last"
     for change, complaint in (
         ({"ids": items[:-2]}, r"has \d+ rows, and m-0-last.json names"),
         ({"ids": [*items[:-2], items[0], items[1]]}, f"2 ids are there more than once .{items[0]}"),
@@ -167,7 +171,7 @@ def test_states_are_refused_by_name_and_count(tmp_path, members):
         ({"ids": None}, "needs at least"),
     ):
         with pytest.raises(InputError, match=complaint):
-            read_states(broken(tmp_path / "x.npy", members, **change), items)
+            check_covers(read_states(broken(tmp_path / "x.npy", members, **change)), items)
 
 
 def test_states_with_holes_or_the_wrong_shape_are_refused(tmp_path, members):
@@ -186,3 +190,29 @@ def test_states_with_holes_or_the_wrong_shape_are_refused(tmp_path, members):
     path.write_bytes(b"\x93NUMPY")
     with pytest.raises(InputError, match="cannot be read as a NumPy array"):
         read_states(path)
+
+
+def test_states_of_a_part_of_the_corpus_are_probed_on_request_under_a_banner(tmp_path, corpus, members, capsys):
+    write_states(tmp_path / "states", members[::2], "m", 0, "last")
+    with pytest.raises(InputError, match="or probe what there is: --subset"):
+        probes("run", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1)
+    probes("run", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1, "--subset")
+    assert f"A SUBSET: {len(members[::2])} of {len(members)} examples" in capsys.readouterr().out
+
+
+def test_every_fit_leaves_its_end_and_what_fell_short_is_named(study, members):
+    ends = pq.read_table(study / "probes" / "convergence-multiwoz.parquet")
+    assert all(ends["converged"].to_pylist()) and max(ends["gap"].to_pylist()) <= 1e-5
+    assert warnings(ends) == []
+    short = ends.set_column(ends.column_names.index("converged"), "converged", pa.array([False] * len(ends)))
+    sentences = warnings(short)
+    fell_short = "of AllTopics on seq2seq-0-last by logistic (attraction, "
+    assert any(sentence.startswith("Not converged: ") and fell_short in sentence for sentence in sentences)
+
+
+def test_the_table_says_where_the_papers_protocol_departs(study, corpus, tmp_path, capsys):
+    states = study / "states" / "seq2seq-0-untrained.npy"
+    probes("run", tmp_path, "--corpus", corpus, "--states", states, "--tasks", "UtteranceLoc", "--jobs", 1,
+           "--protocol", "paper")  # fmt: skip
+    out = capsys.readouterr().out
+    assert "The papers' protocol gives 0.0 instead of" in out and "for UtteranceLoc on constant." in out

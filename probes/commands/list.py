@@ -16,10 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print one line a task."""
     from dialogue.corpora.reading import read_corpus
-    from probes.plan import Options, lay_out
+    from probes.plan import lay_out
+    from probes.splits import plan
 
     corpus = read_corpus(args.corpus)
-    study, splits = lay_out(corpus, "all", args.report, Options())
+    splits = plan(corpus, args.report)
+    study = lay_out(corpus, "all", splits)
     if splits.banner:
         print(splits.banner + "\n")
     fit, _, report = splits.names

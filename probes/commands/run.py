@@ -7,36 +7,33 @@ example, and tables in STUDY/probes/. What is done is kept there: a run that was
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from probes.states import Representation
+    from probes.plan import Options
     from probes.suite import Part
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to probe, on what, and how."""
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
-    parser.add_argument("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: STUDY/states)")
-    parser.add_argument("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
-    parser.add_argument(
-        "--report", choices=("valid", "test"), default="test", help="split to report on (default: test)"
-    )
-    parser.add_argument(
-        "--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: no epoch-N)"
-    )
-    parser.add_argument(
-        "--solver", choices=("batched", "sklearn"), default="batched", help="sklearn is the slow oracle"
-    )
-    parser.add_argument(
-        "--protocol", choices=("standard", "paper"), default="standard", help="paper: the papers' own way"
-    )
-    parser.add_argument("--c", default="1", metavar="C,...", help="data against penalty; of several, chosen on valid")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
-    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="processes (default: one a core)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY", help="folder of the study")
+    add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
+    add("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: those in STUDY/states)")
+    add("--subset", action="store_true", help="probe only the examples that every array has a state for")
+    add("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
+    add("--report", choices=("valid", "test"), default="test", help="split to report on (default: test)")
+    add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
+    add("--classifier", default="logistic", metavar="NAMES", help="logistic, mlp or both, comma-separated")
+    add("--mlp-seeds", default="0-2", metavar="SEEDS", help="seeds of the MLP, each a rater (default: 0-2)")
+    add("--solver", choices=("batched", "sklearn"), default="batched", help="of the logistic regression")
+    add("--protocol", choices=("standard", "paper"), default="standard", help="paper: fit the papers' way beside ours")
+    add("--c", default="1", metavar="C,...", help="data against penalty (default: 1); of several, chosen on valid")
+    add("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
+    add("--jobs", type=int, default=0, metavar="N", help="processes (default: one a core)")
+    add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -44,84 +41,72 @@ def run(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from dialogue.corpora.reading import read_corpus
+    from dialogue.errors import InputError
     from dialogue.signature import signature
-    from probes import suite
+    from probes import splits, states, suite
     from probes.plan import lay_out
-    from probes.table import join
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    study, splits = lay_out(corpus, args.tasks, args.report, _options(args))
-    folder = args.study / "probes"
-    found = _representations(args, study.items)
-    everyone = [*splits.fit, *splits.choose, *splits.report]
-    found += suite.write_baselines(folder / "baselines", splits.fit, everyone)
-    parts = suite.parts(folder, found, study)
+    methods, sides = _methods(args), splits.plan(corpus, args.report)
+    if len(methods[0].c) > 1 and not sides.choose:
+        raise InputError("Several values of --c need a split to choose on, and none is left here. Give one value.")
+    found = states.find(args.study, args.states, args.checkpoints)
+    if args.subset:
+        sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
+    study, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
+    for who in found:
+        states.check_covers(who, study.items)
+    found += suite.write_baselines(folder / "baselines", sides)
+    parts = suite.parts(folder, found, study, methods)
     todo = [part for part in parts if not part.done]
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
         for part in suite.answer(todo, study, jobs=args.jobs or suite.cores()):
             bar.update()
             bar.set_postfix_str(part.representation.name)
-    recipe = signature(probes=len(parts), corpus=corpus.name, **_recipe(args), fit=splits.names[0], report=args.report)
-    out = args.out or args.study / "scores.parquet"
-    rows = join([part.path for part in parts], out, recipe)
-    _report(out, folder, corpus.name, parts, splits.banner, recipe)
-    print(f"{rows:,} rows in {out} ({len(parts) - len(todo)} of {len(parts)} probes were done before).")
+    recipe = signature(
+        probes=len(parts), corpus=corpus.name, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
+        fit=sides.names[0], choose=sides.names[1] or None, report=sides.names[2],
+    )  # fmt: skip
+    print(sides.banner + "\n" if sides.banner else "", end="")
+    _report(args.out or args.study / "scores.parquet", folder, corpus.name, parts, recipe)
+    print(f"{len(parts) - len(todo)} of {len(parts)} probes were done before.")
 
 
-def _options(args: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _methods(args: argparse.Namespace) -> list[Options]:
     from dialogue.errors import InputError
+    from dialogue.seeds import parse_seeds
     from probes.plan import Options
 
+    names = args.classifier.split(",")
+    if not set(names) <= {"logistic", "mlp"}:
+        raise InputError(f"--classifier is {args.classifier!r}; it may be logistic, mlp or logistic,mlp.")
     try:
         strengths = tuple(float(part) for part in args.c.split(","))
+        seeds = tuple(parse_seeds(args.mlp_seeds))
     except ValueError as error:
-        raise InputError(f"--c is {args.c!r}; give numbers, comma-separated, e.g. 0.01,0.1,1.") from error
-    if min(strengths) <= 0:
+        raise InputError(f"--c is {args.c!r} and --mlp-seeds {args.mlp_seeds!r}; one is no number.") from error
+    if not min(strengths) > 0:
         raise InputError(f"--c is {args.c!r}; every value must be above zero.")
-    return Options("logistic", args.solver, args.protocol, strengths, shuffle_seed=args.seed)
+    if args.solver == "sklearn":
+        names = ["logistic-sklearn" if name == "logistic" else name for name in names]
+    names += ["paper"] if args.protocol == "paper" else []
+    return [Options(name, strengths, seeds, args.seed) for name in names]
 
 
-def _recipe(args: argparse.Namespace) -> dict[str, object]:
-    return {
-        "solver": args.solver,
-        "protocol": args.protocol,
-        "c": args.c,
-        "seed": args.seed,
-    }
-
-
-def _representations(args: argparse.Namespace, items: tuple[str, ...]) -> list[Representation]:
-    from dialogue.errors import InputError
-    from probes.states import read_states
-
-    files = args.states or sorted((args.study / "states").glob("*.npy"))
-    if not files:
-        raise InputError(
-            f"{args.study / 'states'} holds no .npy file. Make them: python -m generation encode {args.study}."
-        )
-    found = [read_states(path, items) for path in files]
-    wanted = set(args.checkpoints.split(",")) if args.checkpoints else None
-    if args.checkpoints == "all" or args.states:
-        return found
-    kept = [who for who in found if (who.checkpoint in wanted if wanted else not who.checkpoint.startswith("epoch-"))]
-    if not kept:
-        there = ", ".join(sorted({who.checkpoint for who in found}))
-        raise InputError(
-            f"None of the states is of checkpoint {args.checkpoints or 'untrained, last, best'}; there: {there}."
-        )
-    return kept
-
-
-def _report(out: Path, folder: Path, corpus: str, parts: list[Part], banner: str, recipe: str) -> None:
+def _report(out: Path, folder: Path, corpus: str, parts: Sequence[Part], recipe: str) -> None:
     from dialogue.files import atomic
-    from probes import report, summary
+    from probes import convergence, report, summary
+    from probes.table import join
 
+    rows = join([part.path for part in parts], out, recipe)
+    ended = convergence.endings(parts)
+    convergence.write(folder / f"convergence-{corpus}.parquet", ended)
     cells = summary.cells(summary.read_scores(out))
     tasks = list(dict.fromkeys(part.question.task for part in parts))
     for name, text in (("csv", report.as_csv(cells, recipe)), ("tex", report.as_latex(cells, tasks, recipe))):
         with atomic(folder / f"table-{corpus}.{name}") as handle:
             handle.write(text)
-    print(banner + "\n" if banner else "", end="")
     print("Micro-F1 in points, mean over training seeds; in brackets their SD (its interval is in the CSV).\n")
     print("\n".join(report.as_text(cells, tasks)))
-    print(recipe)
+    print("".join(line + "\n" for line in [*report.departures(cells), *convergence.warnings(ended)]), end="")
+    print(f"{recipe}\n{rows:,} rows in {out}; tables and the end of every fit in {folder}.")

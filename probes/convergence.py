@@ -1,0 +1,69 @@
+"""How every fit ended: a table with one row a problem, and a warning for those that did not reach their optimum."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dialogue.files import atomic
+from probes.suite import Part
+
+SCHEMA = pa.schema(
+    [
+        ("representation", pa.string()),
+        ("task", pa.string()),
+        ("rater", pa.string()),
+        ("control", pa.bool_()),
+        ("c", pa.float64()),
+        ("problem", pa.string()),
+        ("passes", pa.int64()),
+        ("gradient", pa.float64()),
+        ("gap", pa.float64()),
+        ("converged", pa.bool_()),
+    ]
+)
+
+
+def endings(parts: Iterable[Part]) -> pa.Table:
+    """One row for each label of a many-label task, and for each one-label task."""
+    return pa.concat_tables([SCHEMA.empty_table(), *(table for part in parts for table in _of(part))])
+
+
+def _of(part: Part) -> Iterator[pa.Table]:
+    for fit in json.loads(pq.read_schema(part.path).metadata[b"fits"]):
+        n = len(fit["problems"])
+        same = {
+            "representation": part.representation.name,
+            "task": part.question.task,
+            "rater": fit["rater"],
+            "control": fit["control"],
+            "c": fit["c"],
+        }
+        columns: dict[str, Any] = {name: [value] * n for name, value in same.items()}
+        yield pa.table(columns | {"problem": fit["problems"]} | {k: fit[k] for k in SCHEMA.names[6:]}, schema=SCHEMA)
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """Write the table whole."""
+    with atomic(path, "wb") as handle:
+        pq.write_table(table, handle, compression="zstd")
+
+
+def warnings(table: pa.Table, shown: int = 3) -> list[str]:
+    """One sentence for each task of each representation that has problems short of their optimum."""
+    short: dict[tuple[str, str, str], list[str]] = {}
+    for row in table.filter(pc.invert(table["converged"])).to_pylist():
+        if not row["control"]:
+            short.setdefault((row["representation"], row["task"], row["rater"]), []).append(row["problem"])
+    return [_sentence(*key, problems, shown) for key, problems in short.items()]
+
+
+def _sentence(who: str, task: str, rater: str, problems: Sequence[str], shown: int) -> str:
+    names = ", ".join(problems[:shown]) + (", ..." if len(problems) > shown else "")
+    return f"Not converged: {len(problems):,} of {task} on {who} by {rater} ({names})."
