@@ -16,6 +16,7 @@ from probes.tasks.labels import Labels
 from probes.tasks.words import tokens
 
 WORDS, AXES = 1000, 256
+TURNS, SEEN, STEP = 12, 100, 8
 
 
 def constant(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
@@ -25,15 +26,17 @@ def constant(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
 
 
 def turn_index(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
-    """How many turns have been spoken, and nothing else."""
+    """How often the other has spoken before: one column for each number up to 12, so that any function of it fits."""
     del fit
-    return np.array([[example.n] for example in examples], np.float32)
+    before = [min(example.n // 2, TURNS) for example in examples]
+    return np.eye(TURNS + 1, dtype=np.float32)[before]
 
 
 def context_length(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
-    """How many words have been spoken."""
+    """How many words the context has, up to the 100 that a model sees: one column for each 8 words."""
     del fit
-    return np.array([[sum(len(turn.text.split()) for turn in example.context)] for example in examples], np.float32)
+    words = [sum(len(turn.text.split()) for turn in example.context) for example in examples]
+    return np.eye(SEEN // STEP + 1, dtype=np.float32)[[min(number, SEEN) // STEP for number in words]]
 
 
 def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:

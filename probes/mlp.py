@@ -8,6 +8,7 @@ Its seed draws the first weights and the order of the examples.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,11 +75,10 @@ def _shapes(features: Tensor, labels: Labels) -> tuple[tuple[int, int], tuple[in
 def _first_weights(inputs: int, outputs: int, draw: torch.Generator) -> Tensor:
     """Uniform within 1 / sqrt(inputs), as is usual for linear layers."""
     start: Tensor = torch.rand(inputs, outputs, generator=draw, device=draw.device) * 2 - 1
-    return (start / inputs**0.5).requires_grad_()
+    return (start / math.sqrt(inputs)).requires_grad_()
 
 
 def _loss(logits: Tensor, targets: Tensor, many: bool) -> Tensor:
     """Cross-entropy of an example, averaged over the batch; over labels it is summed."""
     summed = binary_cross_entropy_with_logits if many else cross_entropy
-    loss: Tensor = summed(logits, targets.float(), reduction="sum")
-    return loss.div(len(logits))
+    return torch.div(summed(logits, targets.float(), reduction="sum"), len(logits))
