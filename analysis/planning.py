@@ -53,6 +53,11 @@ def se_of_net(votes: float, crowd: Crowd) -> float:
     return float(np.sqrt(crowd.variance * crowd.design_effect / votes))
 
 
+def reach_of_net(alpha: float) -> float:
+    """Half the two-sided interval in standard errors."""
+    return float(norm.ppf(1 - alpha / 2))
+
+
 def votes_for_difference(net: float, crowd: Crowd, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes that show a net preference of `net` with this power (two-sided, normal)."""
     reach = norm.ppf(1 - alpha / 2) + norm.ppf(power)

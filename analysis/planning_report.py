@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from analysis.sequential import betting, mixture
 from analysis.systems import Contrast
 from analysis.tables import text_table
 from analysis.variance import RESIDUAL, components
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)  # the table's differences and margins, as multiples of those asked for
 LOOKS = 20  # clusters before the first look at an always-valid interval of clustered votes
@@ -228,34 +225,3 @@ def _tables(said: Mapping[str, Any]) -> list[str]:
         shown = [[f"{row['difference']:.4g}", f"{row['in_sd']:g}", str(row["seeds"])] for row in said["seeds"]]
         tables.append("Seeds for each architecture\n" + text_table(["difference", "in SDs over seeds", "seeds"], shown))
     return tables
-
-
-def figure(question: Question, crowd: Crowd, recipe: str) -> Figure:
-    """Power against votes: the difference and the margin, for independent votes and for those of the crowd."""
-    from analysis.plots import Line, curves_figure
-
-    most = 2 * planning.votes_for_difference(question.difference, crowd, alpha=question.alpha, power=question.power)
-    votes = np.unique(np.geomspace(10, max(most, 4 * question.size), 200).round())
-    alone = Crowd(crowd.ties)
-    lines = [
-        Line(
-            label,
-            votes,
-            np.array([power(size, n, who, alpha=question.alpha) for n in votes]),
-        )
-        for label, power, size, who in (
-            ("difference", planning.power_for_difference, question.difference, alone),
-            ("difference, crowd", planning.power_for_difference, question.difference, crowd),
-            ("alike", planning.power_for_margin, question.margin, alone),
-            ("alike, crowd", planning.power_for_margin, question.margin, crowd),
-        )
-    ]
-    return curves_figure(
-        lines,
-        title=f"Power to show a net preference of {question.difference:g}, or equality within {question.margin:g}",
-        xlabel="votes",
-        ylabel="power",
-        recipe=recipe,
-        references={question.power: f"power {question.power:g}"},
-        logarithmic=True,
-    )

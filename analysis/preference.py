@@ -64,16 +64,21 @@ class TieIndex:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What the votes on two systems say; `left` is the share of decisive votes for the response on the left."""
+    """What the votes on two systems say."""
 
     first: str
     second: str
     net: Interval
     sign: SignTest
-    left: Interval | None
-    position: SignTest | None
-    rounds: CochranQ | None
     equivalence: Equivalence | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Left against right over all votes; `share` (of the left, with a clustered interval) is None for too few votes."""
+
+    test: SignTest  # `a` counts the left
+    share: Interval | None
 
 
 def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> Preference:
@@ -81,9 +86,7 @@ def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> 
     votes = contrast.votes
     net = mean_interval(net_scores(votes.choice), by=ways(votes), level=1 - alpha)
     alike = None if margin is None else tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
-    left, position = (None, None) if votes.left is None else _position(votes)
-    rounds = None if len(votes.rounds) < 2 else cochran_q(votes.pair, votes.need("round", "Cochran's Q"), votes.tie)
-    return Preference(contrast.first, contrast.second, net, sign_test(votes.choice), left, position, rounds, alike)
+    return Preference(contrast.first, contrast.second, net, sign_test(votes.choice), alike)
 
 
 def ways(votes: Votes) -> Mapping[str, NDArray[np.int64]]:
@@ -91,13 +94,22 @@ def ways(votes: Votes) -> Mapping[str, NDArray[np.int64]]:
     return {"pair": votes.pair} if votes.rater is None else {"pair": votes.pair, "rater": votes.rater}
 
 
-def _position(votes: Votes) -> tuple[Interval | None, SignTest]:
-    left = votes.need("left", "the position test")
-    decisive = votes.select((left >= 0) & (votes.choice != TIE))
-    enough = len(decisive) > 1 and all(len(np.unique(codes)) > 1 for codes in ways(decisive).values())
-    chosen = decisive.choice == decisive.left
-    share = mean_interval(chosen, by=ways(decisive), share=True) if enough else None
-    return share, position_test(votes.choice, left)
+def position(votes: Votes) -> Position | None:
+    """Whether raters favour one side of the page; None where the votes do not say what stood left."""
+    if votes.left is None:
+        return None
+    decisive = votes.select((votes.left >= 0) & (votes.choice != TIE))
+    test = position_test(votes.choice, votes.left)
+    if len(decisive) < 2 or any(len(np.unique(codes)) < 2 for codes in ways(decisive).values()):
+        return Position(test, None)
+    return Position(test, mean_interval(decisive.choice == decisive.left, by=ways(decisive), share=True))
+
+
+def change_over_rounds(votes: Votes) -> CochranQ | None:
+    """Cochran's Q on ties over the rounds (HumanExp-k); None for fewer than two rounds."""
+    if votes.round is None or len(votes.rounds) < 2:
+        return None
+    return cochran_q(votes.pair, votes.round, votes.tie)
 
 
 def holm(values: Floats) -> Floats:

@@ -12,7 +12,16 @@ import numpy as np
 from analysis.davidson import Fit, Model, bootstrap, clustered, fit, games
 from analysis.intervals import mean_interval
 from analysis.plain import number, p_value
-from analysis.preference import Preference, TieIndex, holm, tie_index, ways
+from analysis.preference import (
+    Position,
+    Preference,
+    TieIndex,
+    change_over_rounds,
+    holm,
+    position,
+    tie_index,
+    ways,
+)
 from analysis.systems import DIFFERENT, SAME, Matches
 from analysis.tables import text_table
 from dialogue.errors import InputError
@@ -51,16 +60,19 @@ def document(
     *,
     known: bool,
 ) -> dict[str, Any]:
-    """The stable keys of `--json`; net, sign_test, position, rounds and tost are those of the first contrast."""
+    """The stable keys of `--json`; `net`, `sign_test` and `tost` are those of the first contrast."""
     adjusted = holm(np.array([preference.sign.p for preference in found]))
     listed = [_contrast(preference, p) for preference, p in zip(found, adjusted, strict=True)]
+    sides, rounds = position(matches.votes), change_over_rounds(matches.votes)
     return {
         "systems": matches.systems,
         **listed[0],
         "contrasts": listed,
+        "position": None if sides is None else _position(sides),
+        "rounds": None if rounds is None else asdict(rounds),
         "davidson": None if strengths is None else _strengths(strengths),
         "tie_index": None if index is None else asdict(index),
-        "warnings": [*matches.votes.warnings, *_warnings(matches, found, strengths, refusal, known)],
+        "warnings": [*matches.votes.warnings, *_warnings(matches, strengths, refusal, known)],
         "signature": recipe,
     }
 
@@ -73,16 +85,19 @@ def _contrast(preference: Preference, adjusted: float) -> dict[str, Any]:
         "votes": net.n,
         "net": {key: getattr(net, key) for key in ("value", "se", "low", "high", "design_effect", "effective_n")},
         "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p, "p_holm": adjusted},
-        "position": None if preference.position is None else _position(preference),
-        "rounds": None if preference.rounds is None else asdict(preference.rounds),
         "tost": None if alike is None else {**asdict(alike), "equivalent": alike.equivalent},
     }
 
 
-def _position(preference: Preference) -> dict[str, Any]:
-    test, share = preference.position, preference.left
-    sides = {} if test is None else {"left": test.a, "right": test.b, "p": test.p}
-    return {**sides, **({} if share is None else {"share": share.value, "low": share.low, "high": share.high})}
+def _position(found: Position) -> dict[str, Any]:
+    share = found.share
+    ends = (None, None, None) if share is None else (share.value, share.low, share.high)
+    return {
+        "left": found.test.a,
+        "right": found.test.b,
+        "p": found.test.p,
+        **dict(zip(("share", "low", "high"), ends, strict=True)),
+    }
 
 
 def _strengths(found: Fit) -> dict[str, Any]:
@@ -110,9 +125,7 @@ def _strengths(found: Fit) -> dict[str, Any]:
     }
 
 
-def _warnings(
-    matches: Matches, found: Sequence[Preference], strengths: Fit | None, refusal: str, known: bool
-) -> list[str]:
+def _warnings(matches: Matches, strengths: Fit | None, refusal: str, known: bool) -> list[str]:
     said = []
     if not known:
         said.append(
@@ -123,7 +136,7 @@ def _warnings(
         said.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
     if matches.votes.identical is not None and (same := int(matches.votes.identical.sum())):
         said.append(f"{same} votes are on identical responses; they count as ties.")
-    if any(preference.rounds for preference in found):
+    if len(matches.votes.rounds) > 1:
         said.append("The rounds (HumanExp-k) rate the same pairs: they are no replications of each other.")
     if refusal:
         said.append(refusal)
@@ -134,7 +147,7 @@ def _warnings(
 
 def preference_text(said: Mapping[str, Any]) -> str:
     """Tables and sentences for people."""
-    parts = [_net_table(said), *(sentence for row in said["contrasts"] for sentence in _sentences(row))]
+    parts = [_net_table(said), _claims(said["contrasts"]), *_checks(said)]
     if said["davidson"]:
         parts.append(_strength_table(said["davidson"]))
     if said["tie_index"]:
@@ -146,59 +159,66 @@ def preference_text(said: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, *said["warnings"], said["signature"]])
 
 
-def _reach(found: Mapping[str, Any], digits: int = 3) -> str:
+def _reach(found: Mapping[str, Any]) -> str:
     if found["low"] is None or found["high"] is None:
-        return "the two controls are not clearly apart: no bound"
-    return f"{number(found['low'], digits)} to {number(found['high'], digits)}"
+        return "no bound"
+    return f"{number(found['low'])} to {number(found['high'])}"
 
 
 def _net_table(said: Mapping[str, Any]) -> str:
-    head = ["first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "sign test p", "Holm"]
+    head = [
+        "first",
+        "second",
+        "votes",
+        "first",
+        "second",
+        "ties",
+        "net",
+        "SE",
+        "95 % interval",
+        "sign test p (ties out)",
+        "Holm",
+    ]
     rows = []
     for row in said["contrasts"]:
         sign, net = row["sign_test"], row["net"]
         shown = [row["first"], row["second"], row["votes"], sign["first"], sign["second"], sign["ties"]]
-        rows.append(
-            [
-                *shown,
-                f"{net['value']:+.3f}",
-                number(net["se"]),
-                _reach(net),
-                p_value(sign["p"]),
-                p_value(sign["p_holm"]),
-            ]
-        )
+        tests = [p_value(sign["p"]), p_value(sign["p_holm"])]
+        rows.append([*shown, f"{net['value']:+.3f}", number(net["se"]), _reach(net), *tests])
     return text_table(head, rows)
 
 
-def _sentences(row: Mapping[str, Any]) -> list[str]:
-    name = f"{row['first']} and {row['second']}"
-    said = []
-    if row["tost"] is None:
-        said.append(f"{name}: no claim that they are alike; state the smallest difference that matters with --margin.")
-    else:
+def _claims(contrasts: Sequence[Mapping[str, Any]]) -> str:
+    """Which contrasts are alike within the margin, one line each."""
+    if contrasts[0]["tost"] is None:
+        return "No claim that systems are alike; state the smallest difference that matters with --margin."
+    lines = []
+    for row in contrasts:
         alike = row["tost"]
         verb = "are alike" if alike["equivalent"] else "cannot be called alike"
-        said.append(
-            f"{name} {verb} within a net preference of {alike['margin']:g} (TOST p = {p_value(alike['p'])}; "
-            f"90 % interval {_reach(alike)})."
+        lines.append(
+            f"{row['first']} and {row['second']} {verb} within a net preference of {alike['margin']:g} "
+            f"(TOST p = {p_value(alike['p'])}; 90 % interval {_reach(alike)})."
         )
-    if row["position"]:
-        side = row["position"]
-        reach = f" ({_reach(side)})" if "low" in side else ""
+    return "\n".join(lines)
+
+
+def _checks(said: Mapping[str, Any]) -> list[str]:
+    """Left against right and change over the rounds, over all votes."""
+    checks = []
+    if side := said["position"]:
         chosen = side["left"] + side["right"]
-        said.append(
-            f"Left was chosen in {side['left']} of {chosen} decisive votes, "
-            f"{side['left'] / max(chosen, 1):.3f}{reach}, exact p = {p_value(side['p'])}."
+        reach = f", {side['share']:.3f} ({_reach(side)})" if side["share"] is not None else ""
+        checks.append(
+            f"Left was chosen in {side['left']} of {chosen} decisive votes{reach}; exact p = {p_value(side['p'])}."
         )
-    if row["rounds"]:
-        rounds = row["rounds"]
+    if rounds := said["rounds"]:
         shares = ", ".join(number(share) for share in rounds["shares"])
-        said.append(
+        checks.append(
             f"Tie share by round {shares}: Cochran's Q = {rounds['statistic']:.2f} on {rounds['freedom']} degrees of "
             f"freedom, p = {p_value(rounds['p'])}, over {rounds['items']} pairs with a vote in every round."
         )
-    return said
+    return checks
 
 
 def _strength_table(found: Mapping[str, Any]) -> str:

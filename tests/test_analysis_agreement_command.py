@@ -85,7 +85,9 @@ def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_post
 def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
     rows = [[f"p{i}", f"r{(i + k) % 13}", ["a", "b", "tie"][(i * k) % 3], "a"] for i in range(40) for k in range(3)]
     votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice", "left"], rows)
-    shown = agreement(votes)
+    shown = agreement(votes, "--figure", tmp_path / "agreement")
+    assert (tmp_path / "agreement.png").stat().st_size > 5000
+    assert (tmp_path / "agreement-raters.pdf").stat().st_size > 5000
     for words in ("Krippendorff's alpha, ordinal", "more raters", "Dawid and Skene", "votes:120|pairs:40|unit:pair"):
         assert words in shown
 

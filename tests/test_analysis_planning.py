@@ -100,6 +100,7 @@ def test_the_command_from_assumptions(capsys, tmp_path):
     assert middle["money"] == pytest.approx(middle["votes_clustered"] * 0.12)
     assert [row["seeds"] for row in found["seeds"]] == [64, 17, 6, 4]
     assert (tmp_path / "power.png").stat().st_size > 5000
+    assert (tmp_path / "power-stopping.png").stat().st_size > 5000
     shown = plan(capsys)
     assert "dollars" not in shown
     assert "200 votes are worth 74 independent ones" in shown

@@ -155,8 +155,16 @@ def test_the_command_on_a_study(tmp_path, preference):
     assert {"value", "low", "high", "se"} == set(found["davidson"]["tie"]) == set(found["davidson"]["position"])
     assert found["davidson"]["ranks"]["m-2"]["high"] <= 2
     assert found["tie_index"]["same"] > found["tie_index"]["different"]
-    text = preference(votes, "--model", "rao-kupper", "--unit", "rater", "--sets", 50)
-    for words in ("Rao and Kupper", "state the smallest difference", "Cochran's Q", "Left was chosen", "Tie index"):
+    assert found["rounds"]["items"] == 160
+    text = preference(votes, "--model", "rao-kupper", "--unit", "rater", "--sets", 50, "--figure", tmp_path / "rank")
+    assert (tmp_path / "rank.png").stat().st_size > 5000
+    for words in (
+        "Rao and Kupper",
+        "state the smallest difference that matters",
+        "Cochran's Q",
+        "Left was chosen",
+        "Tie index",
+    ):
         assert words in text
 
 

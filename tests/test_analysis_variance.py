@@ -248,7 +248,8 @@ def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
     with path.open("w", newline="") as handle:
         rows = [[f"p{k // 3}", f"r{generator.integers(9)}", generator.choice(["a", "b", "tie"])] for k in range(240)]
         csv.writer(handle).writerows([["pair", "rater", "choice"], *rows])
-    assert variance(path, "--score", "tie", "--sets", 20) == 0
+    assert variance(path, "--score", "tie", "--sets", 20, "--figure", tmp_path / "ties") == 0
+    assert (tmp_path / "ties-1.png").stat().st_size > 5000
     shown = capsys.readouterr().out
     assert "SE of the mean" in shown
     assert "reverse the order" not in shown

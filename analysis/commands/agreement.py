@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", type=int, default=2000, help="bootstrap sets (default 2000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
     parser.add_argument("--posteriors", metavar="FILE", help="write Dawid and Skene's posterior of every pair as CSV")
+    parser.add_argument(
+        "--figure", metavar="STEM", help="draw coefficients (STEM.png, .pdf) and raters (STEM-raters.*)"
+    )
     add_json_argument(parser)
 
 
@@ -61,6 +64,10 @@ def run(args: argparse.Namespace) -> None:
         votes=len(votes), pairs=found.items, unit=args.unit, sets=args.sets, seed=args.seed, labels=args.labels
     )
     document = plain(document)
+    if args.figure:
+        from analysis.figures import draw_agreement
+
+        draw_agreement(document, args.figure)
     deliver(args, agreement_text(document), document)
 
 

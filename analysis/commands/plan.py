@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fee", type=float, default=0.2, help="the platform's share on top (default .2)")
     parser.add_argument("--seed-sd", type=float, metavar="SD", help="SD over seeds of a score, for the number of seeds")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated stopping (default 0)")
-    parser.add_argument("--figure", type=Path, metavar="STEM", help="draw power against votes: STEM.png and STEM.pdf")
+    parser.add_argument(
+        "--figure", metavar="STEM", help="draw power and stopping: STEM.png, STEM-stopping.png (and .pdf)"
+    )
     add_json_argument(parser)
 
 
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
 
     from analysis.plain import plain
     from analysis.planning import Crowd
-    from analysis.planning_report import Question, document, figure, measured, plan_text, running
+    from analysis.planning_report import Question, document, measured, plan_text, running
     from analysis.systems import contrasts, fixed_sides, match
     from dialogue.seeds import child_seed
     from dialogue.signature import signature
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
     )  # fmt: skip
     said = plain(document(question, crowd, source, status, args.seed_sd, generator, recipe))
     if args.figure:
-        from analysis.plots import save
+        from analysis.figures import draw_power
 
-        save(figure(question, crowd, recipe), args.figure)
+        draw_power(question, crowd, recipe, args.figure)
     deliver(args, plan_text(said), said)

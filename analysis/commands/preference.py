@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sets", type=int, default=1000, help="bootstrap sets of the ranks (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+    parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
     add_json_argument(parser)
 
 
@@ -51,4 +52,8 @@ def run(args: argparse.Namespace) -> None:
         model=args.model, sets=args.sets, by=args.unit, seed=args.seed,
     )  # fmt: skip
     said = plain(document(matches, found, strengths, refusal, calibrated(matches), recipe, known=path is not None))
+    if args.figure and said["davidson"]:
+        from analysis.figures import draw_ranking
+
+        draw_ranking(said, args.figure)
     deliver(args, preference_text(said), said)

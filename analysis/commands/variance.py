@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paired", action="store_true", help="for --compare: seed k of both models share something")
     parser.add_argument("--sets", type=int, default=200, help="simulated tables behind the intervals (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
+    parser.add_argument("--figure", metavar="STEM", help="draw the components of each table: STEM-1.png and .pdf, ...")
     add_json_argument(parser)
 
 
@@ -67,6 +68,10 @@ def run(args: argparse.Namespace) -> None:
     )  # fmt: skip
     compared = compare(args, generator) if args.compare else []
     said = plain({"tables": found, "compared": compared, "signature": recipe})
+    if args.figure:
+        from analysis.figures import draw_components
+
+        draw_components(said, args.figure)
     deliver(args, variance_text(said), said)
 
 
