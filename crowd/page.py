@@ -23,9 +23,14 @@ TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 STATIC = TEMPLATES / "static"
 
 Kind = Literal["wait", "done", "no_more", "closed", "paused", "not_saved", "bad_request"]
-Note = Literal["", "saved", "undone", "late", "not_saved", "expired"]
+Note = Literal["", "saved", "late", "undone"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-NOTES: tuple[Note, ...] = get_args(Note)
+NOTES: dict[Note, str] = {
+    "": "",
+    "saved": "Saved",
+    "late": "Saved, but after its time",
+    "undone": "Undone: answer this pair again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def instructions(hit: Hit, frame: Frame, number: int, chosen: Answer | None) -> 
 
 def task(hit: Hit, frame: Frame, shown: Shown, progress: Progress, note: Note) -> str:
     """The page with one pair; `note` says what became of the previous answer."""
-    return _render("task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note)
+    return _render("task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note, said=NOTES[note])
 
 
 def fragment(hit: Hit, frame: Frame, shown: Shown, progress: Progress) -> str:

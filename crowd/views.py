@@ -108,7 +108,7 @@ def task() -> Reply:
     if seat is None:
         return _go("/")
     place = _desk().place(seat)
-    return _json_of(place, saved=False) if _wants_json() else _page_of(place, session.pop("note", ""))
+    return _json_of(place, "") if _wants_json() else _page_of(place, session.pop("note", ""))
 
 
 @hit.get("/done")
@@ -123,9 +123,10 @@ def answer() -> Reply:
     _check_form()
     seat = _seat() or _refuse("nobody sits here")
     saved, place = _desk().answer(seat, _field("lease"), _choice(), _seconds())
+    note: page.Note = "late" if saved == "late" else "saved"
     if _wants_json():
-        return _json_of(place, saved=True)
-    session["note"] = "late" if saved == "late" else "saved"
+        return _json_of(place, note)
+    session["note"] = note
     return _go("/task")
 
 
@@ -135,9 +136,10 @@ def undo() -> Reply:
     _check_form()
     seat = _seat() or _refuse("nobody sits here")
     undone, place = _desk().undo(seat)
+    note: page.Note = "undone" if undone else ""
     if _wants_json():
-        return _json_of(place, saved=False)
-    session["note"] = "undone" if undone else ""
+        return _json_of(place, note)
+    session["note"] = note
     return _go("/task")
 
 
@@ -236,9 +238,10 @@ def _shown(place: Place) -> tuple[page.Shown, page.Progress]:
     return shown, page.Progress(place.done, place.of, minutes, place.can_undo)
 
 
-def _json_of(place: Place, *, saved: bool) -> Response:
+def _json_of(place: Place, note: page.Note) -> Response:
+    told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "late")}
     if place.stage != "task":
-        return jsonify(status=place.stage, saved=saved, html="", progress=None, number=place.number)
+        return jsonify(status=place.stage, html="", progress=None, number=place.number, **told)
     shown, progress = _shown(place)
     html = page.fragment(_desk().hit, _frame(), shown, progress)
-    return jsonify(status="task", saved=saved, html=html, progress={"done": progress.done, "of": progress.of})
+    return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **told)

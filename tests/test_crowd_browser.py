@@ -68,12 +68,16 @@ class Server:
 
 
 def serve(folder, pairs, rules=RULES):
-    """Start `python -m crowd serve` as a person would and read where it listens."""
+    """Start `python -m crowd serve` (simulated: order and sides follow from the seed) and read where it listens."""
     (folder / "pairs.jsonl").write_bytes(pairs.read_bytes())
     (folder / "hit.toml").write_text(rules, encoding="utf-8")
     command = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--rate", "0", "--quiet"]
     process = subprocess.Popen(
-        [*command, "--stop-with-stdin"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--simulated", "--stop-with-stdin"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     url, study = (process.stdout.readline().split()[-1] for _ in range(2))
     try:

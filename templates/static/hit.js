@@ -2,6 +2,7 @@
 "use strict";
 const KEYS = { 1: "left", a: "left", 2: "right", b: "right", 3: "tie", t: "tie" };
 const PAUSE = 300; // ms after a pair appears in which a bounced key or a double click is not taken for an answer
+const PATIENCE = 15000; // ms for one reply
 const WAITS = [500, 1000, 2000, 4000]; // ms between tries while the server cannot be reached
 let shownAt = performance.now();
 let busy = false;
@@ -20,7 +21,8 @@ function say(text, kind) {
 async function send(url, body) {
   for (const wait of [...WAITS, null]) {
     try {
-      const reply = await fetch(url, { method: "POST", headers: { "X-Requested-With": "fetch" }, body });
+      const signal = AbortSignal.timeout(PATIENCE);
+      const reply = await fetch(url, { method: "POST", headers: { "X-Requested-With": "fetch" }, body, signal });
       const later = reply.status >= 500 || reply.status === 429; // the server is in trouble or asks for patience
       const answer = later && wait !== null ? null : await reply.json();
       if (answer) return answer;
@@ -47,7 +49,7 @@ async function submit(form, pressed) {
   busy = false;
   if (answer?.html) {
     show(answer.html);
-    say(...(pressed.name === "choice" ? (answer.saved ? ["Saved", "saved"] : ["Not saved: please answer again", "not_saved"]) : ["Undone: answer this pair again", "undone"]));
+    say(answer.said, answer.note);
   } else if (answer && answer.status !== "not_saved") {
     location.assign(form.dataset.next);
   } else {
