@@ -109,7 +109,8 @@ def blueprint(
 def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures: list[str]) -> str:
     """The page as HTML; `sort` and `order` arrange the raters' table."""
     key = SORTS.get(sort, SORTS["votes"])
-    lines = sorted(found.raters, key=lambda line: (key(line) is not None, key(line) or 0), reverse=order != "up")
+    known = [line for line in found.raters if key(line) is not None]
+    lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
     values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order, "figures": figures}
     drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
     template = page.environment().get_template("study/dashboard.html")

@@ -392,3 +392,24 @@ def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new
     page.unroute("**/task")
     page.clock.fast_forward(11_000)
     page.get_by_role("heading", name="Pair 1 of").wait_for()
+
+
+def test_the_researchers_page_switches_the_study_sorts_its_raters_and_follows_what_happens(arrive, server):
+    page = arrive(server, "looks-only")
+    page.clock.install()
+    page.goto(server.study)
+    assert "token" not in page.url
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("link", name="Ties").click()
+    assert page.get_by_role("columnheader", name="Ties").get_attribute("aria-sort") == "descending"
+    page.locator("h1").click()
+    raters = page.get_by_role("heading", name="Raters (")
+    before = raters.inner_text()
+    begin(arrive(server, "somebody-new"))
+    for _ in range(20):
+        page.clock.fast_forward(10_000)
+        page.wait_for_timeout(400)
+        if raters.inner_text() != before:
+            return
+    raise AssertionError("the page does not follow")
