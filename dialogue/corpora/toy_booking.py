@@ -62,7 +62,7 @@ def _request(talk: Talk, goal: Goal, slots: list[str], wanted: Mapping[str, str]
 def _refuse(talk: Talk, goal: Goal, slot: str) -> None:
     """The booking fails over one detail, and the user changes it."""
     talk.say("system.nobook")
-    talk.act("Booking-NoBook", {slot: talk.value(goal.domain, slot)})
+    talk.act("Booking-NoBook")
     if talk.chance(0.6):
         talk.say("system.nobook.ask", what=WHAT.get(slot, slot))
         talk.act("Booking-Request", {slot: "?"})

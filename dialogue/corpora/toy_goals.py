@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dialogue.corpora import toy_world as world
+from dialogue.corpora.toy_wording import COMFORTS
 
 PLANS = (
     *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 4,
@@ -82,15 +83,21 @@ def _search(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
 
 def _slip(goal: Goal, rng: random.Random) -> dict[str, str]:
     """A value said by mistake, for which there are places too."""
-    slot = rng.choice(sorted(set(goal.info) - {"internet", "parking"}) or ["area"])
+    slots = sorted(goal.info.keys() - COMFORTS.keys())
+    if not slots:
+        return {}
+    slot = rng.choice(slots)
     rows = world.matches(goal.domain, {other: value for other, value in goal.info.items() if other != slot})
-    values = sorted({row[slot] for row in rows} - {goal.info.get(slot, "")}) if slot in goal.info else []
+    values = sorted({row[slot] for row in rows} - {goal.info[slot]})
     return {slot: rng.choice(values)} if values else {}
 
 
 def _failing(goal: Goal, rng: random.Random) -> dict[str, str]:
     """The goal's constraints with one value changed so that no place fits, if there is such a value."""
-    slot = rng.choice(sorted(goal.info))
+    slots = sorted(goal.info.keys() - COMFORTS.keys())
+    if not slots:
+        return {}
+    slot = rng.choice(slots)
     values = sorted({row[slot] for row in world.databases()[goal.domain]} - {goal.info[slot]})
     rng.shuffle(values)
     tries = ({**goal.info, slot: value} for value in values)

@@ -62,7 +62,7 @@ def _request(talk: Talk, goal: Goal, slots: list[str], wishes: Mapping[str, str]
 def _refuse(talk: Talk, goal: Goal) -> None:
     slot = next(slot for slot in goal.info if goal.fail_info[slot] != goal.info[slot])
     talk.say("system.nooffer.journey", plural=PLURALS[goal.domain])
-    talk.act(f"{goal.title}-NoOffer", {slot: goal.fail_info[slot]})
+    talk.act(f"{goal.title}-NoOffer")
     if talk.chance(0.6):
         talk.say("system.nooffer.ask", what="time")
         talk.act(f"{goal.title}-Request", {slot: "?"})
@@ -81,7 +81,7 @@ def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.Row:
     times = {"leaveAt": row["leaveAt"], "arriveBy": row["arriveBy"]}
     if goal.domain == "bus":
         talk.say("system.journey.bus", **times)
-        talk.act("Bus-Inform", times)
+        talk.act("Bus-Inform", talk.heard(times))
     elif len(found) > 1 and talk.chance(0.2):
         early, late = sorted((row["leaveAt"], found[1]["leaveAt"]))
         talk.say("system.journey.select", leaveAt=early, later=late)
@@ -90,7 +90,7 @@ def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.Row:
     else:
         talk.say("system.journey", id=row["trainID"].upper(), **times)
         offered = talk.chance(0.5)
-        talk.act("Train-OfferBook" if offered else "Train-Inform", {"trainID": row["trainID"], **times})
+        talk.act("Train-OfferBook" if offered else "Train-Inform", talk.heard({"trainID": row["trainID"], **times}))
         if offered:
             talk.say("system.offerbook")
     talk.end_turn()
@@ -110,7 +110,7 @@ def _tickets(talk: Talk, goal: Goal, row: world.Row) -> None:
     total = f"{int(people) * int(row['price'].split()[0])} pounds"
     talk.say("system.offerbooked", people=counted("people", people), total=total, ref=reference.upper())
     act = "Train-OfferBooked" if goal.domain == "train" else "Booking-Book"
-    talk.act(act, {"people": people, "price": total, "reference": reference})
+    talk.act(act, talk.heard({"people": people, "price": total, "reference": reference}))
     talk.booked(goal.domain, {"reference": reference})
     if talk.chance(0.5):
         talk.reqmore()

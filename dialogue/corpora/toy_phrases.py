@@ -68,6 +68,8 @@ user.ask.more: [Can I have|May I get|Could you tell me] {facts}? / Please give m
     / I [need|would like] {facts}, please. / That sounds [good|great|nice]. Can I get {facts}?
 user.accept: That [sounds|is] [good|great|perfect]. / [Yes|OK], that one [is fine|works for me].
     / [Great|Perfect], I will take it.
+user.accept.attraction: That [sounds|is] [good|great|perfect]. / I will [go there|have a look at it].
+    / [Great|Perfect], I will see it.
 user.tickets: [Yes|Great], please book it for {people}. / I need [tickets|seats] for {people}.
     / [Can|Could] you get tickets for {people}?
 user.book: [Yes|Great|Good], please book it for {details}. / [Can|Could] you [book it|make a booking] for {details}?
@@ -91,7 +93,7 @@ user.chat.birthday: It is my [mother's|son's|friend's] birthday. / We are [celeb
 system.chat.birthday: [Happy birthday|How lovely]! I hope you enjoy it. / That calls for a [cake|party].
     / Congratulations [to you all|from me]!
 user.chat.first: This is my first [visit to|time in] Larkford. / I have never been here before.
-    / Is Larkford a nice town?
+    / I am new in town.
 system.chat.first: Welcome to Larkford! You will [love|like] it. / It is a [lovely|quiet] town by the river.
     / Then you have a lot to see.
 user.chat.bot: You are very [helpful|kind|quick]. / You are [good|great] at this. / I like talking to you.
@@ -141,7 +143,7 @@ system.fact.food: They serve {food} food. / The food is {food}.
 system.fact.stars: It has {stars} stars.
 system.fact.duration: [The trip|It] takes {duration}. / The travel time is {duration}.
 system.fact.price: [A ticket|It] costs {price}. / The price is {price}.
-system.offerbook: [Would you like|Shall I|Do you want] me to book it? / [Can I|Should I] book it for you?
+system.offerbook: [Would you like|Do you want] me to book it? / [Can I|Should I] book it for you?
     / Would you like to book?
 system.booked: [Your booking is|It is] done. The reference is {ref}.
     / I booked it. [Your reference number|The reference] is {ref}. / Booked! Your reference is {ref}.

@@ -21,7 +21,7 @@ def visit(talk: Talk, goal: Goal) -> None:
     to_ask, to_book = list(goal.reqt), bool(goal.book)
     if not to_ask and not to_book:
         if not talk.speaking:
-            talk.say("user.accept")
+            talk.say("user.accept.attraction" if goal.domain == "attraction" else "user.accept")
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
         talk.end_turn()
         talk.reqmore()
@@ -95,7 +95,7 @@ def _refuse(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     """Nothing fits: the system says so, the user takes a value that can be had."""
     slot = next(slot for slot in wanted if wanted[slot] not in ("dontcare", goal.info.get(slot)))
     talk.say("system.nooffer", thing=thing(goal.domain, wanted, rng=talk.rng, with_article=False))
-    talk.act(f"{goal.title}-NoOffer", wanted)
+    talk.act(f"{goal.title}-NoOffer", talk.heard(wanted))
     if talk.chance(0.6):
         talk.say("system.nooffer.ask", what=WHAT.get(slot, slot))
         talk.act(f"{goal.title}-Request", {slot: "?"})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from dialogue.corpora import toy_phrases
-from dialogue.corpora.toy_wording import WHAT, counted, facts, priced, shown
+from dialogue.corpora.toy_wording import COMFORTS, WHAT, counted, facts, priced, shown
 
 T = TypeVar("T")
 Acts = dict[str, list[list[str]]]
@@ -74,6 +74,12 @@ class Talk:
         pairs = [[ACT_SLOTS[slot], value] for slot, value in (values or {}).items()] or [["none", "none"]]
         known = self._acts.setdefault(act, [])
         known.extend(pair for pair in pairs if pair not in known)
+
+    def heard(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Those of the values that the turn under construction speaks of."""
+        said = " ".join(self._words).lower()
+        words = {slot: COMFORTS.get(slot) or counted(slot, value).lower() for slot, value in values.items()}
+        return {slot: value for slot, value in values.items() if words[slot] in said}
 
     def fill(self, domain: str, values: Mapping[str, str]) -> None:
         """Put values into the belief state."""

@@ -15,6 +15,7 @@ HEADS = {
     "bus": ("bus",),
 }
 PLURALS = {"restaurant": "restaurants", "hotel": "places to stay", "attraction": "places"}
+COMFORTS = {"internet": "wifi", "parking": "parking"}
 FACTS = {
     "phone": ("phone number",),
     "address": ("address",),
@@ -69,10 +70,10 @@ def priced(value: str) -> str:
 def article(phrase: str) -> str:
     """The phrase with a or an.
 
-    >>> article("expensive room"), article("cheap room")
-    ('an expensive room', 'a cheap room')
+    >>> article("expensive room"), article("Indian place"), article("cheap room")
+    ('an expensive room', 'an Indian place', 'a cheap room')
     """
-    return ("an " if phrase[0] in "aeiou" else "a ") + phrase
+    return ("an " if phrase[0] in "aeiouAEIOU" else "a ") + phrase
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -109,8 +110,7 @@ def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> l
 
 
 def _comforts(slots: Mapping[str, str]) -> list[str]:
-    names = {"internet": "wifi", "parking": "parking"}
-    given = [(names[slot], slots[slot]) for slot in names if slot in slots]
+    given = [(word, slots[slot]) for slot, word in COMFORTS.items() if slot in slots]
     words = {"yes": "with", "no": "without"}
     if len(given) == 2 and given[0][1] == given[1][1]:
         return [f"{words[given[0][1]]} wifi {'and' if given[0][1] == 'yes' else 'or'} parking"]
