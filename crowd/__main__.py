@@ -19,6 +19,7 @@ COMMANDS = {
     "pay": "approve work and pay bonuses, after showing what it costs",
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",
+    "import-mephisto": "restore votes from Mephisto's own data store",
     "preview": "write every page of a HIT as files to look at, without a server",
 }
 

@@ -52,6 +52,7 @@ class Config:
     frame_ancestors: tuple[str, ...] = ()  # the marketplace that may frame the page
     submit_to: str = ""  # the marketplace's origin that takes finished forms (MTurk)
     entrances: tuple[Entrance, ...] = ()  # doors of their own; without any, the usual ones
+    invited: bool = False  # nobody comes in but by a marketplace
     rate: float = 20.0  # requests a second for one rater; 0: no limit
 
 

@@ -35,6 +35,7 @@ class Arrival:
     task: str  # its id of the task: HIT, study or unit
     submit_to: str = ""  # where the finished form goes (MTurk)
     preview: bool = False  # someone looks at the task before accepting it: no work is given out
+    turned_away: bool = False  # the marketplace has nothing for them here
 
 
 def identifier(name: str, query: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ import httpx
 import sqlalchemy as sa
 
 from crowd.doors import sittings_needed
+from crowd.entrances import MTURK_PREVIEW
 from crowd.hit import Hit
 from crowd.progress import progress
 from crowd.serving import opened
@@ -48,7 +49,7 @@ def check_page(public_url: str, frame: str = "") -> str:
     """Ask the public address whether our server is there, and whether the marketplace may frame it."""
     try:
         health = httpx.get(f"{public_url}/health", timeout=15, trust_env=False)
-        page = httpx.get(f"{public_url}/", timeout=15, trust_env=False)
+        page = httpx.get(f"{public_url}/", params={"assignmentId": MTURK_PREVIEW}, timeout=15, trust_env=False)
     except httpx.HTTPError as error:
         raise InputError(
             f"{public_url} does not answer ({type(error).__name__}). Start `python -m crowd serve` there first."

@@ -17,17 +17,22 @@ from dialogue.records import Source
 Lines = list[tuple[str, str]]
 
 
-class Market(Protocol):
-    """A marketplace with the launch of one study."""
+class Launchable(Protocol):
+    """What a launch needs of a marketplace."""
 
     name: str
-    source: Source
 
     def plan(self, study: Study) -> tuple[Lines, Estimate]:
         """What would be created and what it may cost; InputError where something is missing. Creates nothing."""
 
     def create(self) -> str:
         """Create it, or go on where an earlier attempt stopped; a sentence of what is there now."""
+
+
+class Market(Launchable, Protocol):
+    """A marketplace with the launch of one study."""
+
+    source: Source
 
     def listed(self) -> Iterator[Listed]:
         """The visits that the marketplace knows."""
@@ -78,8 +83,12 @@ def market_of(args: argparse.Namespace) -> Market:
     return _market(chosen[0], args)
 
 
-def market_to_launch(args: argparse.Namespace) -> Market:
+def market_to_launch(args: argparse.Namespace) -> Launchable:
     """The marketplace that a launch names."""
+    if args.mephisto:
+        from crowd.mephisto_launch import MephistoMarket
+
+        return MephistoMarket(args)
     return _market("mturk" if args.mturk else "prolific", args)
 
 

@@ -5,7 +5,8 @@ What stands in the way, each with its cure:
   defaults become factories that copy them, which is what they meant;
 - importing it writes ~/.mephisto, and its first use asks for a data directory on standard input: its home is a folder
   of the study, and the answer is written there beforehand;
-- its operator opens port 3031 for metrics: ours does not.
+- its operator opens port 3031 for metrics, and its mock units print addresses that lead nowhere: ours do not;
+- it looks every ten seconds whether a run is over, and makes whoever stops it wait as long: ours looks every second.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def settle_in(home: Path) -> None:
         importlib.import_module("mephisto")
         config: Any = importlib.import_module("mephisto.operations.config_handler")
         operator: Any = importlib.import_module("mephisto.operations.operator")
+        launcher: Any = importlib.import_module("mephisto.operations.task_launcher")
+        mock: Any = importlib.import_module("mephisto.abstractions.providers.mock.mock_unit")
     config.DEFAULT_CONFIG_FOLDER = str(home.resolve() / ".mephisto")
     config.DEFAULT_CONFIG_FILE = str(home.resolve() / ".mephisto" / "config.yml")
     config.init_config()
@@ -48,6 +51,9 @@ def settle_in(home: Path) -> None:
     sys.modules["mephisto.utils.dirs"].__dict__["loaded_data_dir"] = str(data)
     operator.start_metrics_server = lambda *_: None
     operator.launch_prometheus_server = lambda *_: False
+    operator.RUN_STATUS_POLL_TIME = 1
+    mock.print = lambda *_: None
+    launcher.tqdm = iter
 
 
 @contextmanager

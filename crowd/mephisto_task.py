@@ -7,6 +7,8 @@ decided by the study's own core. Between them stands one channel in memory: no r
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -31,7 +33,7 @@ from mephisto.data_model.packet import (
 )
 from mephisto.data_model.task_run import TaskRunArgs
 from mephisto.operations.operator import Operator
-from mephisto.operations.registry import register_mephisto_abstraction
+from mephisto.operations.registry import get_crowd_provider_from_type, register_mephisto_abstraction
 from mephisto.tools.data_browser import DataBrowser
 from omegaconf import OmegaConf
 
@@ -69,6 +71,7 @@ class Reception(Channel):  # type: ignore[misc]
         super().__init__(NAME, print, print, print)
         self._waiting: dict[str, Future[Mapping[str, Any]]] = {}
         self._closed = False
+        self.ready = threading.Event()
 
     def connect(self, opened: Callable[..., None], lost: Callable[..., None], message: Callable[..., None]) -> None:
         """Mephisto's three callbacks."""
@@ -98,6 +101,7 @@ class Reception(Channel):  # type: ignore[misc]
 
     def take(self, worker: str, sitting: str, **provider_data: str) -> Unit:
         """A unit for this worker's sitting: the same one again where they come back."""
+        self.ready.wait(PATIENCE)
         request, answer = uuid.uuid4().hex, Future[Mapping[str, Any]]()
         self._waiting[request] = answer
         who = {"worker_name": worker, "assignment_id": sitting, "agent_registration_id": f"{sitting}-{worker}"}
@@ -116,8 +120,7 @@ class Deployment:
     """What the architect of this process serves; set before a launch, for Mephisto builds its architects itself."""
 
     reception: Reception
-    serve: Callable[[], str]  # starts the server, gives its public address
-    stop: Callable[[], None]
+    url: str  # the server's public address; it runs already
 
 
 _deployment: Deployment | None = None
@@ -144,15 +147,14 @@ class InProcess(Architect):  # type: ignore[misc]
         return ""
 
     def deploy(self) -> str:
-        """Start the server."""
-        return self.here.serve()
+        """The server runs already."""
+        return self.here.url
 
     def cleanup(self) -> None:
         """Nothing was left behind."""
 
     def shutdown(self) -> None:
-        """Stop the server."""
-        self.here.stop()
+        """The server ends with the command."""
 
 
 @register_mephisto_abstraction()
@@ -179,9 +181,14 @@ class Run:
 
     def launch(self) -> str:
         """Close what an interrupted run left open, then offer the sittings that are still needed."""
+        name = self.task.requester
+        if name != MOCK_REQUESTER and not self.database.find_requesters(requester_name=name):
+            get_crowd_provider_from_type(self.task.provider).RequesterClass.new(self.database, name)
         expire_left_over(self.database, self.task.name)
         state = SharedStaticTaskState(static_task_data=[{"sitting": n} for n in range(self.task.sittings)])
-        return str(self.operator.launch_task_run_or_die(self._config(), state))
+        run = str(self.operator.launch_task_run_or_die(self._config(), state))
+        self.reception.ready.set()
+        return run
 
     def _config(self) -> Any:
         config = OmegaConf.merge({"task": OmegaConf.structured(TaskRunArgs())}, OmegaConf.load(SETTINGS))
@@ -201,13 +208,20 @@ class Run:
         )
 
     def wait(self) -> None:
-        """Until every unit is done, or Ctrl-C."""
-        self.operator.wait_for_runs_then_shutdown(skip_input=True)
+        """Until every unit is done, or Ctrl-C; then all is put away at once, for the store has every vote already."""
+        loop = self.operator._event_loop
+        asyncio.set_event_loop(loop)
+        watch = loop.create_task(self._until_done())
+        try:
+            loop.run_forever()
+        finally:
+            watch.cancel()
+            self.operator.force_shutdown()
 
-    def stop(self) -> None:
-        """End the run from another thread."""
-        for live in self.operator.get_running_task_runs().values():
-            live.force_shutdown = True
+    async def _until_done(self) -> None:
+        while self.operator.get_running_task_runs():
+            await asyncio.sleep(0.5)
+        self.operator._event_loop.stop()
 
     def close_to(self, agent: str) -> None:
         """Mirror the soft block: Mephisto lets this worker into no further unit of the study."""
@@ -233,4 +247,5 @@ def handed_in(name: str) -> Iterator[Mapping[str, Any]]:
     if not database.find_tasks(task_name=name):
         return
     for unit in browser.get_units_for_task_name(name):
-        yield browser.get_data_from_unit(unit)["data"]["outputs"]
+        if work := browser.get_data_from_unit(unit)["data"]["outputs"]:
+            yield work

@@ -31,8 +31,12 @@ def start() -> Reply:
     if arrival := _arrival():
         if arrival.preview:
             return page.glance(_desk().hit, _frame())
+        if arrival.turned_away:
+            return page.message(_desk().hit, _frame(), "no_more", "")
         _sit(arrival.worker, arrival.sitting, arrival.source)
         return _go("/task") if "seat" in session else page.consent(_desk().hit, _frame())
+    if current_app.extensions["config"].invited and "worker" not in session:
+        raise Refused("nobody sent this rater")
     worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
     sitting = request.args.get("sitting") or (session.get("sitting") if worker == session.get("worker") else None)
     _sit(worker, sitting or "1", _door(request.args.get("source")))
@@ -241,6 +245,7 @@ def _shown(place: Place) -> tuple[page.Shown, page.Progress]:
 def _json_of(place: Place, note: page.Note) -> Response:
     told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "late")}
     if place.stage != "task":
+        _way_out(place)  # a door may have to hear of the end before the page of it is asked for
         return jsonify(status=place.stage, html="", progress=None, number=place.number, **told)
     shown, progress = _shown(place)
     html = page.fragment(_desk().hit, _frame(), shown, progress)

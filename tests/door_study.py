@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import httpx
 from werkzeug.serving import make_server
 
 from crowd import entrances
@@ -75,25 +76,34 @@ class Person:
     site: str = SITES[0]
 
     def __post_init__(self):
-        self.client = self.app.test_client()
-        self.seen, self.form = [], {}
+        self.client, self.seen, self.form = self.new_client(), [], {}
+
+    def new_client(self):
+        """A browser without cookies: over HTTP where `app` is an address, else straight into the application."""
+        if isinstance(self.app, str):
+            nothing_kept = httpx.Limits(max_keepalive_connections=0)
+            return httpx.Client(base_url=self.app, trust_env=False, timeout=30, limits=nothing_kept)
+        return httpx.Client(base_url="https://x.org", transport=httpx.WSGITransport(self.app))
 
     def send(self, method, path, **options):
-        return self.client.open(path, method=method, base_url="https://x.org", **options)
+        return self.client.request(method, path, **options)
 
     def arrive(self):
         """Come by the door's address; forgets cookies first."""
-        self.client = self.app.test_client()
+        self.client.close()
+        self.client = self.new_client()
         words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site}
         query = {name: words.get(value, value) for name, value in ADDRESSES[self.door].items()}
-        return self.send("GET", "/", query_string=query)
+        return self.send("GET", "/", params=query)
 
     def look(self):
-        return self.send("GET", "/task", headers=FETCH).json
+        return self.send("GET", "/task", headers=FETCH).json()
 
     def begin(self):
         """Arrive, consent, do the examples; gives the first place."""
         reply = self.arrive()
+        if reply.status_code == 200 and "/consent" not in reply.text:
+            return {"status": "turned away"}
         if reply.status_code == 200:
             self.send("POST", "/consent", data=Form(reply.text).fields | {"agree": "yes"})
         place = self.look()
@@ -110,7 +120,7 @@ class Person:
         self.seen.append((context[-1].text.removeprefix("About ").removesuffix("?"), left[-1]))
         choice = {left[-1]: "left", right[-1]: "right"}.get(self.prefers, "tie")
         self.form = form.fields | {"choice": choice, "seconds": "1.5"}
-        return self.send("POST", "/answer", data=self.form, headers=FETCH).json
+        return self.send("POST", "/answer", data=self.form, headers=FETCH).json()
 
     def work(self, most=1000):
         """Judge until there is nothing more; gives the last place."""

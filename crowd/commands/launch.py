@@ -7,6 +7,7 @@ the same command and creates nothing twice.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 
@@ -30,6 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     turk.add_argument("--approved-hits", type=int, default=0, metavar="100", help="least HITs approved")
     prolific = parser.add_argument_group("Prolific")
     prolific.add_argument("--fee-percent", metavar="P", help="your account's service fee, e.g. 33.3")
+    mephisto = parser.add_argument_group("Mephisto")
+    mephisto.add_argument("--provider", default="mock", choices=["mock", "mturk_sandbox", "mturk"])
+    mephisto.add_argument("--requester", default="MOCK_REQUESTER", help="AWS profile of an MTurk provider")
+    mephisto.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    mephisto.add_argument("--port", type=int, default=8765, help="port, 0 for a free one (default: 8765)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -46,4 +52,5 @@ def run(args: argparse.Namespace) -> None:
     print(f"{market.name}:")
     for name, found in [*lines, *checklist(study), ("cost", str(cost))]:
         print(f"  {name:<9} {found}")
+    sys.stdout.flush()
     print(market.create() if args.yes else "Nothing was created. Read the list, then add --yes.")

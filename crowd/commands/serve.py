@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--https", action="store_true", help="raters come by https: cookies travel no other way")
     parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
     parser.add_argument("--mturk", choices=["live", "sandbox"], help="where MTurk workers come from: it may frame us")
+    parser.add_argument("--invited", action="store_true", help="let in only whom a marketplace sends (MTurk: always)")
     parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
     parser.add_argument("--dashboard", action="store_true", help="keep the figures of the researcher's page fresh")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not each request")
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> None:
             https=args.https,
             frame_ancestors=(*args.frame_ancestor, *sites),
             submit_to=sites[0] if sites else "",
+            invited=args.invited or bool(sites),
             rate=args.rate,
         )
     )

@@ -1,0 +1,34 @@
+"""Restore the votes of a study from Mephisto's own data store, as a votes file.
+
+Every sitting that was handed in is there in full, so a lost crowd.sqlite does not mean lost votes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study and the file."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study, with its mephisto folder")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: STUDY/mephisto-votes.jsonl")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, restore, write."""
+    from crowd.mephisto_launch import restored, task_module, task_name
+    from crowd.serving import hit_of
+    from dialogue.errors import InputError
+    from dialogue.files import write_records
+    from dialogue.records import Vote
+    from dialogue.signature import signature
+
+    if not (args.study / "mephisto" / "data").is_dir():
+        raise InputError(f"{args.study} has no mephisto folder: it was not launched through Mephisto.")
+    module = task_module(args.study)
+    votes = restored(module.handed_in(task_name(args.study)), hit_of(args.study, None).votes_per_pair)
+    path = args.out or args.study / "mephisto-votes.jsonl"
+    recipe = signature(votes=len(votes), counted=sum(vote.counted for vote in votes), source="mephisto")
+    write_records(path, votes, signature=recipe, kind=Vote)
+    print(f"{path}: {len(votes)} votes\n{recipe}")

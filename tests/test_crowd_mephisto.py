@@ -1,0 +1,128 @@
+"""A study through Mephisto: really launched, in a process of its own, with Mephisto's mock provider."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from crowd import exporting
+from crowd.serving import opened
+from dialogue.files import read_records
+from dialogue.records import Vote
+from tests.door_study import Person, make_study
+
+
+def votes(folder):
+    with opened(folder, None) as store, store.read() as connection:
+        return exporting.export(connection, votes_per_pair=3).votes
+
+
+@contextmanager
+def launched(folder, stop=signal.SIGINT):
+    """`crowd launch --mephisto` with nobody at the keyboard; gives the address it prints."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "crowd", "launch", str(folder), "--mephisto", "--port", "0", "--yes"]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOME": str(home)},
+    )
+    begun, url = time.monotonic(), None
+    try:
+        for line in process.stdout:
+            if "?worker_id=" in line:
+                url = line.split()[1].split("/?")[0]
+            if line.startswith("  cost"):
+                break
+        assert url, process.stderr.read()
+        while time.monotonic() - begun < 30:
+            try:
+                if httpx.get(f"{url}/health", trust_env=False).status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        yield url
+    finally:
+        process.send_signal(stop)
+        process.wait(timeout=30)
+        said = process.stderr.read()
+        process.stdout.close()
+        process.stderr.close()
+    assert "Traceback" not in said and "EOF" not in said, said
+    assert list(home.iterdir()) == []
+
+
+def in_mephisto(folder):
+    """What Mephisto's own data browser finds."""
+    code = f"""
+import json
+from pathlib import Path
+from crowd.mephisto_launch import task_module, task_name
+folder = Path({str(folder)!r})
+print(json.dumps(list(task_module(folder).handed_in(task_name(folder)))))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def facts(vote):
+    return (vote.pair, vote.rater, vote.choice, vote.round, vote.left, vote.counted)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    make_study(tmp_path, pairs_per_sitting=2).extensions["desk"].store.close()
+    return tmp_path
+
+
+def test_workers_of_mephisto_do_a_study_that_is_in_both_stores(folder):
+    with launched(folder) as url:
+        bad = Person(url, "mephisto", "bad", prefers="b", sitting="1")
+        assert bad.work()["status"] == "no_more"
+        assert "no more tasks" in Person(url, "mephisto", "bad", sitting="2").arrive().text
+        people = [Person(url, "mephisto", f"w{n}", sitting=str(n)) for n in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            assert {place["status"] for place in pool.map(Person.work, people)} == {"done"}
+        assert "Your work was handed in" in people[0].end()
+        begun = time.monotonic()
+        assert Person(url, "mephisto", "w9", sitting="9").begin()["status"] == "turned away", "nine units, all taken"
+        assert time.monotonic() - begun < 5
+    ours = votes(folder)
+    assert {vote.source for vote in ours} == {"mephisto"} and sum(vote.counted for vote in ours) == 16
+    assert {vote.rater_status for vote in ours if not vote.counted} <= {"blocked"}
+    kept = in_mephisto(folder)
+    assert sorted(one["rater_status"] for one in kept) == ["blocked"] + ["passed"] * 8
+    restore = [sys.executable, "-m", "crowd", "import-mephisto", str(folder)]
+    done = subprocess.run(restore, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    again = read_records(folder / "mephisto-votes.jsonl", Vote)
+    assert sorted(map(facts, again)) == sorted(map(facts, ours))
+
+
+def test_a_killed_run_goes_on_without_serving_a_finished_pair_again(folder):
+    with launched(folder, signal.SIGKILL) as url:
+        Person(url, "mephisto", "w0", sitting="0").work()
+        half = Person(url, "mephisto", "w1", sitting="1")
+        half.work(most=4)
+    before = votes(folder)
+    with launched(folder) as url:
+        again = Person(url, "mephisto", "w1", sitting="1")
+        assert again.work()["status"] == "done"
+        assert not {name for name, _ in again.seen} & {name for name, _ in half.seen}
+        for n in range(2, 10):
+            Person(url, "mephisto", f"w{n}", sitting=str(n)).work()
+    after = votes(folder)
+    assert [vote.pair for vote in after[: len(before)]] == [vote.pair for vote in before]
+    assert sum(vote.counted for vote in after) == 18 and all(vote.counted for vote in after)
