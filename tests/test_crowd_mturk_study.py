@@ -97,8 +97,9 @@ def test_a_worker_that_the_marketplace_does_not_know_is_not_counted_in_the_end(s
     Person(study.app, "mturk", "AFORGED", sitting="A" * 30, site=study.site).work()
     study.command("pay", "--yes")
     assert sum(vote.counted for vote in study.export()) == 12, "its time is not over yet"
-    monkeypatch.setattr("crowd.commands.pay.time.time", lambda: 4e9)
-    study.command("pay", "--yes")
+    with monkeypatch.context() as later:
+        later.setattr("time.time", lambda: 4e9)
+        study.command("pay", "--yes")
     assert "set 6 votes aside" in capsys.readouterr().out
     counted = [vote for vote in study.export() if vote.counted]
     assert len(counted) == 6 and all(vote.extra["verified"] for vote in counted)
