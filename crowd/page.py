@@ -23,11 +23,12 @@ TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 STATIC = TEMPLATES / "static"
 
 Kind = Literal["wait", "done", "no_more", "closed", "paused", "not_saved", "bad_request"]
-Note = Literal["", "saved", "late", "undone"]
+Note = Literal["", "saved", "again", "late", "undone"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NOTES: dict[Note, str] = {
     "": "",
     "saved": "Saved",
+    "again": "Saved already: the first answer stands",
     "late": "Saved, but after its time",
     "undone": "Undone: answer this pair again",
 }

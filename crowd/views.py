@@ -126,8 +126,7 @@ def answer() -> Reply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
     _check_form()
     seat = _seat() or _refuse("nobody sits here")
-    saved, place = _desk().answer(seat, _field("lease"), _choice(), _seconds())
-    note: page.Note = "late" if saved == "late" else "saved"
+    note, place = _desk().answer(seat, _field("lease"), _choice(), _seconds())
     if _wants_json():
         return _json_of(place, note)
     session["note"] = note
@@ -243,7 +242,7 @@ def _shown(place: Place) -> tuple[page.Shown, page.Progress]:
 
 
 def _json_of(place: Place, note: page.Note) -> Response:
-    told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "late")}
+    told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
     if place.stage != "task":
         _way_out(place)  # a door may have to hear of the end before the page of it is asked for
         return jsonify(status=place.stage, html="", progress=None, number=place.number, **told)

@@ -268,6 +268,19 @@ def answer_check(page):
     page.keyboard.press("1" if texts(page)[0] == right.text else "2")
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_a_second_tab_cannot_change_an_answer_and_says_so(arrive, server, script):
+    page = arrive(server, f"tabs-{script}", java_script_enabled=script)
+    begin(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    for tab, choice in ((page, "tie"), (second, "left")):
+        pause(tab)
+        tab.locator(f"button[value={choice}]").click()
+        tab.get_by_role("heading", name="Pair 2 of").wait_for()
+    second.get_by_role("status").filter(has_text="Saved already: the first answer stands").wait_for()
+
+
 def test_a_double_click_or_a_bouncing_key_is_one_answer(arrive, server):
     page = arrive(server, "double")
     begin(page)
