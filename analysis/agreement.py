@@ -202,11 +202,31 @@ def _categories(counts: Ints, labels: Sequence[str]) -> tuple[Category, ...]:
     return tuple(Category(*row) for row in zip(labels, share.tolist(), again.tolist(), kappa.tolist(), strict=True))
 
 
-def cohen_kappa(table: Ints) -> float:
-    """Cohen 1960 for two raters who judged the same items; `table` counts first rater's x second rater's category."""
-    share = table / table.sum()
-    chance = float(share.sum(0) @ share.sum(1))
-    return (float(np.trace(share)) - chance) / (1 - chance)
+def cohen_kappa(table: NDArray[Any]) -> Any:
+    """Cohen 1960 for two raters on the same items; `table` (..., C, C) counts first rater's x second's category."""
+    share = table / table.sum((-2, -1), keepdims=True)
+    chance = (share.sum(-2) * share.sum(-1)).sum(-1)
+    return ratio(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
+
+
+def two_raters(
+    item: Ints, rater: Ints, choice: Ints, categories: int, *, generator: np.random.Generator, sets: int
+) -> Coefficient | None:
+    """Cohen's kappa where exactly two raters have judged items once each; None in every other design."""
+    names, who = np.unique(rater, return_inverse=True)
+    if len(names) != 2:
+        return None
+    table = np.full((int(item.max()) + 1, 2), -1)
+    table[item, who] = choice
+    both = table[(table >= 0).all(1)]
+    if len(both) * 2 != len(item):
+        return None
+    counts = np.bincount(both[:, 0] * categories + both[:, 1], minlength=categories**2)
+    drawn = generator.multinomial(len(both), counts / len(both), size=sets)
+    spread = cohen_kappa(drawn.reshape(sets, categories, categories))
+    low, high = np.nanquantile(spread, [0.025, 0.975])
+    value = float(cohen_kappa(counts.reshape(categories, categories)))
+    return Coefficient(value, float(low), float(high), spread)
 
 
 def landis_koch(kappa: float) -> str:

@@ -31,8 +31,10 @@ def _coefficients(document: Mapping[str, Any]) -> str:
         ("Krippendorff's alpha, ordinal", alpha["ordinal"], True),
         ("Krippendorff's alpha, interval", alpha["interval"], True),
         ("Gwet's AC1", document["gwet_ac1"], True),
-        ("split-half, Spearman-Brown (90 % of splits)", document["split_half"], False),
+        ("split-half, Spearman-Brown (95 % of splits)", document["split_half"], False),
     ]
+    if document["cohen_kappa"]:
+        rows.insert(1, ("Cohen's kappa of the two raters", document["cohen_kappa"], True))
     shown = [[name, *_numbers(found), _words(found) if named else ""] for name, found, named in rows]
     return f"{document['votes']} votes on {document['pairs']} pairs\n" + text_table(
         ["coefficient", "value", "low", "high", "Landis and Koch's word"], shown

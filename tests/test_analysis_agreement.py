@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.agreement import agreement, cohen_kappa, count_table, label_order, landis_koch
+from analysis.agreement import agreement, cohen_kappa, count_table, label_order, landis_koch, two_raters
 from analysis.raters import rater_table, rows, split_half
 from dialogue.errors import InputError
 
@@ -50,7 +50,15 @@ def test_krippendorff_2011_with_missing_data_and_gwet_on_the_same_data():
 def test_landis_and_koch_1977():
     data = golden("landis_koch1977.json")
     for city, kappa in data["published"].items():
-        assert round(cohen_kappa(np.array(data[city])), 3) == kappa
+        table = np.array(data[city])
+        first, second = (np.repeat(axis.ravel(), table.ravel()) for axis in np.indices(table.shape))
+        item = np.tile(np.arange(len(first)), 2)
+        rater, choice = np.repeat([3, 5], len(first)), np.concatenate([first, second])
+        found = two_raters(item, rater, choice, 4, generator=np.random.default_rng(0), sets=500)
+        assert round(found.value, 3) == round(float(cohen_kappa(table)), 3) == kappa
+        assert found.low < kappa < found.high
+        assert two_raters(item, rater + item % 2, choice, 4, generator=np.random.default_rng(0), sets=5) is None
+        assert two_raters(item[1:], rater[1:], choice[1:], 4, generator=np.random.default_rng(0), sets=5) is None
     words = {
         -0.01: "poor",
         0: "slight",

@@ -7,9 +7,11 @@ import choix
 import evalica
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from scipy.optimize import minimize
+from scipy.stats import norm
 
-from analysis.davidson import FAR, bootstrap, fit, games
+from analysis.davidson import FAR, bootstrap, clustered, fit, games
 from dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
@@ -155,6 +157,94 @@ def test_swapping_a_and_b_in_any_vote_changes_nothing():
     )
     one, other = fit(games(systems, a, b, choice, left)), fit(swapped)
     assert one.parameters == pytest.approx(other.parameters, abs=1e-9)
+
+
+def test_the_clustered_covariance_is_the_sandwich_of_statsmodels():
+    """Without ties the model is a logistic regression on the difference of the systems' indicators."""
+    _, systems, a, b, choice, left = simulated(1500, 8, systems=4, tie=-20.0)
+    generator = np.random.default_rng(0)
+    pair, rater = np.arange(1500) // 3, generator.integers(0, 40, 1500)
+    played = games(systems, a, b, choice, left)
+    x = np.zeros((1500, 5))
+    x[np.arange(1500), a] = 1
+    x[np.arange(1500), b] -= 1
+    x[:, 4] = np.select([left == 0, left == 1], [1, -1], 0)
+    basis = np.vstack([np.eye(3), -np.ones(3)])
+    model = sm.Logit((choice == 0).astype(int), np.column_stack([x[:, :4] @ basis, x[:, 4]])).fit(disp=0, tol=1e-12)
+    turn = np.zeros((5, 4))
+    turn[:4, :3], turn[4, 3] = basis, 1
+    bread = np.linalg.inv(-model.model.hessian(model.params))
+    scores = model.model.score_obs(model.params)
+
+    def middle(codes):
+        sums = np.array([scores[codes == g].sum(0) for g in np.unique(codes)])
+        return sums.T @ sums * len(sums) / (len(sums) - 1)
+
+    options = {"groups": pair, "use_correction": False}
+    robust = model.model.fit(disp=0, tol=1e-12, cov_type="cluster", cov_kwds=options)
+    one = robust.cov_params() * 500 / 499
+    found = clustered(played, fit(played), {"pair": pair})
+    assert found.covariance == pytest.approx(turn @ one @ turn.T, abs=1e-7)
+    assert found.freedom == 499
+    both = bread @ (middle(pair) + middle(rater) - middle(pair * 1000 + rater)) @ bread
+    found = clustered(played, fit(played), {"pair": pair, "rater": rater})
+    assert found.covariance == pytest.approx(turn @ both @ turn.T, abs=1e-7)
+    assert found.freedom == 39
+
+
+def test_the_chance_of_a_wrong_order_comes_from_the_difference_and_its_error():
+    _, systems, a, b, choice, left = simulated(2000, 9, systems=3)
+    found = fit(games(systems, a, b, choice, left))
+    wrong = found.wrong_order
+    assert np.diag(wrong).tolist() == [0.5, 0.5, 0.5]
+    assert wrong + wrong.T == pytest.approx(np.ones((3, 3)))
+    variance = found.covariance[0, 0] + found.covariance[1, 1] - 2 * found.covariance[0, 1]
+    assert wrong[1, 0] == pytest.approx(norm.sf((found.strengths[1] - found.strengths[0]) / np.sqrt(variance)))
+    low, high = found.interval(0)
+    assert high - low == pytest.approx(2 * 1.959964 * found.errors[0], rel=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raters", [40, 150])
+def test_strengths_of_a_crowd_with_a_third_of_ties_are_covered(raters):
+    """Raters lean (SD .6 on the log scale, a side of the page), pairs differ (SD .8): clustered intervals hold."""
+    strengths, covered, alone, studies = np.array([-0.4, 0.0, 0.4]), 0, 0, 600
+    truth = population_strengths(strengths)
+    for seed in range(studies):
+        generator = np.random.default_rng(seed)
+        a, b, choice, left, pair, rater = leaning_crowd(generator, strengths, raters=raters)
+        played = games(["x", "y", "z"], a, b, choice, left)
+        plain = fit(played)
+        honest = clustered(played, plain, {"pair": pair, "rater": rater})
+        (low, high), (near, far) = honest.interval(2), plain.interval(2)
+        covered, alone = covered + (low <= truth[2] <= high), alone + (near <= truth[2] <= far)
+    print(raters, covered / studies, alone / studies)
+    assert 0.92 < covered / studies < 0.98
+
+
+def leaning_crowd(generator, strengths, *, raters, pairs=400, lean=0.6, pair_sd=0.8):
+    first = generator.integers(0, 3, pairs)
+    second = (first + generator.integers(1, 3, pairs)) % 3
+    pair = np.repeat(np.arange(pairs), 3)
+    rater = np.concatenate([generator.choice(raters, 3, replace=False) for _ in range(pairs)])
+    a, b, left = first[pair], second[pair], generator.integers(0, 2, pair.size)
+    d = strengths[a] - strengths[b] + generator.normal(0, pair_sd, pairs)[pair]
+    d = d + generator.normal(0, lean, raters)[rater] * np.where(left == 0, 1, -1)
+    weight = np.stack([np.exp(d / 2), np.exp(-d / 2), np.ones(d.size)])
+    choice = (generator.random(d.size) > (weight / weight.sum(0)).cumsum(0)[:2]).sum(0)
+    return a, b, choice, left, pair, rater
+
+
+def population_strengths(strengths):
+    """What the model converges to on this crowd: its fit to a million votes, each of its own pair and rater."""
+    size, generator = 1_000_000, np.random.default_rng(99)
+    a = generator.integers(0, 3, size)
+    b = (a + generator.integers(1, 3, size)) % 3
+    left = generator.integers(0, 2, size)
+    d = strengths[a] - strengths[b] + generator.normal(0, 0.8, size) + generator.normal(0, 0.6, size)
+    weight = np.stack([np.exp(d / 2), np.exp(-d / 2), np.ones(size)])
+    choice = (generator.random(size) > (weight / weight.sum(0)).cumsum(0)[:2]).sum(0)
+    return fit(games(["x", "y", "z"], a, b, choice, left)).strengths
 
 
 def test_the_bootstrap_by_vote_has_the_spread_of_the_information():

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     import numpy as np
 
-    from analysis.agreement import agreement, count_table, label_order
+    from analysis.agreement import agreement, count_table, label_order, two_raters
     from analysis.agreement_text import agreement_text
     from analysis.plain import plain
     from analysis.raters import rater_table, rows, split_half
@@ -58,6 +58,9 @@ def run(args: argparse.Namespace) -> None:
         tie, left = (2, votes.left) if args.labels == "tie" else (None, None)
         each = rater_table(votes.pair, votes.rater, votes.choice, len(labels), tie=tie, left=left)
         document["raters"] = rows(each, votes.raters)
+        document["cohen_kappa"] = bounds(
+            two_raters(votes.pair, votes.rater, votes.choice, len(labels), generator=generator, sets=args.sets)
+        )
         document["dawid_skene"] = hidden_truth(votes, args.posteriors)
     document["warnings"] = [*votes.warnings, *warnings_of(votes, found)]
     document["signature"] = signature(
@@ -100,6 +103,7 @@ def as_document(found: Agreement) -> dict[str, Any]:
             "interval": bounds(found.alpha_interval),
         },
         "gwet_ac1": bounds(found.gwet_ac1),
+        "cohen_kappa": None,
         "split_half": None,
         "labels": {c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in found.categories},
         "raters": [],
