@@ -134,6 +134,8 @@ def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) ->
     The sandwich of White (1982) with the two-way middle of Cameron, Gelbach and Miller (2011); eigenvalues below zero,
     which their difference of matrices may have, are set to zero.
     """
+    if not by:
+        return found
     design, _, tie = _design(played)
     theta = found.parameters[None]
     _, by_d, by_t = _MODELS[found.model](theta @ design.T, None if tie is None else theta[:, tie, None])

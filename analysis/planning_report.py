@@ -41,21 +41,18 @@ class Question:
 
 def measured(contrasts: Sequence[Contrast]) -> Crowd:
     """Ties, votes a pair and a rater, and how alike their votes are, from the votes of a study."""
-    scores = np.concatenate(
-        [net_scores(contrast.votes.choice) - np.mean(net_scores(contrast.votes.choice)) for contrast in contrasts]
-    )
-    factors = {
-        name: np.unique(np.concatenate([ways(contrast.votes)[name] for contrast in contrasts]), return_inverse=True)[1]
-        for name in ways(contrasts[0].votes)
-    }
+    votes = [contrast.votes for contrast in contrasts]
+    scores = np.concatenate([net_scores(v.choice) - net_scores(v.choice).mean() for v in votes])
+    columns = {"pair": [v.pair for v in votes], "rater": [v.rater for v in votes if v.rater is not None]}
+    factors = {name: np.unique(np.concatenate(c), return_inverse=True)[1] for name, c in columns.items() if c}
     per = {name: _met(codes) for name, codes in factors.items()}
-    terms = [(name,) for name in factors if per[name] > 1]
+    terms = [(name,) for name, codes in factors.items() if per[name] > 1 and codes.any()]
     icc = {}
     if terms:
         found = components(scores, factors, terms, generator=np.random.default_rng(0), sets=0)
         total = sum(max(part.value, 0.0) for part in found.parts)
         icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
-    ties = float(np.mean(np.concatenate([contrast.votes.tie for contrast in contrasts])))
+    ties = float(np.mean(np.concatenate([v.tie for v in votes])))
     return Crowd(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
 
 
@@ -69,7 +66,7 @@ def running(contrast: Contrast, question: Question) -> dict[str, Any]:
     """Whether the study may stop: the always-valid interval at this look, and the exact bet on means of pairs."""
     votes = contrast.votes
     scores = net_scores(votes.choice)
-    clusters = min(len(np.unique(codes)) for codes in ways(votes).values())
+    clusters = min((len(np.unique(codes)) for codes in ways(votes).values()), default=len(votes))
     _, first, pair = np.unique(votes.pair, return_index=True, return_inverse=True)
     means = (np.bincount(pair, scores) / np.bincount(pair))[np.argsort(first)]
     path = betting(means, alpha=question.alpha)

@@ -90,8 +90,9 @@ def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> 
 
 
 def ways(votes: Votes) -> Mapping[str, NDArray[np.int64]]:
-    """The clusters that the standard errors allow for: pairs, and raters where the votes name them."""
-    return {"pair": votes.pair} if votes.rater is None else {"pair": votes.pair, "rater": votes.rater}
+    """The clusters that the standard errors allow for: pairs and raters, where the votes have two or more of them."""
+    named = {"pair": votes.pair} if votes.rater is None else {"pair": votes.pair, "rater": votes.rater}
+    return {name: codes for name, codes in named.items() if len(codes) and (codes != codes[0]).any()}
 
 
 def position(votes: Votes) -> Position | None:
@@ -100,7 +101,7 @@ def position(votes: Votes) -> Position | None:
         return None
     decisive = votes.select((votes.left >= 0) & (votes.choice != TIE))
     test = position_test(votes.choice, votes.left)
-    if len(decisive) < 2 or any(len(np.unique(codes)) < 2 for codes in ways(decisive).values()):
+    if len(decisive) < 2:
         return Position(test, None)
     return Position(test, mean_interval(decisive.choice == decisive.left, by=ways(decisive), share=True))
 

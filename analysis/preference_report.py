@@ -134,6 +134,8 @@ def _warnings(matches: Matches, strengths: Fit | None, refusal: str, known: bool
         )
     if matches.votes.rater is None:
         said.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
+    elif "rater" not in ways(matches.votes):
+        said.append("All votes are of one rater: the intervals say nothing of other people.")
     if matches.votes.identical is not None and (same := int(matches.votes.identical.sum())):
         said.append(f"{same} votes are on identical responses; they count as ties.")
     if len(matches.votes.rounds) > 1:

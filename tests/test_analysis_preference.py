@@ -179,6 +179,14 @@ def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_
     assert "a and b are alike within a net preference of 0.5" in text
 
 
+def test_one_rater_alone_is_said_and_not_refused(tmp_path, preference):
+    path = tmp_path / "votes.csv"
+    path.write_text("pair,rater,choice\n" + "".join(f"p{k},me,{'aab'[k % 3]}\n" for k in range(30)))
+    assert "All votes are of one rater" in preference(path)
+    path.write_text("pair,rater,choice,left\n" + "".join(f"p,me,{'aab'[k % 3]},a\n" for k in range(30)))
+    assert "unit:vote" in preference(path)
+
+
 def test_only_ties_leave_no_strengths_but_everything_else(tmp_path, preference):
     path = tmp_path / "votes.csv"
     path.write_text("pair,choice\n" + "".join(f"p{k},tie\n" for k in range(20)))

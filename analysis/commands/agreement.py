@@ -137,6 +137,8 @@ def warnings_of(votes: Votes, found: Agreement) -> list[str]:
     said = []
     if votes.rater is None:
         said.append("The votes name no rater, so there is no rater table and no model of the raters.")
+    elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
+        said.append(f"{again} votes are by a rater who had judged the same pair before; they count as another rater's.")
     if found.usable_items < found.items:
         said.append(f"{found.items - found.usable_items} pairs have one vote only and say nothing about agreement.")
     return said
