@@ -32,26 +32,27 @@ def recognises(value: Any) -> bool:
 def read(path: Path, parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the documents in `parts`; `files` are all files of the source."""
     acts = next((_separate_acts(file) for file in files if file.base in ACT_FILES), {})
+    splits = _listed_splits(parts, files)
     dialogues = [
-        _dialogue(file, name, split_of(file), raw, acts.get(plain_id(name)))
+        _dialogue(file, name, splits.get(plain_id(name)) or split_of(file), raw, acts.get(plain_id(name)))
         for file, value in parts
         for name, raw in value.items()
     ]
-    if any(file.base == "data.json" for file, _ in parts):
-        dialogues = _by_lists(dialogues, files)
     return _version(path, dialogues, parts), dialogues
 
 
-def _by_lists(dialogues: list[Dialogue], files: Sequence[File]) -> list[Dialogue]:
-    splits: dict[str, str] = {}
-    known = {dialogue.dialogue for dialogue in dialogues}
-    for split, stem in LISTS.items():
-        for file in files:
-            if file.base.split(".")[0] == stem:
-                splits |= dict.fromkeys(_listed(file, known), split)
-    return [
-        Dialogue(d.dialogue, splits.get(d.dialogue, "train"), d.turns) if d.dialogue in splits else d for d in dialogues
-    ]
+def _listed_splits(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> dict[str, str]:
+    """Dialogue -> split, where lists go with a data.json."""
+    if all(file.base != "data.json" for file, _ in parts):
+        return {}
+    known = {plain_id(name) for _, value in parts for name in value}
+    return {
+        name: split
+        for split, stem in LISTS.items()
+        for file in files
+        if file.base.split(".")[0] == stem
+        for name in _listed(file, known)
+    }
 
 
 def _listed(file: File, known: set[str]) -> list[str]:
@@ -69,26 +70,22 @@ def _listed(file: File, known: set[str]) -> list[str]:
     return names
 
 
-def _dialogue(file: File, name: str, split: str, raw: Any, acts: list[Acts] | None) -> Dialogue:
+def _dialogue(file: File, name: str, split: str, raw: Any, acts: Mapping[int, Acts] | None) -> Dialogue:
     with expecting("MultiWOZ", f"{file.where}: dialogue {name}"):
         log = list(raw["log"])
         return Dialogue(plain_id(name), split, tuple(_turn(log, n, acts) for n in range(len(log))))
 
 
-def _turn(log: Sequence[Mapping[str, Any]], n: int, acts: list[Acts] | None) -> Turn:
+def _turn(log: Sequence[Mapping[str, Any]], n: int, separate: Mapping[int, Acts] | None) -> Turn:
     turn = log[n]
+    text = text_of(turn["text"])
+    acts = acts_of(turn["dialog_act"]) if "dialog_act" in turn else None
     if n % 2:
-        separate = (acts[n // 2] if n // 2 < len(acts) else {}) if acts is not None else None
-        return Turn(
-            "system", text_of(turn["text"]), None, acts_of(turn["dialog_act"]) if "dialog_act" in turn else separate
-        )
+        if acts is None and separate is not None:
+            acts = separate.get(n // 2 + 1, {})
+        return Turn("system", text, None, acts)
     following = log[n + 1].get("metadata") if n + 1 < len(log) else None
-    return Turn(
-        "user",
-        text_of(turn["text"]),
-        belief(following) if following else None,
-        acts_of(turn["dialog_act"]) if "dialog_act" in turn else None,
-    )
+    return Turn("user", text, belief(following) if following else None, acts)
 
 
 def acts_of(raw: Any) -> Acts:
@@ -98,11 +95,11 @@ def acts_of(raw: Any) -> Acts:
     return {act: tuple((str(slot), str(value)) for slot, value in pairs) for act, pairs in raw.items()}
 
 
-def _separate_acts(file: File) -> dict[str, list[Acts]]:
-    """Dialogue -> acts of its 1st, 2nd, ... system turn."""
+def _separate_acts(file: File) -> dict[str, dict[int, Acts]]:
+    """Dialogue -> number of the system turn, from 1 -> acts."""
     with expecting("MultiWOZ", file.where):
         return {
-            plain_id(name): [acts_of(turns.get(str(number + 1))) for number in range(max(map(int, turns), default=0))]
+            plain_id(name): {int(number): acts_of(found) for number, found in turns.items()}
             for name, turns in file.json().items()
         }
 

@@ -98,7 +98,7 @@ def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> l
         else:
             after.append(f"serving {slots['food'].title()} food")
     if "stars" in slots:
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 or COMFORTS.keys() & slots.keys():
             before.append(f"{slots['stars']} star")
         else:
             after.append(f"with {slots['stars']} stars")
