@@ -6,11 +6,13 @@ from itertools import chain
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from generation.batches import Contexts, stack, stack_contexts
 from generation.loss import summed_cross_entropy
 from generation.models.architectures import ARCHITECTURES, build, sizes_of
 from generation.models.hred import split_utterances
+from generation.models.recurrent import run_masked
 from generation.numbering import Numbered
 from generation.training import batch_loss
 from generation.vocabulary import BOS, EOS, EOU, OTHER, PAD, SELF
@@ -160,3 +162,23 @@ def test_the_chunked_loss_and_its_gradients_are_those_of_the_plain_one(tokens):
     torch.testing.assert_close(one, two, rtol=1e-12, atol=0)
     for a, b in zip(ours, plain, strict=True):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_masked_lstm_is_the_packed_one(both, dtype):
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(0)
+        lstm = torch.nn.LSTM(5, 7, 2, batch_first=True, bidirectional=both).to(dtype)
+        x = (torch.randn(6, 11, 5, dtype=dtype) * 3).requires_grad_()
+    lengths = torch.tensor([11, 3, 1, 7, 10, 2])
+    mask = torch.arange(11) < lengths[:, None]
+    packed, plain = lstm(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))
+    expected = pad_packed_sequence(packed, batch_first=True)[0]
+    outputs, masked = run_masked(lstm, x, mask)
+    close = {"rtol": 0, "atol": 1e-6 if dtype == torch.float32 else 1e-14}
+    torch.testing.assert_close(outputs[mask], expected[mask], **close)
+    torch.testing.assert_close(masked, plain, **close)
+    losses = (expected[mask].square().sum() + plain[1].sum(), outputs[mask].square().sum() + masked[1].sum())
+    gradients = [torch.autograd.grad(loss, [x, *lstm.parameters()], retain_graph=True) for loss in losses]
+    torch.testing.assert_close(*gradients, rtol=0, atol=close["atol"] * 50)

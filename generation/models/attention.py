@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from generation.batches import Contexts
 from generation.models.interface import Encoded, Model, State
-from generation.models.recurrent import batch_first, run_packed
+from generation.models.recurrent import batch_first, run_masked
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ class Seq2SeqAttention(Attentive):
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""
-        outputs, state = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
+        outputs, state = run_masked(self.encoder, self.source(contexts.tokens), contexts.mask)
         return Encoded(outputs, contexts.mask, batch_first(state), state[0].transpose(0, 1))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from generation.batches import Contexts
 from generation.models.attention import SMALL, Attentive, Config
 from generation.models.interface import Encoded
-from generation.models.recurrent import batch_first, run_packed
+from generation.models.recurrent import batch_first, run_masked
 
 __all__ = ["SMALL", "BiLSTMAttention", "Config"]
 
@@ -21,8 +21,8 @@ class BiLSTMAttention(Attentive):
         self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout, bidirectional=True)
 
     def encode(self, contexts: Contexts) -> Encoded:
-        """Read the contexts both ways; packed, so the backward pass starts at the last real token."""
-        outputs, (h, c) = run_packed(self.encoder, self.source(contexts.tokens), contexts.lengths)
+        """Read the contexts both ways; the backward pass starts at the last real token."""
+        outputs, (h, c) = run_masked(self.encoder, self.source(contexts.tokens), contexts.mask)
         forward, backward = outputs.chunk(2, dim=2)
         state = (_sum_directions(h), _sum_directions(c))
         return Encoded(forward + backward, contexts.mask, batch_first(state), state[0].transpose(0, 1))

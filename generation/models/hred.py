@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from generation.batches import Contexts
 from generation.models.attention import SMALL, Attentive, Config
 from generation.models.interface import Encoded
-from generation.models.recurrent import batch_first, run_packed
+from generation.models.recurrent import batch_first, run_masked
 from generation.vocabulary import EOU, PAD
 
 __all__ = ["HRED", "SMALL", "Config", "split_utterances"]
@@ -41,13 +41,12 @@ class HRED(Attentive):
     def encode(self, contexts: Contexts) -> Encoded:
         """Read utterances, then contexts; padding is read on neither level."""
         parts = split_utterances(contexts)
-        _, (h, _) = run_packed(self.utterance, self.source(parts.contexts.tokens), parts.contexts.lengths)
+        _, (h, _) = run_masked(self.utterance, self.source(parts.contexts.tokens), parts.contexts.mask)
         read = h.new_zeros(len(parts.counts), int(parts.counts.max()), h.shape[2])
         read = read.index_put((parts.row, parts.place), h[-1])
-        outputs, state = run_packed(self.context, read, parts.counts)
-        return Encoded(
-            outputs, Contexts(read[:, :, 0], parts.counts).mask, batch_first(state), state[0].transpose(0, 1)
-        )
+        mask = torch.arange(read.shape[1], device=read.device) < parts.counts[:, None]
+        outputs, state = run_masked(self.context, read, mask)
+        return Encoded(outputs, mask, batch_first(state), state[0].transpose(0, 1))
 
 
 def split_utterances(contexts: Contexts) -> Utterances:
