@@ -53,7 +53,7 @@ def mean_interval(
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         raise InputError("One vote has no interval; two or more are needed.")
-    counts = {name: len(np.unique(codes)) for name, codes in by.items()}
+    counts = {name: groups(codes) for name, codes in by.items()}
     for name, count in counts.items():
         if count < 2:
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
@@ -102,9 +102,8 @@ def crossed(ways: list[Ints]) -> Ints:
 
 
 def _one_way(residuals: Floats, codes: Ints) -> float:
-    sums = np.bincount(codes, weights=residuals)
-    groups = np.count_nonzero(np.bincount(codes))
-    return float(sums @ sums) / len(residuals) ** 2 * groups / (groups - 1)
+    sums, number = np.bincount(codes, weights=residuals), groups(codes)
+    return float(sums @ sums) / len(residuals) ** 2 * number / (number - 1)
 
 
 def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tuple[float, float]:
@@ -117,6 +116,11 @@ def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tup
         return mean - reach, mean + reach
     half = reach / (mean * (1 - mean))
     return float(expit(logit(mean) - half)), float(expit(logit(mean) + half))
+
+
+def groups(codes: Ints) -> int:
+    """How many different codes there are; codes are small numbers from 0."""
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def kish(codes: Ints) -> float:

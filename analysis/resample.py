@@ -27,11 +27,9 @@ class Clusters:
     @classmethod
     def of(cls, values: ArrayLike, codes: Ints) -> Clusters:
         """Gather values (n,) by cluster code (n,)."""
-        found, where = np.unique(codes, return_inverse=True)
-        return cls(
-            np.bincount(where, minlength=len(found)),
-            np.asarray(np.bincount(where, weights=np.asarray(values, dtype=float)), dtype=float),
-        )
+        votes = np.bincount(codes)
+        sums = np.asarray(np.bincount(codes, weights=np.asarray(values, dtype=float)), dtype=float)
+        return cls(votes[votes > 0], sums[votes > 0])
 
     def draws(self, size: int) -> int:
         """How many clusters come nearest to `size` votes."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from analysis import laws
-from analysis.intervals import Interval, crossed, kish, mean_interval
+from analysis.cautions import cautions
+from analysis.intervals import Interval, groups, kish, mean_interval
 from analysis.laws import Law
 from analysis.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
 from analysis.tables import count
@@ -26,6 +27,7 @@ from dialogue.signature import signature
 
 UNITS = ("vote", "pair", "dialogue", "rater", "pair+rater")
 CHANCE = 1 / 3
+MOST_ROUNDS = 100  # beyond it the column holds something else, such as times
 Codes = NDArray[np.int64]
 
 
@@ -99,24 +101,29 @@ def analyse(votes: Votes, recipe: Recipe) -> Ties:
     """The ties of every HumanExp, pooled, and by every unit that the votes know."""
     known = [unit for unit in UNITS if all(_codes(votes, part) is not None for part in _parts(unit))]
     for part in _parts(recipe.unit):
-        if len(np.unique(votes.need(part, f"--unit {recipe.unit}"))) < 2:
+        if groups(votes.need(part, f"--unit {recipe.unit}")) < 2:
             raise InputError(f"--unit {recipe.unit} needs two {part}s or more; the votes have one.")
-    experiments = [_curve(*part, recipe, recipe.unit) for part in _experiments(votes)]
-    pooled = _curve("pooled", votes, recipe, recipe.unit)
-    afresh = replace(recipe, replace=True)
-    units = [_unit_curve(unit, votes, afresh) for unit in known if _enough(votes, unit)]
+    *experiments, pooled = [
+        _curve(name, part, recipe, default_clusters(part)) for name, part in [*_experiments(votes), ("pooled", votes)]
+    ]
+    units = [_unit_curve(votes, replace(recipe, unit=unit, replace=True)) for unit in known if _enough(votes, unit)]
     return Ties(
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
         effective_raters=None if votes.rater is None else kish(votes.rater),
         recipe=recipe,
-        warnings=(*votes.warnings, *_warnings(votes), *_about_dialogues(units)),
+        warnings=(*votes.warnings, *cautions(votes, {unit.name: unit.interval.se for unit in units if unit.interval})),
         signature=_signature(votes, recipe, [*experiments, pooled, *units]),
     )
 
 
 def _experiments(votes: Votes) -> list[tuple[str, Votes]]:
+    if len(votes.rounds) > MOST_ROUNDS:
+        raise InputError(
+            f"The round column has {len(votes.rounds)} different values; it says which vote of its pair a vote is: "
+            "1, 2, 3, ... Map the right column (--columns round=...)."
+        )
     return [(f"HumanExp-{k}", votes.select(np.equal(votes.need("round", "an experiment"), k))) for k in votes.rounds]
 
 
@@ -125,9 +132,9 @@ def smallest_experiment(votes: Votes) -> int:
     return min((len(part) for _, part in _experiments(votes)), default=len(votes))
 
 
-def _unit_curve(unit: str, votes: Votes, recipe: Recipe) -> Curve:
-    by = {part: codes for part in _parts(unit) if (codes := _codes(votes, part)) is not None}
-    curve = replace(_curve(unit, votes, recipe, unit), interval=_interval(votes.tie, by))
+def _unit_curve(votes: Votes, recipe: Recipe) -> Curve:
+    by = _clusters(votes, recipe.unit)
+    curve = _curve(recipe.unit, votes, recipe, by)
     return curve if recipe.method == "exact" else replace(curve, bootstrap=_bootstrap(votes, by, recipe))
 
 
@@ -141,45 +148,41 @@ def _bootstrap(votes: Votes, by: Mapping[str, Codes], recipe: Recipe) -> NDArray
     return bootstrap_mean(votes.tie, codes, sets=recipe.sets, generator=generator)
 
 
-def _curve(name: str, votes: Votes, recipe: Recipe, unit: str) -> Curve:
+def _curve(name: str, votes: Votes, recipe: Recipe, honest: Mapping[str, Codes]) -> Curve:
+    """The law of sets as the recipe draws them, and the interval that allows for the clusters in `honest`."""
     ties = votes.tie
     same = np.zeros(len(votes), dtype=bool) if votes.identical is None else votes.identical
-    by = {part: codes for part in _parts(unit) if (codes := _codes(votes, part)) is not None}
-    interval = _interval(ties, default_clusters(votes))
+    by = _clusters(votes, recipe.unit)
+    interval = mean_interval(ties, by=honest, share=True) if len(ties) > 1 else None
     return Curve(
         name=name,
         votes=len(votes),
         ties=int(ties.sum()),
         automatic=int((ties & same).sum()),
         identical=int(same.sum()),
-        law=_law(votes, name, recipe, unit, by),
-        unit=unit,
-        clusters=min((len(np.unique(codes)) for codes in by.values()), default=len(votes)),
+        law=_law(votes, name, recipe, by),
+        unit=recipe.unit,
+        clusters=min((groups(codes) for codes in by.values()), default=len(votes)),
         interval=interval,
         chance=_chance(len(votes), int(ties.sum()), interval),
         choices=dict(zip(votes.labels, np.bincount(votes.choice, minlength=len(votes.labels)).tolist(), strict=True)),
     )
 
 
-def _interval(ties: NDArray[np.bool_], by: Mapping[str, Codes]) -> Interval | None:
-    by = {name: codes for name, codes in by.items() if len(np.unique(codes)) > 1}
-    return mean_interval(ties, by=by, share=True) if len(ties) > 1 else None
-
-
 def default_clusters(votes: Votes) -> dict[str, Codes]:
     """Pair and rater, as far as the votes know them and they have more than one."""
     found = {name: _codes(votes, name) for name in ("pair", "rater")}
-    return {name: codes for name, codes in found.items() if codes is not None and len(np.unique(codes)) > 1}
+    return {name: codes for name, codes in found.items() if codes is not None and groups(codes) > 1}
 
 
-def _law(votes: Votes, name: str, recipe: Recipe, unit: str, by: Mapping[str, Codes]) -> Law:
-    _check_size(votes, name, recipe, unit)
-    generator = np.random.default_rng(child_seed(recipe.seed, "ties", name, unit))
-    if unit == "vote":
+def _law(votes: Votes, name: str, recipe: Recipe, by: Mapping[str, Codes]) -> Law:
+    _check_size(votes, name, recipe)
+    generator = np.random.default_rng(child_seed(recipe.seed, "ties", name, recipe.unit))
+    if not by:
         return _vote_law(len(votes), int(votes.tie.sum()), recipe, generator)
     if len(by) == 2:
         return _crossed_law(votes, name, recipe, by, generator)
-    return _cluster_law(Clusters.of(votes.tie, *by.values()), name, recipe, unit, generator)
+    return _cluster_law(Clusters.of(votes.tie, *by.values()), name, recipe, recipe.unit, generator)
 
 
 def _vote_law(votes: int, ties: int, recipe: Recipe, generator: np.random.Generator) -> Law:
@@ -237,10 +240,10 @@ def _chance(votes: int, ties: int, interval: Interval | None) -> Chance:
     return Chance(CHANCE, float(z), p_vote, t, 2 * float(stdtr(interval.df, -abs(t))), interval.unit)
 
 
-def _check_size(votes: Votes, name: str, recipe: Recipe, unit: str) -> None:
+def _check_size(votes: Votes, name: str, recipe: Recipe) -> None:
     if recipe.size < 1 or recipe.sets < 1:
         raise InputError(f"--size and --sets must be 1 or more (got {recipe.size} and {recipe.sets}).")
-    if unit == "vote" and not recipe.replace and recipe.size > len(votes):
+    if recipe.unit == "vote" and not recipe.replace and recipe.size > len(votes):
         raise InputError(
             f"{name} has {count(len(votes), 'vote')}, fewer than a set of {recipe.size}; "
             "take a smaller --size or add --replace."
@@ -252,54 +255,16 @@ def _codes(votes: Votes, unit: str) -> Codes | None:
     return codes
 
 
+def _clusters(votes: Votes, unit: str) -> dict[str, Codes]:
+    return {part: votes.need(part, f"--unit {unit}") for part in _parts(unit)}
+
+
 def _parts(unit: str) -> list[str]:
     return [] if unit == "vote" else unit.split("+")
 
 
 def _enough(votes: Votes, unit: str) -> bool:
-    return all(len(np.unique(votes.need(part, unit))) > 1 for part in _parts(unit))
-
-
-def _warnings(votes: Votes) -> list[str]:
-    said = [*_about_rounds(votes), *_about_raters(votes)]
-    if len(votes) == 1:
-        said.append("One vote has no interval.")
-    if simulated := votes.source.get("simulated", 0):
-        said.append(f"{simulated:,} of {count(len(votes), 'vote')} came from simulated raters.")
-    return said
-
-
-def _about_rounds(votes: Votes) -> list[str]:
-    if votes.round is None:
-        return ["The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results."]
-    said = []
-    if len({len(part) for _, part in _experiments(votes)}) > 1:
-        said.append("The experiments have different numbers of votes.")
-    if twice := _repeated(votes.pair, votes.round):
-        said.append(f"Beyond the one vote a pair that HumanExp-k has, there are {count(twice, 'vote')} in some round.")
-    return said
-
-
-def _about_raters(votes: Votes) -> list[str]:
-    if votes.rater is None:
-        return ["The votes have no rater column, so no interval knows what raters share: all may be too narrow."]
-    if twice := _repeated(votes.pair, votes.rater):
-        return [f"Raters met a pair that they had voted on before in {count(twice, 'vote')}."]
-    return []
-
-
-def _about_dialogues(units: Sequence[Curve]) -> list[str]:
-    error = {curve.unit: curve.interval.se for curve in units if curve.interval}
-    if "dialogue" not in error or error["dialogue"] <= 1.05 * error["pair"]:
-        return []
-    return [
-        f"Votes of one dialogue are alike beyond their pair (standard error by dialogue {error['dialogue']:.4f}, "
-        f"by pair {error['pair']:.4f}), so intervals by pair are somewhat narrow; see the row by dialogue."
-    ]
-
-
-def _repeated(first: Codes, second: Codes) -> int:
-    return len(first) - len(np.unique(crossed([first, second])))
+    return all(groups(votes.need(part, unit)) > 1 for part in _parts(unit))
 
 
 def _signature(votes: Votes, recipe: Recipe, curves: Sequence[Curve]) -> str:

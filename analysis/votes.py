@@ -175,7 +175,7 @@ def _votes(
         labels=legal,
         rater=rater,
         raters=raters,
-        round=_numbers(read, rows, given["round"], "round"),
+        round=_rounds(read, rows, given["round"]),
         left=_left(read, rows, given["left"], values),
         seconds=None if given["seconds"] is None else given["seconds"].to_numpy().astype(np.float64),
         dialogue=dialogue,
@@ -264,12 +264,16 @@ def _optional_codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[I
     return _codes(read, rows, array, name)
 
 
-def _numbers(read: Columns, rows: Ints, array: Any, name: str) -> Ints | None:
+def _rounds(read: Columns, rows: Ints, array: Any) -> Ints | None:
     if array is None or array.null_count == len(array):
         return None
-    if array.null_count:
-        row = int(rows[int(pc.index(pc.is_null(array), True).as_py())])
-        raise InputError(f"{read.place(row)}: {name} is empty; give every vote one, or none.")
+    wrong = pc.fill_null(pc.less(array, 0), True)
+    if (row := int(pc.index(wrong, True).as_py())) >= 0:
+        found = array[row].as_py()
+        raise InputError(
+            f"{read.place(int(rows[row]))}: round is {'empty' if found is None else found}; give every vote 1, 2, ... "
+            "(or 0 where it is not counted), or leave the column out."
+        )
     return np.asarray(array.to_numpy(), dtype=np.int64)
 
 

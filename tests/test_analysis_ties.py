@@ -194,6 +194,7 @@ def test_missing_columns_leave_out_their_units_only():
     [
         ({}, Recipe(), "HumanExp-1 has 40 votes, fewer than a set of 200; take a smaller --size or add --replace"),
         ({}, Recipe(size=0), "--size and --sets must be 1 or more"),
+        ({"round": np.arange(1, 121)}, Recipe(size=1), "round column has 120 different values"),
         ({"rater": None}, Recipe(size=9, unit="rater"), "no rater column, and --unit rater needs it"),
         ({"rater": ["r"] * 120}, Recipe(size=9, unit="rater"), "--unit rater needs two raters or more"),
         ({"round": None}, Recipe(size=150, unit="rater"), "pooled has 12 raters, fewer than the 15"),
@@ -274,6 +275,17 @@ def test_bad_input_ends_with_one_sentence_and_code_2(tmp_path):
     done = run_program("examples/votes.csv", "--size", "5000", "--out", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: HumanExp-1 has ") and done.stderr.count("\n") == 1
+
+
+def test_sets_are_drawn_on_demand_and_whole_studies_resampled_by_every_unit(tmp_path):
+    done = run_program(
+        "examples/votes.csv", "--size", "200", "--out", str(tmp_path), "--method", "sample", "--sets", "500"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bootstrap" in done.stdout and "<0.002" in done.stdout
+    for curve in json.loads((tmp_path / "ties.json").read_text())["units"]:
+        assert curve["method"] == "sampled" and curve["bootstrap"]["sets"] == 500
+        assert 0.6 < curve["bootstrap"]["sd"] / curve["interval"]["se"] < 1.8
 
 
 def test_json_goes_to_standard_output_alone(tmp_path):
