@@ -49,7 +49,7 @@ class Games:
 class Fit:
     """Estimates on the log scale: one strength a system (sum zero), then position and tie where the votes hold them.
 
-    `tie` is log nu (Davidson) or log theta (Rao-Kupper); `draws` are the bootstrap sets' estimates, (0, P) before.
+    `tie` is log nu (Davidson) or log theta (Rao-Kupper); `draws` are the drawn sets' estimates, none before a draw.
     """
 
     model: Model
@@ -89,7 +89,7 @@ class Fit:
 
     @property
     def ranks(self) -> Ints:
-        """(sets, systems) rank in every bootstrap set, 1 is best."""
+        """(sets, systems) rank in every drawn set, 1 is best."""
         return np.argsort(np.argsort(-self.draws[:, : len(self.systems)], axis=1), axis=1) + 1
 
 
@@ -161,6 +161,13 @@ def _middle(slopes: Floats, code: Ints, cluster: Ints) -> Floats:
     held = sparse.csr_matrix((np.ones(len(code)), (place, code)), shape=(groups, len(slopes)))
     sums = held @ slopes
     return np.asarray(sums.T @ sums * (groups / max(groups - 1, 1)))
+
+
+def normal_draws(found: Fit, *, sets: int, generator: np.random.Generator) -> Fit:
+    """The same fit with `sets` draws from the normal law of its estimates and their (clustered) covariance."""
+    values, vectors = np.linalg.eigh(found.covariance)
+    scatter = generator.standard_normal((sets, len(values))) * np.sqrt(np.maximum(values, 0))
+    return replace(found, draws=found.parameters + scatter @ vectors.T)
 
 
 def bootstrap(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.davidson import Fit, Model, bootstrap, clustered, fit, games
+from analysis.davidson import Fit, Model, bootstrap, clustered, fit, games, normal_draws
 from analysis.intervals import mean_interval
 from analysis.plain import number, p_value
 from analysis.preference import (
@@ -30,14 +30,19 @@ from dialogue.errors import InputError
 def ranked(
     matches: Matches, model: Model, unit: str, sets: int, generator: np.random.Generator
 ) -> tuple[Fit | None, str]:
-    """The model of strengths with clustered errors and bootstrap ranks, or why there is none."""
+    """The model of strengths with clustered errors and drawn ranks, or why there is none.
+
+    By pair and rater at once the ranks come from the normal law of the estimates, else from refitted bootstrap sets.
+    """
     votes = matches.votes
     played = games(matches.systems, matches.a, matches.b, votes.choice, votes.left)
-    cluster = None if unit == "vote" else votes.need(unit, f"--unit {unit}")
     try:
         found = clustered(played, fit(played, model), ways(votes))
     except InputError as error:
         return None, str(error)
+    if unit == "pair+rater":
+        return normal_draws(found, sets=sets, generator=generator), ""
+    cluster = None if unit == "vote" else votes.need(unit, f"--unit {unit}")
     return bootstrap(played, found, cluster, sets=sets, generator=generator), ""
 
 

@@ -36,8 +36,15 @@ def analyse(
         "design": _line(design(found, study)),
         "d_study": [_line(design(found, resized(study, found, other))) for other in others],
         "flips": [] if study.target is None else _flips(table, found, study),
-        "warnings": list(table.warnings),
+        "warnings": [*table.warnings, *_silent(table)],
     }
+
+
+def _silent(table: LongTable) -> list[str]:
+    """What the table cannot say."""
+    if "model" in table.factors and "seed" not in table.factors:
+        return [f"{table.name}: one seed a model, so nothing here says how far a new training would move it."]
+    return []
 
 
 def _component(part: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from analysis.davidson import FAR, bootstrap, clustered, fit, games
+from analysis.davidson import FAR, bootstrap, clustered, fit, games, normal_draws
 from dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
@@ -273,6 +273,13 @@ def test_the_cluster_bootstrap_equals_drawing_clusters_one_by_one(equal):
         slow.append(fit(games(systems, a[rows], b[rows], choice[rows], left[rows])).parameters)
     assert fast.mean(0) == pytest.approx(np.mean(slow, 0), abs=0.05)
     assert fast.std(0) == pytest.approx(np.std(slow, 0), rel=0.15)
+
+
+def test_normal_draws_have_the_covariance_and_keep_the_strengths_at_zero_in_sum():
+    _, systems, a, b, choice, left = simulated(3000, 7)
+    found = normal_draws(fit(games(systems, a, b, choice, left)), sets=20_000, generator=np.random.default_rng(0))
+    assert np.cov(found.draws.T) == pytest.approx(found.covariance, abs=2e-4)
+    assert found.draws[:, :5].sum(1) == pytest.approx(np.zeros(20_000), abs=1e-6)
 
 
 def test_sets_in_which_a_system_never_lost_are_counted_not_hidden():

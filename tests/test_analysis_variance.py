@@ -275,6 +275,15 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path):
         variance(path)
 
 
+def test_one_seed_a_model_is_pointed_out(tmp_path, capsys):
+    path = tmp_path / "long.csv"
+    path.write_text(
+        "model,item,score\n" + "".join(f"{m},{i},{(i * 7 + k) % 5}\n" for k, m in enumerate("ab") for i in range(9))
+    )
+    assert variance(path, "--sets", 10) == 0
+    assert "one seed a model" in capsys.readouterr().out
+
+
 def test_seeds_of_different_models_are_not_paired(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text(

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from analysis.agreement import agreement, count_table, label_order, two_raters
-    from analysis.agreement_text import agreement_text
+    from analysis.agreement_report import agreement_text
     from analysis.plain import plain
     from analysis.raters import rater_table, rows, split_half
     from dialogue.seeds import child_seed

@@ -21,10 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--margin", type=float, metavar="M", help="net preference below which systems count as alike")
     parser.add_argument("--model", choices=("davidson", "rao-kupper"), default="davidson", help="model of strengths")
     parser.add_argument(
-        "--unit", choices=("vote", "pair", "dialogue", "rater"), default="pair", help="what the ranks' bootstrap draws"
+        "--unit",
+        choices=("pair+rater", "pair", "dialogue", "rater", "vote"),
+        default="pair+rater",
+        help="ranks: from the clustered errors (default pair+rater), or from bootstrap sets of whole pairs, ...",
     )
-    parser.add_argument("--sets", type=int, default=1000, help="bootstrap sets of the ranks (default 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+    parser.add_argument("--sets", type=int, default=1000, help="drawn sets behind the ranks (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the drawn sets (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
     add_json_argument(parser)
 

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     import numpy as np
+    from tqdm import tqdm
 
     from analysis.long_table import from_votes, read_long
     from analysis.plain import plain
@@ -61,7 +62,10 @@ def run(args: argparse.Namespace) -> None:
     if not kept:
         raise InputError(f"No table has all of {args.only!r} in its name: {', '.join(t.name for t in tables)}.")
     generator = np.random.default_rng(child_seed(args.seed, "variance"))
-    found = [analyse(table, args.target, sizes, generator=generator, sets=args.sets) for table in kept]
+    found = [
+        analyse(table, args.target, sizes, generator=generator, sets=args.sets)
+        for table in tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
+    ]
     recipe = signature(
         tables=len(found), rows=sum(len(table.score) for table in kept), score=args.score, target=args.target,
         sets=args.sets, seed=args.seed,
