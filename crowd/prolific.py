@@ -73,7 +73,8 @@ def connect() -> httpx.Client:
         )
     if urlsplit(url).hostname not in LOOPBACK | {urlsplit(API).hostname}:
         raise InputError(f"{ENDPOINT} is neither Prolific nor this machine. Unset it.")
-    return httpx.Client(base_url=url, headers={"Authorization": f"Token {token}"}, timeout=30)
+    nothing_kept = httpx.Limits(max_keepalive_connections=0)  # a command makes a few calls and ends
+    return httpx.Client(base_url=url, headers={"Authorization": f"Token {token}"}, timeout=30, limits=nothing_kept)
 
 
 def call(client: httpx.Client, method: str, path: str, **options: Any) -> Any:
