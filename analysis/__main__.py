@@ -9,6 +9,7 @@ COMMANDS: dict[str, str] = {
     "variance": "where a score's variance comes from, and whether a re-run would reverse the order",
     "plan": "votes, raters and seeds needed, what they cost, and whether a running study may stop",
     "preference": "which system is preferred, the ranking, and whether two may be called alike",
+    "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",
     "report": "one self-contained HTML page of a whole study",
     "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",
     "watch": "keep the tie figures of a running study up to date",

@@ -16,6 +16,7 @@ import numpy as np
 
 from analysis import findings
 from analysis.compare import Method, from_scores, from_votes
+from analysis.compare_text import plain_method
 from analysis.study import Study
 from dialogue.signature import VERSION
 
@@ -59,19 +60,13 @@ def render(study: Study, *, title: str) -> tuple[str, dict[str, Any]]:
         version=VERSION,
         folder=study.folder.name,
     )
-    facts = {"title": title, "findings": sentences, "limitations": limits, "methods": [_plain(m) for m in methods]}
+    facts = {
+        "title": title,
+        "findings": sentences,
+        "limitations": limits,
+        "methods": [plain_method(m) for m in methods],
+    }
     return page, facts | {"recipes": dict(study.recipes), "version": VERSION}
-
-
-def _plain(method: Method) -> dict[str, Any]:
-    over = method.over_seeds
-    numbers = {"values": method.values, "sd": over.sd, "low": over.low, "high": over.high, "noise": method.noise}
-    named = {"kind": method.kind, "name": method.name, "model": method.model, "checkpoint": method.checkpoint}
-    return named | {"seeds": method.seeds, "items": method.items} | {n: _finite(v) for n, v in numbers.items()}
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _percent(value: float) -> str:
