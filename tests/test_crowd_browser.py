@@ -358,7 +358,7 @@ def test_text_of_models_is_on_the_screen_to_the_letter(arrive, hostile_server):
     for number in range(1, len(HOSTILE) + 1):
         page.get_by_role("heading", name=f"Pair {number} of").wait_for()
         pause(page)
-        shown = page.locator(".chat p, .said p").evaluate_all("all => all.map(element => element.textContent)")
+        shown = page.locator(".chat p, .said").evaluate_all("all => all.map(element => element.textContent)")
         assert shown[0] in shown[1:] and "the other response" in shown[1:]
         assert page.locator("main script, main img").count() == 0
         assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")

@@ -70,6 +70,39 @@ def test_no_page_has_a_barrier(chromium, pages, scheme, width):
     assert not {name: barriers for name, barriers in found.items() if barriers}
 
 
+def test_a_screen_reader_hears_the_pair_in_the_order_in_which_it_is_judged(chromium, pages):
+    page = chromium.new_page()
+    page.goto((pages / "pair-2.html").as_uri())
+    heard = [line.strip(" -:") for line in page.locator("main").aria_snapshot().splitlines()]
+    order = [
+        'heading "Pair 2 of 8" [level=1]',
+        'region "Conversation"',
+        "paragraph: From Cambridge, after 14:00.",
+        'heading "Which response is more relevant to the conversation?" [level=2]',
+        'region "Response A"',
+        'region "Response B"',
+        'group "Which response is more relevant to the conversation?"',
+        'button "A 1"',
+        'button "B 2"',
+        'button "Tie equally good or equally poor 3"',
+        "status: Saved",
+    ]
+    assert [line for line in heard if line in order] == order
+    page.close()
+
+
+def test_right_to_left_text_is_set_from_the_right_and_motion_is_left_out_on_request(chromium, pages):
+    page = chromium.new_context(reduced_motion="reduce").new_page()
+    page.goto((pages / "pair-2.html").as_uri())
+    style = "(element, name) => getComputedStyle(element)[name]"
+    said, note = page.locator(".said").first, page.locator("#note")
+    assert said.evaluate(style, "direction") == "ltr"
+    said.evaluate("element => { element.textContent = 'שלום, 12 world' }")
+    assert said.evaluate(style, "direction") == "rtl"
+    assert note.evaluate(style, "animationName") == "none"
+    page.context.close()
+
+
 def test_axe_finds_a_barrier_where_there_is_one(chromium, pages):
     page = chromium.new_page()
     page.goto((pages / "pair-1.html").as_uri())
