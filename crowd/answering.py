@@ -16,12 +16,20 @@ from dialogue.records import Choice
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 
+_IS = sa.bindparam
+_LEASE = (
+    sa.select(leases, pairs.c.kind, pairs.c.votes, pairs.c.body)
+    .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
+    .where(leases.c.token == _IS("token"))
+)
+_STORE = sa.insert(votes).returning(votes.c.vote)
+_ANSWERED = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="answered")
+_LAST = sa.update(raters).where(raters.c.rater == _IS("this")).values(last_vote=_IS("last"))
+
 
 def answer(turn: Turn, sitter: Sitter, lease_token: str, choice: Answer, seconds: float | None) -> Saved:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given."""
-    query = sa.select(leases, pairs.c.kind, pairs.c.votes, pairs.c.offered, pairs.c.body)
-    joined = query.join_from(leases, pairs, leases.c.pair == pairs.c.pair)
-    row = turn.connection.execute(joined.where(leases.c.token == lease_token)).first()
+    row = turn.connection.execute(_LEASE, {"token": lease_token}).first()
     if row is None or row.rater != sitter.seat.rater:
         raise Refused("no lease of this rater")
     if row.state == "answered":
@@ -44,15 +52,13 @@ def _store(turn: Turn, sitter: Sitter, row: sa.Row[tuple[object, ...]], choice: 
     line = {"lease": row.lease, "rater": row.rater, "pair": row.pair, "source": sitter.source, "choice": choice}
     times = {"left": row.left, "seconds": seconds, "submitted": turn.now, "late": int(late)}
     facts = {"counted": int(counted), "failed": failed}
-    stored = sa.insert(votes).values(**line, **times, **facts).returning(votes.c.vote)
-    vote = turn.connection.execute(stored).scalar_one()
-    turn.connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(state="answered"))
+    vote = turn.connection.execute(_STORE, line | times | facts).scalar_one()
+    turn.connection.execute(_ANSWERED, {"this": row.lease})
     held = int(row.state == "held")
     pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, votes=int(counted), held=-held)
     told = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds, "late": int(late), **facts}
     event_log.append(turn.connection, "answered", turn.now, row.rater, row.pair, **told)
-    last = {"last_vote": None if late else vote}
-    turn.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last))
+    turn.connection.execute(_LAST, {"this": row.rater, "last": None if late else vote})
     if check:
         _judge(turn, sitter)
     return "late" if late else "saved"

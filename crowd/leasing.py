@@ -5,18 +5,43 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from crowd import event_log, pool
 from crowd.assignment import Rules, left_side, verdict
 from crowd.gate import Rule
-from crowd.store import leases, pairs, raters, settings, sittings, votes
+from crowd.store import leases, pairs, raters, sittings, study, votes
 from dialogue.records import Pair, RaterStatus, Side, Source
 from dialogue.seeds import child_seed
 
 Stage = Literal["consent", "instructions", "task", "wait", "done", "no_more", "closed", "paused"]
+
+
+_IS = sa.bindparam
+_MINE = sa.and_(leases.c.rater == _IS("rater"), leases.c.sitting == _IS("sitting"))
+_DONE = sa.select(sa.func.count()).select_from(leases).where(_MINE, leases.c.state == "answered").scalar_subquery()
+_STATE = sa.select(study.c.value).where(study.c.key == "state").scalar_subquery()
+_SITTER = (
+    sa.select(raters, sittings.c.slots, sittings.c.finished, sittings.c.source.label("door"))
+    .add_columns(_DONE.label("done"), _STATE.label("state"))
+    .join_from(raters, sittings, sittings.c.rater == raters.c.rater)
+    .where(raters.c.rater == _IS("rater"), sittings.c.sitting == _IS("sitting"))
+)
+_WAITING = (
+    sa.select(leases, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
+    .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
+    .where(_MINE, sa.or_(leases.c.state == "held", leases.c.state == "expired"))
+    .order_by(leases.c.slot)
+    .limit(1)
+)
+_LAST_SLOT = sa.select(sa.func.max(leases.c.slot)).where(_MINE)
+_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
+_SIDES = sa.select(leases.c.left, sa.func.count()).where(_SHOWN).group_by(leases.c.left)
+_SIDES_OF_PAIR = _SIDES.where(leases.c.pair == _IS("pair"))
+_SIDES_OF_RATER = _SIDES.where(leases.c.rater == _IS("rater"))
+_BODY = sa.select(pairs.c.body).where(pairs.c.pair == _IS("pair"))
 
 
 class Refused(Exception):
@@ -56,6 +81,8 @@ class Sitter:
     instructed: int
     last_vote: int | None
     source: Source
+    done: int
+    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +109,32 @@ class Place:
 
 def sitter_of(turn: Turn, seat: Seat) -> Sitter:
     """Read who sits there."""
-    both = sa.select(raters, sittings.c.slots, sittings.c.finished, sittings.c.source.label("door"))
-    joined = both.join_from(raters, sittings, sittings.c.rater == raters.c.rater)
-    here = sa.and_(raters.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
-    row = turn.connection.execute(joined.where(here)).first()
+    row = turn.connection.execute(_SITTER, {"rater": seat.rater, "sitting": seat.sitting}).first()
     if row is None:
         raise Refused("nobody sits there")
-    finished = row.finished is not None
-    return Sitter(seat, row.status, row.slots, finished, row.consent, row.instructed, row.last_vote, row.door)
+    return Sitter(
+        seat=seat,
+        status=row.status,
+        slots=row.slots,
+        finished=row.finished is not None,
+        consent=row.consent,
+        instructed=row.instructed,
+        last_vote=row.last_vote,
+        source=row.door,
+        done=row.done,
+        state=row.state,
+    )
 
 
 def place(turn: Turn, sitter: Sitter) -> Place:
     """Where a rater who has consented and learned stands; a pair is leased if one is due."""
-    done = _done(turn, sitter.seat)
+    done = sitter.done
     if sitter.status == "blocked":
         return Place("no_more", done)
     if sitter.finished:
         return _over(done)
-    state = settings(turn.connection)["state"]
-    if state != "running":
-        return Place("paused" if state == "paused" else "closed", done)
+    if sitter.state != "running":
+        return Place("paused" if sitter.state == "paused" else "closed", done)
     found = _held(turn, sitter.seat)
     outcome = _next(turn, sitter, found) if isinstance(found, int) else found
     if outcome == "finished":
@@ -117,20 +150,12 @@ def token(secret: str, rater: str, pair: str, attempt: int) -> str:
     return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def _done(turn: Turn, seat: Seat) -> int:
-    mine = sa.and_(leases.c.rater == seat.rater, leases.c.sitting == seat.sitting, leases.c.state == "answered")
-    return turn.connection.scalar(sa.select(sa.func.count()).select_from(leases).where(mine)) or 0
-
-
 def _held(turn: Turn, seat: Seat) -> Task | int:
     """What was shown and waits for its answer, its time renewed where it ran out; or the number of the slot to fill."""
-    mine = sa.and_(leases.c.rater == seat.rater, leases.c.sitting == seat.sitting)
-    both = sa.select(leases, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
-    joined = both.join_from(leases, pairs, leases.c.pair == pairs.c.pair)
-    waiting = joined.where(mine, leases.c.state.in_(("held", "expired"))).order_by(leases.c.slot).limit(1)
-    row = turn.connection.execute(waiting).first()
+    mine = {"rater": seat.rater, "sitting": seat.sitting}
+    row = turn.connection.execute(_WAITING, mine).first()
     if row is None:
-        last = turn.connection.scalar(sa.select(sa.func.max(leases.c.slot)).where(mine))
+        last = turn.connection.scalar(_LAST_SLOT, mine)
         return 0 if last is None else last + 1
     if row.state == "held" and row.expires > turn.now:
         return Task(row.token, pool.pair_from(row.body), row.left, row.expires)
@@ -190,30 +215,28 @@ def _at_cap(turn: Turn, rater: str) -> bool:
 
 
 def _lease(turn: Turn, seat: Seat, slot: int, pair: str) -> Task:
-    shown = leases.c.state.in_(("held", "answered"))
     left = left_side(
-        _sides(turn, sa.and_(leases.c.pair == pair, shown)),
-        _sides(turn, sa.and_(leases.c.rater == seat.rater, shown)),
+        _sides(turn, _SIDES_OF_PAIR, pair=pair),
+        _sides(turn, _SIDES_OF_RATER, rater=seat.rater),
         seed=turn.seed,
         name=(seat.rater, pair),
     )
     task = Task(
         token(turn.secret, seat.rater, pair, 0),
-        pool.pair_from(turn.connection.scalars(sa.select(pairs.c.body).where(pairs.c.pair == pair)).one()),
+        pool.pair_from(turn.connection.execute(_BODY, {"pair": pair}).scalar_one()),
         left,
         turn.now + turn.rules.lease_seconds,
     )
     line = {"token": task.token, "rater": seat.rater, "sitting": seat.sitting, "slot": slot, "pair": pair, "left": left}
     times = {"state": "held", "issued": turn.now, "expires": task.expires}
-    turn.connection.execute(sa.insert(leases).values(**line, **times))
+    turn.connection.execute(sa.insert(leases), line | times)
     pool.change(turn.connection, pair, turn.rules.votes_per_pair, held=1)
     event_log.append(turn.connection, "shown", turn.now, seat.rater, pair, left=left, sitting=seat.sitting, slot=slot)
     return task
 
 
-def _sides(turn: Turn, which: sa.ColumnElement[bool]) -> dict[Side, int]:
-    query = sa.select(leases.c.left, sa.func.count()).where(which).group_by(leases.c.left)
-    found: dict[Side, int] = {row[0]: row[1] for row in turn.connection.execute(query)}
+def _sides(turn: Turn, query: sa.Select[Any], **which: str) -> dict[Side, int]:
+    found: dict[Side, int] = {row[0]: row[1] for row in turn.connection.execute(query, which)}
     return {"a": found.get("a", 0), "b": found.get("b", 0)}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -85,31 +86,43 @@ def _body(record: Pair) -> str:
     return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
 
 
+@lru_cache(256)
 def pair_from(body: str) -> Pair:
     """The Pair record of a row."""
     return from_json(Pair, json.loads(body), "store")
 
 
+# Statements are built once: with SQLAlchemy, building costs more than running. Names after ":" are parameters.
+_IS = sa.bindparam
+_SEEN = sa.exists().where(leases.c.rater == _IS("rater"), leases.c.pair == pairs.c.pair)
+_FEWEST = sa.select(pairs.c.pair, pairs.c.votes, pairs.c.live).where(pairs.c.open == 1, ~_SEEN)
+_FEWEST = _FEWEST.order_by(pairs.c.live, pairs.c.position).limit(1)
+_VOTES = pairs.c.votes + _IS("more")
+_SHORT = sa.case((sa.and_(pairs.c.offered == 1, _IS("k") > _VOTES), 1), else_=0)
+_CHANGE = (
+    sa.update(pairs)
+    .where(pairs.c.pair == _IS("this"), pairs.c.kind != "check")
+    .values(votes=_VOTES, live=pairs.c.live + _IS("more") + _IS("held"), open=_SHORT)
+)
+_DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
+_DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= _IS("now"))
+_EXPIRE = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="expired")
+
+
 def fewest(connection: sa.Connection, rater: str) -> Fewest | None:
     """The pair with the fewest live votes among those short of votes and never shown to this rater."""
-    seen = sa.exists().where(leases.c.rater == rater, leases.c.pair == pairs.c.pair)
-    query = sa.select(pairs.c.pair, pairs.c.votes, pairs.c.live).where(pairs.c.open == 1, ~seen)
-    row = connection.execute(query.order_by(pairs.c.live, pairs.c.position).limit(1)).first()
+    row = connection.execute(_FEWEST, {"rater": rater}).first()
     return Fewest(row.pair, row.votes, row.live - row.votes) if row else None
 
 
 def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held: int = 0) -> None:
     """Add to a pair's counted votes and held leases, and see whether it is still short of its k votes."""
-    after = pairs.c.votes + votes
-    short = sa.case((sa.and_(pairs.c.offered == 1, after < k), 1), else_=0)
-    values = {"votes": after, "live": pairs.c.live + votes + held, "open": short}
-    connection.execute(sa.update(pairs).where(pairs.c.pair == pair, pairs.c.kind != "check").values(values))
+    connection.execute(_CHANGE, {"this": pair, "k": k, "more": votes, "held": held})
 
 
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
     """Return to the pool what was shown and not answered in time."""
-    due = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
-    for row in connection.execute(due.where(leases.c.state == "held", leases.c.expires <= now)).all():
-        connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(state="expired"))
+    for row in connection.execute(_DUE, {"now": now}).all():
+        connection.execute(_EXPIRE, {"this": row.lease})
         change(connection, row.pair, k, held=-1)
         event_log.append(connection, "expired", now, row.rater, row.pair)
