@@ -44,6 +44,10 @@ class Desk:
         """The keyed hash under which a person is known here, whatever door they came by."""
         return keyed(self._rater_key, "rater", worker)[:20]
 
+    def study_token(self) -> str:
+        """What opens the researcher's page: the same in every process that serves this store."""
+        return keyed(self.secret, "study")[:32]
+
     @staticmethod
     def check_ids(*ids: str) -> None:
         """Refuse what cannot be an id of a person or a sitting."""

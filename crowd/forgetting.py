@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from contextlib import closing
 
 import sqlalchemy as sa
 
@@ -63,6 +64,7 @@ def _wipe(store: Store) -> None:
     """SQLite keeps erased bytes in free pages and in its log: write the file anew."""
     if store.engine.dialect.name != "sqlite":
         return
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.exec_driver_sql("VACUUM")
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    with closing(store.engine.raw_connection()) as connection:
+        cursor = connection.cursor()  # below SQLAlchemy, which would begin a transaction: VACUUM stands alone
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -9,20 +9,25 @@ from pathlib import Path
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("--token", action="store_true", help="also print the address of the researcher's page")
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
 
 
 def run(args: argparse.Namespace) -> None:
     """Print it."""
+    from crowd.desk import Desk
     from crowd.progress import progress
     from crowd.serving import hit_of, opened
 
     hit = hit_of(args.study, None)
     with opened(args.study, args.database) as store, store.read() as connection:
         now = progress(connection, hit.votes_per_pair)
+        token = Desk(store, hit).study_token()
     raters = ", ".join(f"{number} {status}" for status, number in sorted(now.raters.items())) or "none yet"
     print(f"Study:   {now.state}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} shown and waiting for an answer")
     print(f"Raters:  {raters}")
     print(f"Doors:   {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
+    if args.token:
+        print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")
