@@ -117,4 +117,6 @@ def _tell(path: Path, pairs: list[Pair], recipe: str) -> None:
     for pair in pairs:
         counts[pair.contrast] = counts.get(pair.contrast, 0) + 1
     print(f"{path}: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
+    if "within-seed" not in counts:
+        print("no within-seed controls: they need two draws; sample with --decoding greedy,nucleus:0.9 --draws 2")
     print(f"{sum(p.identical for p in pairs)} pairs hold the same text twice (flagged)\n{recipe}")

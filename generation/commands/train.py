@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from generation.numbering import Data
     from generation.training import Settings
 
+BATCH_AND_RATE = {"small": (32, 4e-3), "paper": (64, 1e-3)}  # a small corpus wants more and larger updates
 _DATA: list[Data] = []
 
 
@@ -30,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", default="0-2", help="e.g. 0-2 or 0,5,7 (default 0-2)")
     parser.add_argument("--preset", choices=["small", "paper"], default="paper", help="sizes (default: paper)")
     parser.add_argument("--epochs", type=int, default=25, help="default 25, the papers'")
-    parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--learning-rate", type=float, default=1e-3, help="Adam's (default 1e-3)")
+    parser.add_argument("--batch-size", type=int, help="default: 64, and 32 for the small preset")
+    parser.add_argument("--learning-rate", type=float, help="Adam's (default: 0.001, and 0.004 for the small preset)")
     parser.add_argument("--clip", type=float, default=1.0, help="largest norm of the gradient (default 1)")
     parser.add_argument("--dialogues", type=int, help="train on so many dialogues (default: all)")
-    parser.add_argument("--valid", type=int, default=500, help="validation contexts scored after each epoch")
+    parser.add_argument("--valid", type=int, default=200, help="validation contexts scored after each epoch")
     parser.add_argument("--vocabulary-size", type=int, default=20_000, help="most words kept, when built")
     parser.add_argument("--at-least", type=int, default=1, help="times a word must occur to be kept")
     parser.add_argument("--jobs", type=int, default=1, help="models trained side by side, one thread each")
@@ -65,8 +66,10 @@ def _grid(args: argparse.Namespace) -> list[Settings]:
     from generation.training import Settings
 
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
+    batch_size, rate = BATCH_AND_RATE[args.preset]
+    batch_size, rate = args.batch_size or batch_size, args.learning_rate or rate
     return [
-        Settings(model, seed, sizes_of(model, args.preset), args.epochs, args.batch_size, args.learning_rate, args.clip)
+        Settings(model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, args.clip)
         for model in models
         for seed in parse_seeds(args.seeds)
     ]
