@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=int, default=2000, help="real pairs (default 2000, the papers')")
     parser.add_argument("--controls", type=int, help="control pairs of each kind (default: a tenth of --pairs)")
     parser.add_argument("--checks", type=int, default=12, help="sanity checks (default 12)")
+    parser.add_argument("--preview", action="store_true", help="also write pairs.html, a page to read them")
     parser.add_argument("--seed", type=int, default=0, help="of contexts, sides and checks (default 0)")
 
 
@@ -64,6 +65,11 @@ def run(args: argparse.Namespace) -> None:
     )  # fmt: skip
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _tell(args.study / "pairs.jsonl", pairs, recipe)
+    if args.preview:
+        from generation.preview import write_page
+
+        write_page(args.study / "pairs.html", pairs, recipe)
+        print(f"to read them: {args.study / 'pairs.html'}")
 
 
 def _of_checkpoint(name: str, responses: list[Response]) -> list[Response]:

@@ -1,0 +1,47 @@
+"""A page to read pairs before anyone is asked about them: contexts, both responses, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from dialogue.files import atomic
+from dialogue.records import Candidate, Pair
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+article { border: 1px solid #bbb; border-radius: 6px; padding: 1rem; margin: 1rem 0; }
+header, footer, .who { color: #595959; font-size: .875rem; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: 1rem; }
+.side { background: #f3f3f3; padding: .5rem 1rem; overflow-wrap: anywhere; white-space: pre-wrap; }
+"""
+
+
+def write_page(path: Path, pairs: Sequence[Pair], recipe: str) -> None:
+    """Write the page."""
+    with atomic(path) as handle:
+        handle.write(page(pairs, recipe))
+
+
+def page(pairs: Sequence[Pair], recipe: str) -> str:
+    """One self-contained HTML page; every text is shown as it is, never read as markup."""
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title><style>{STYLE}</style>'
+        f"<h1>{len(pairs)} pairs</h1>{''.join(map(_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
+    )
+
+
+def _article(pair: Pair) -> str:
+    lines = "".join(f"<div><b>{escape(line.speaker)}</b> {escape(line.text)}</div>" for line in pair.context)
+    note = " · same text twice" if pair.identical else ""
+    return (
+        f"<article><header>{escape(f'{pair.kind} · {pair.contrast} · {pair.item}')}{note}</header>{lines}"
+        f'<div class="sides">{_side("A", pair.a, pair)}{_side("B", pair.b, pair)}</div></article>'
+    )
+
+
+def _side(letter: str, side: Candidate, pair: Pair) -> str:
+    who = side.model if side.seed is None else f"{side.model}, seed {side.seed}, {side.checkpoint}"
+    right = ", right" if pair.answer == letter.lower() else ""
+    return f'<div class="side">{escape(side.text)}<div class="who">{letter}: {escape(who)}{right}</div></div>'
