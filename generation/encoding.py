@@ -4,71 +4,110 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.functional import pad
 
+from dialogue.errors import InputError
 from dialogue.files import as_json, write_json
 from dialogue.records import States
 from dialogue.signature import signature
-from generation.batches import stack_contexts
+from generation.batches import Contexts, stack_contexts
 from generation.models.interface import Model
 from generation.numbering import Numbered
+from generation.vocabulary import LONGEST_CONTEXT, PAD
 
 WINDOW = 4096  # contexts that are sorted by length and written at a time: memory does not grow with their number
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which numbers stand for a context.
+
+    pooling: `own` (the architecture's: last state of recurrent models, mean over real tokens of the transformer),
+    `mean` (of the top outputs, over real tokens), or `padded` (as in the papers' code: padding up to 100 tokens is
+    read like words).
+    layers: `top`, or `all` side by side from the lowest (own and padded only).
+    """
+
+    pooling: str = "own"
+    layers: str = "top"
+    dtype: str = "float32"
+
+
 def write_states(
-    path: Path, model: Model, examples: Sequence[Numbered], *, name: str, seed: int, checkpoint: str, weights: str,
-    splits: Sequence[str], device: torch.device, batch_size: int = 128,
+    path: Path, model: Model, examples: Sequence[Numbered], form: Form, *, name: str, seed: int, checkpoint: str,
+    weights: str, splits: Sequence[str], device: torch.device,
 ) -> None:  # fmt: skip
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        width = _stream(temporary, model, examples, device, batch_size)
+        width = _stream(temporary, model, examples, form, device)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+    pooling = pooling_name(model, form)
     recipe = signature(
-        model=name, seed=seed, checkpoint=checkpoint, pooling=model.pooling, splits=splits, states=len(examples),
+        model=name, seed=seed, checkpoint=checkpoint, pooling=pooling, splits=splits, states=len(examples),
         threads=torch.get_num_threads(), weights=weights[:12],
     )  # fmt: skip
     sidecar = States(
-        name, seed, checkpoint, [e.item for e in examples], model.pooling, width, "float32", torch.get_num_threads(),
+        name, seed, checkpoint, [e.item for e in examples], pooling, width, form.dtype, torch.get_num_threads(),
         weights, recipe, {"splits": list(splits)},
     )  # fmt: skip
     write_json(path.with_suffix(".json"), as_json(sidecar))
 
 
-def _stream(path: Path, model: Model, examples: Sequence[Numbered], device: torch.device, batch_size: int) -> int:
+def pooling_name(model: Model, form: Form) -> str:
+    """What the sidecar says: `last`, `mean`, `padded last`, `last of all layers`, ..."""
+    if form.pooling == "mean" and form.layers == "all":
+        raise InputError("The mean is of the top layer's outputs; --layers all goes with --pooling own or padded.")
+    pooling = {"own": model.pooling, "mean": "mean", "padded": f"padded {model.pooling}"}[form.pooling]
+    return pooling if form.layers == "top" else f"{pooling} of all layers"
+
+
+def _stream(path: Path, model: Model, examples: Sequence[Numbered], form: Form, device: torch.device) -> int:
     matrix: np.memmap | None = None
     for start in range(0, len(examples), WINDOW):
         rows = range(start, min(start + WINDOW, len(examples)))
-        block = encode_block(model, [examples[row].context for row in rows], device, batch_size)
+        block = encode_block(model, [examples[row].context for row in rows], form, device)
         if matrix is None:
             shape = (len(examples), block.shape[1])
-            matrix = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+            matrix = np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(form.dtype), shape=shape)
         matrix[rows.start : rows.stop] = block
-    assert matrix is not None  # the caller gives at least one example
+    if matrix is None:
+        raise InputError(f"There is no context to encode for {path.name}.")
     matrix.flush()
     return int(matrix.shape[1])
 
 
 def encode_block(
-    model: Model, contexts: Sequence[Sequence[int]], device: torch.device, batch_size: int
+    model: Model, contexts: Sequence[Sequence[int]], form: Form, device: torch.device, batch_size: int = 128
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     """Context vectors (contexts x width), in the order given."""
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
     parts = []
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            parts.append(
-                model.encode(stack_contexts([contexts[row] for row in rows], device)).vectors[:, -1].float().cpu()
-            )
+            batch = stack_contexts([contexts[row] for row in order[start : start + batch_size]], device)
+            parts.append(_vectors(model, batch, form).float().cpu())
     vectors = torch.cat(parts).numpy()
     block = np.empty_like(vectors)
     block[order] = vectors
     return block
+
+
+def _vectors(model: Model, batch: Contexts, form: Form) -> Tensor:
+    if form.pooling == "padded":
+        tokens = pad(batch.tokens, (0, LONGEST_CONTEXT - batch.tokens.shape[1]), value=PAD)
+        batch = Contexts(tokens, torch.full_like(batch.lengths, LONGEST_CONTEXT))
+    encoded = model.encode(batch)
+    if form.pooling == "mean":
+        real = encoded.mask[:, :, None]
+        return (encoded.memory * real).sum(1) / real.sum(1)
+    return encoded.vectors[:, -1] if form.layers == "top" else encoded.vectors.flatten(1)

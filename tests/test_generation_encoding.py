@@ -1,0 +1,101 @@
+"""Encoder states: the right rows, the right numbers, whatever the window, and the variants by option."""
+
+import numpy as np
+import pytest
+import torch
+
+from dialogue.errors import InputError
+from dialogue.files import from_json, read_json
+from dialogue.records import States
+from generation import encoding
+from generation.encoding import Form, encode_block, pooling_name, write_states
+from generation.models.architectures import ARCHITECTURES, build
+from generation.numbering import Numbered
+from generation.vocabulary import EOU, OTHER, PAD
+
+CPU = torch.device("cpu")
+SIZES = {
+    **{name: {"embedding": 8, "hidden": 12, "layers": 2, "attention": 6, "dropout": 0.0} for name in ARCHITECTURES},
+    "seq2seq": {"embedding": 8, "hidden": 12, "layers": 2, "dropout": 0.0},
+    "transformer": {"width": 16, "layers": 2, "heads": 2, "feedforward": 24, "dropout": 0.0},
+}
+CONTEXTS = [[OTHER, *[9 + n] * (1 + n % 5), 30, EOU] for n in range(11)]
+EXAMPLES = [Numbered(f"d{n}:1", context, [9]) for n, context in enumerate(CONTEXTS)]
+every = pytest.mark.parametrize("name", ARCHITECTURES)
+
+
+def tiny(name):
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(0)
+        return build(name, 40, SIZES[name]).eval()
+
+
+def write(path, model, form, name="hred"):
+    write_states(
+        path, model, EXAMPLES, form, name=name, seed=0, checkpoint="last", weights="abc", splits=["test"], device=CPU
+    )
+    return np.load(path, mmap_mode="r"), from_json(States, read_json(path.with_suffix(".json")), str(path))
+
+
+@every
+def test_each_row_is_the_state_of_its_own_context(name):
+    model = tiny(name)
+    block = encode_block(model, CONTEXTS, Form(), CPU, batch_size=4)
+    for row, context in zip(block, CONTEXTS, strict=True):
+        np.testing.assert_allclose(row, encode_block(model, [context], Form(), CPU)[0], atol=1e-6)
+
+
+def test_windows_and_files_change_nothing(tmp_path, monkeypatch):
+    model = tiny("hred")
+    whole, states = write(tmp_path / "a.npy", model, Form())
+    monkeypatch.setattr(encoding, "WINDOW", 3)
+    windowed, _ = write(tmp_path / "b.npy", model, Form())
+    np.testing.assert_allclose(whole, windowed, atol=1e-6)
+    assert list(states.ids) == [e.item for e in EXAMPLES]
+    assert (states.width, states.pooling, states.dtype) == (12, "last", "float32")
+
+
+def test_half_precision_takes_half_the_space(tmp_path):
+    model = tiny("seq2seq")
+    whole, _ = write(tmp_path / "a.npy", model, Form())
+    half, states = write(tmp_path / "b.npy", model, Form(dtype="float16"))
+    assert (half.dtype, states.dtype) == (np.float16, "float16")
+    np.testing.assert_allclose(whole, half, atol=1e-3)
+
+
+@every
+def test_all_layers_end_with_the_top_one(name):
+    model = tiny(name)
+    both, top = (encode_block(model, CONTEXTS, Form(layers=layers), CPU) for layers in ("all", "top"))
+    assert both.shape[1] == 2 * top.shape[1]
+    np.testing.assert_array_equal(both[:, top.shape[1] :], top)
+
+
+@every
+def test_the_variant_of_the_papers_code_reads_padding(name):
+    model = tiny(name)
+    padded = encode_block(model, CONTEXTS, Form("padded"), CPU)
+    by_hand = encode_block(model, [context + [PAD] * (100 - len(context)) for context in CONTEXTS], Form(), CPU)
+    np.testing.assert_allclose(padded, by_hand, atol=1e-6)
+    assert np.abs(padded - encode_block(model, CONTEXTS, Form(), CPU)).max() > 1e-3
+
+
+def test_fault_4_after_padding_an_untrained_recurrent_state_hardly_depends_on_the_context():
+    model = tiny("seq2seq")
+    ours, theirs = (
+        np.ptp(encode_block(model, CONTEXTS, Form(pooling), CPU), axis=0).max() for pooling in ("own", "padded")
+    )
+    assert theirs < ours / 1000
+
+
+def test_the_transformers_own_vector_is_the_mean(tmp_path):
+    model = tiny("transformer")
+    own, mean = (encode_block(model, CONTEXTS, Form(pooling), CPU) for pooling in ("own", "mean"))
+    np.testing.assert_allclose(own, mean, atol=1e-6)
+
+
+def test_names_and_refusals():
+    model = tiny("seq2seq")
+    assert pooling_name(model, Form("padded", "all")) == "padded last of all layers"
+    with pytest.raises(InputError, match="goes with --pooling own or padded"):
+        pooling_name(model, Form("mean", "all"))
