@@ -17,6 +17,7 @@ from analysis.sequential import betting, mixture
 from analysis.systems import Contrast
 from analysis.tables import text_table
 from analysis.variance import RESIDUAL, components
+from dialogue.errors import InputError
 
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)  # the table's differences and margins, as multiples of those asked for
 LOOKS = 20  # clusters before the first look at an always-valid interval of clustered votes
@@ -42,6 +43,9 @@ class Question:
 def measured(contrasts: Sequence[Contrast]) -> Crowd:
     """Ties, votes a pair and a rater, and how alike their votes are, from the votes of a study."""
     votes = [contrast.votes for contrast in contrasts]
+    ties = float(np.mean(np.concatenate([v.tie for v in votes])))
+    if ties == 1:
+        raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
     scores = np.concatenate([net_scores(v.choice) - net_scores(v.choice).mean() for v in votes])
     columns = {"pair": [v.pair for v in votes], "rater": [v.rater for v in votes if v.rater is not None]}
     factors = {name: np.unique(np.concatenate(c), return_inverse=True)[1] for name, c in columns.items() if c}
@@ -52,7 +56,6 @@ def measured(contrasts: Sequence[Contrast]) -> Crowd:
         found = components(scores, factors, terms, generator=np.random.default_rng(0), sets=0)
         total = sum(max(part.value, 0.0) for part in found.parts)
         icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
-    ties = float(np.mean(np.concatenate([v.tie for v in votes])))
     return Crowd(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
 
 
@@ -62,8 +65,11 @@ def _met(codes: np.ndarray[Any, Any]) -> float:
     return float((sizes**2).sum() / sizes.sum())
 
 
-def running(contrast: Contrast, question: Question) -> dict[str, Any]:
-    """Whether the study may stop: the always-valid interval at this look, and the exact bet on means of pairs."""
+def running(contrast: Contrast, question: Question, *, stated: bool) -> dict[str, Any]:
+    """Whether the study may stop: the always-valid interval at this look, and the exact bet on means of pairs.
+
+    Two systems are called alike only where the margin was `stated`.
+    """
     votes = contrast.votes
     scores = net_scores(votes.choice)
     clusters = min((len(np.unique(codes)) for codes in ways(votes).values()), default=len(votes))
@@ -85,11 +91,13 @@ def running(contrast: Contrast, question: Question) -> dict[str, Any]:
     if clusters < LOOKS:
         return {**said, "decision": "go on", "reason": f"{clusters} clusters so far; the first look comes at {LOOKS}"}
     net = mean_interval(scores, by=ways(votes))
+    if net.se == 0:
+        return {**said, "decision": "go on", "reason": "all votes of this contrast are alike"}
     now = mixture(net.value, net.se, scale=question.difference, alpha=question.alpha)
-    decision, reason = "go on", "neither a difference nor equivalence is shown yet"
+    decision, reason = "go on", "neither a difference nor equivalence is shown yet" if stated else "no difference yet"
     if now.low > 0 or now.high < 0:
         decision, reason = "stop", f"{contrast.first if now.low > 0 else contrast.second} is preferred"
-    elif -question.margin < now.low and now.high < question.margin:
+    elif stated and -question.margin < now.low and now.high < question.margin:
         decision, reason = "stop", f"the two are alike within {question.margin:g}"
     return {**said, **asdict(now), "decision": decision, "reason": reason}
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
+BLOCK = 10_000  # observations bet on at once: bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,25 @@ def betting(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
     Half the capital bets that the mean is above m, half that it is below, with the predictable plug-in stake
     sqrt(2 log(2/alpha) / (variance so far * t log(t+1))), never so large that the capital could be lost.
     """
-    if len(values) and (np.min(values) < -1 or np.max(values) > 1):
-        raise InputError("The betting interval needs values between -1 and 1.")
+    if not len(values) or np.min(values) < -1 or np.max(values) > 1:
+        raise InputError("The betting interval needs values, all between -1 and 1.")
     x = (np.asarray(values, dtype=np.float64) + 1) / 2
     t = np.arange(1, len(x) + 1)
     stake = np.sqrt(2 * np.log(2 / alpha) / (_variance_before(x, t) * t * np.log(t + 1)))
+    e = np.exp(np.minimum(_capital(x, stake, np.array([0.5]))[0][:, 0], 700))
     means = np.linspace(0, 1, grid)
-    capital = _capital(x, stake, means)
-    alive = np.minimum.accumulate(capital < np.log(1 / alpha), axis=0)
-    step = 1 / (grid - 1)
-    low = np.where(alive.any(1), means[alive.argmax(1)] - step, np.nan)
-    high = np.where(alive.any(1), means[grid - 1 - alive[:, ::-1].argmax(1)] + step, np.nan)
-    against_zero = np.exp(np.minimum(_capital(x, stake, np.array([0.5]))[:, 0], 700))
-    return Path(against_zero, np.maximum(2 * low - 1, -1), np.minimum(2 * high - 1, 1), alpha)
+    low, high = np.empty(len(x)), np.empty(len(x))
+    logs, alive = None, np.ones(grid, dtype=bool)
+    for start in range(0, len(x), BLOCK):
+        rows = slice(start, start + BLOCK)
+        capital, logs = _capital(x[rows], stake[rows], means, logs)
+        within = np.minimum.accumulate(capital < np.log(1 / alpha), axis=0) & alive
+        alive = within[-1]
+        some = within.any(1)
+        low[rows] = np.where(some, means[within.argmax(1)], np.nan)
+        high[rows] = np.where(some, means[grid - 1 - within[:, ::-1].argmax(1)], np.nan)
+    step = 2 / (grid - 1)
+    return Path(e, np.maximum(2 * low - 1 - step, -1), np.minimum(2 * high - 1 + step, 1), alpha)
 
 
 def _variance_before(x: Floats, t: NDArray[np.int64]) -> Floats:
@@ -74,14 +81,16 @@ def _variance_before(x: Floats, t: NDArray[np.int64]) -> Floats:
     return np.concatenate([[0.25], variance[:-1]])
 
 
-def _capital(x: Floats, stake: Floats, means: Floats) -> Floats:
-    """Log of the mean capital of both bettors, (observations, means)."""
-    up = np.minimum(stake[:, None], 0.5 / np.maximum(means, 1e-12))
-    down = np.minimum(stake[:, None], 0.5 / np.maximum(1 - means, 1e-12))
+def _capital(
+    x: Floats, stake: Floats, means: Floats, before: tuple[Floats, Floats] | None = None
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Log of the mean capital of both bettors, (observations, means), and each one's at the end, to go on from."""
+    up, down = before or (np.zeros(len(means)), np.zeros(len(means)))
     gain = x[:, None] - means
-    return np.asarray(
-        np.logaddexp(np.cumsum(np.log1p(up * gain), axis=0), np.cumsum(np.log1p(-down * gain), axis=0)) - np.log(2)
-    )
+    ups = up + np.cumsum(np.log1p(np.minimum(stake[:, None], 0.5 / np.maximum(means, 1e-12)) * gain), axis=0)
+    limit = 0.5 / np.maximum(1 - means, 1e-12)
+    downs = down + np.cumsum(np.log1p(-np.minimum(stake[:, None], limit) * gain), axis=0)
+    return np.logaddexp(ups, downs) - np.log(2), (ups[-1], downs[-1])
 
 
 def mixture(estimate: float, se: float, *, scale: float, alpha: float = 0.05) -> Now:

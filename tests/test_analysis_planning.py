@@ -131,6 +131,19 @@ def test_the_command_says_whether_a_running_study_may_stop(capsys, tmp_path, vot
     assert f"measured on {votes} votes" in shown
 
 
+def test_a_running_study_is_not_called_alike_against_a_margin_that_nobody_stated(capsys, tmp_path):
+    assert "go on (no difference yet" in plan(capsys, growing_study(tmp_path / "votes.csv", 3000, 0.0))
+
+
+def test_votes_without_any_spread_are_no_plan(capsys, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("pair,choice\n" + "".join(f"p{k},tie\n" for k in range(60)))
+    with pytest.raises(InputError, match="All votes are ties"):
+        plan(capsys, path)
+    path.write_text("pair,choice\n" + "".join(f"p{k},a\n" for k in range(60)))
+    assert "all votes of this contrast are alike" in plan(capsys, path)
+
+
 def test_votes_that_nothing_ties_together_have_a_design_effect_of_one(capsys, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("pair,choice\n" + "".join(f"p{k},{'ab'[k % 2]}\n" for k in range(60)))

@@ -9,6 +9,7 @@ from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import COMMANDS
+from analysis.equivalence import tost
 from analysis.intervals import mean_interval
 from analysis.preference import cochran_q, holm, net_scores, position_test, prefer, sign_test, tie_index
 from analysis.systems import contrasts, fixed_sides, match
@@ -218,3 +219,18 @@ def test_the_clustered_interval_of_the_net_preference_covers_and_the_votes_own_d
     print(covered / 1000)
     assert 0.93 <= covered[0] / 1000 <= 0.97
     assert covered[1] / 1000 < 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("raters", [40, 60, 150])
+def test_tost_claims_equivalence_at_the_margin_in_at_most_five_percent_of_studies_of_a_crowd(raters):
+    scatter = np.random.default_rng(0).normal(0.15, np.hypot(0.3, 0.2), 10**6)
+    margin = float(np.clip(scatter, -0.65, 0.65).mean())  # the true net preference of this crowd
+    claims = np.zeros(2)
+    for seed in range(1000):
+        pair, rater, score = crowd(np.random.default_rng(seed), raters=raters, shift=0.15)
+        for k, by in enumerate(({"pair": pair, "rater": rater}, {})):
+            found = mean_interval(score, by=by)
+            claims[k] += tost(found.value, found.se, margin, freedom=found.df).equivalent
+    print(raters, claims / 1000)
+    assert claims[0] / 1000 <= 0.05 + 0.015

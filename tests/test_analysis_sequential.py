@@ -54,8 +54,17 @@ def test_a_real_preference_is_found_and_the_interval_closes_on_it():
     assert path.high[0] == 1
 
 
+def test_betting_in_blocks_is_betting_at_once(monkeypatch):
+    values = ternary(np.random.default_rng(3), 500, net=0.1)
+    whole = betting(values)
+    monkeypatch.setattr("analysis.sequential.BLOCK", 7)
+    parts = betting(values)
+    for name in ("e", "low", "high"):
+        assert getattr(parts, name) == pytest.approx(getattr(whole, name))
+
+
 def test_what_cannot_be_bet_on_is_refused():
-    with pytest.raises(InputError, match="between -1 and 1"):
+    with pytest.raises(InputError, match="all between -1 and 1"):
         betting(np.array([0.0, 2.0]))
     with pytest.raises(InputError, match="without any spread"):
         mixture(0.0, 0.0, scale=0.1)

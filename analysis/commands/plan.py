@@ -12,13 +12,19 @@ from pathlib import Path
 
 from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
 
+EXAMPLE = 0.167  # margin of the tables where none is stated: what 200 votes with 35 % ties can show
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is asked, what is assumed, what it costs."""
     add_vote_arguments(parser, needed=False)
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl (default: the one beside the votes)")
     parser.add_argument("--difference", type=float, default=0.16, help="net preference to be shown (default .16)")
-    parser.add_argument("--margin", type=float, default=0.167, help="margin of equivalence (default .167)")
+    parser.add_argument(
+        "--margin",
+        type=float,
+        help="margin of equivalence (tables: .167; a running study is called alike only if given)",
+    )
     parser.add_argument("--size", type=int, default=200, help="votes of the study to be judged (default 200)")
     parser.add_argument("--power", type=float, default=0.8, help="(default .8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="(default .05)")
@@ -49,7 +55,8 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
 
     crowd = Crowd(args.ties, args.per_pair, args.per_rater, args.pair_icc, args.rater_icc)
-    question = Question(args.difference, args.margin, args.size, args.power, args.alpha, args.price, args.fee)
+    margin = EXAMPLE if args.margin is None else args.margin
+    question = Question(args.difference, margin, args.size, args.power, args.alpha, args.price, args.fee)
     status, source = [], "assumed"
     if args.votes is not None:
         folder = args.votes if args.votes.is_dir() else args.votes.parent
@@ -58,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         found = contrasts(match(votes, path) if path else fixed_sides(votes))
         unnamed = ", raters not named: taken as one vote each" if votes.rater is None else ""
         crowd, source = measured(found), f"measured on {len(votes)} votes{unnamed}"
-        status = [running(contrast, question) for contrast in found]
+        status = [running(contrast, question, stated=args.margin is not None) for contrast in found]
     generator = np.random.default_rng(child_seed(args.seed, "plan"))
     recipe = signature(
         ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
