@@ -25,6 +25,7 @@ from crowd.serving import prepare
 from crowd.standing import Sums, _interval, standing, t_quantile
 from dialogue.files import read_json
 from dialogue.seeds import child_random
+from tests.crowd_study import database
 
 ROOT = Path(__file__).resolve().parents[1]
 HIT = Hit(pairs_per_sitting=8, later_checks=2, pay_per_sitting=1.5, currency="EUR")
@@ -60,11 +61,9 @@ def careful(task, generator):
     return generator.choices(["left", "right", "tie"], [4, 2, 4])[0]
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """Seven careful raters of 8 pairs each and one who fails three checks."""
-    folder = tmp_path_factory.mktemp("study")
-    url = prepare(folder, ROOT / "examples/pairs.jsonl", HIT, None, seed=0, simulated=True)
+def voted(folder, url=None):
+    """Seven careful raters of 8 pairs each and one who fails three checks: the application, its desk, its clock."""
+    url = prepare(folder, ROOT / "examples/pairs.jsonl", HIT, url, seed=0, simulated=True)
     app = create_app(Config(database=url, hit=HIT, folder=folder, rate=0))
     clock = Clock()
     desk = Desk(app.extensions["desk"].store, HIT, clock)
@@ -72,6 +71,12 @@ def study(tmp_path_factory):
     for number in range(7):
         generator = child_random(0, "dashboard", number)
         judge(desk, clock, f"rater-{number}", lambda task, generator=generator: careful(task, generator))
+    return app, desk, clock
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    app, desk, clock = voted(tmp_path_factory.mktemp("study"))
     yield app, desk, clock
     desk.store.close()
 
@@ -130,6 +135,13 @@ def test_pace_time_and_money_follow_from_the_clock_and_the_hit(study):
     assert (found.sittings, found.sittings_to_go) == (8, 2)
     assert sum(missing * number for missing, number in found.short) == 72 - 56
     assert all(have < 3 for _, have, _ in found.shortest)
+
+
+def test_postgresql_says_the_same(study, tmp_path):
+    with database("postgresql", tmp_path) as url:
+        other = voted(tmp_path, url)
+        assert now(other)[0] == now(study)[0]
+        other[1].store.close()
 
 
 def sums_of(labels, ties):
