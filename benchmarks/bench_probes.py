@@ -1,0 +1,174 @@
+"""How fast the probes' logistic regression is, beside scikit-learn and beside the machine's own matrix product.
+
+    python benchmarks/bench_probes.py          a sixteenth of the size, every fit run in full on both sides (minutes)
+    python benchmarks/bench_probes.py --full   56,000 x 256 states; scikit-learn on every 20th label, times 20
+    python benchmarks/bench_probes.py --suite  all 16 MultiWOZ tasks at full size for one representation: time, memory
+
+States are mixtures of 40 latent factors with noise, labels thresholds of such mixtures with a long tail of shares, so
+that some are learnable and the rare ones nearly separable. Both sides use every core; scikit-learn gets them through
+its BLAS. A gap is the objective's excess over the best that either side found, as a share of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from probes import logistic
+from probes.features import fit_features
+from probes.tasks.labels import Labels
+
+SUITE_ONE = (5, 2, 6, 8, 7, 10, 20, 32)
+SUITE_MANY = (8, 11, 37, 1060, 37, 1060, 29, 1309)
+
+
+def factors(n: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, 40)).astype(np.float32)
+
+
+def states(hidden: np.ndarray, width: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    mixed = hidden @ rng.standard_normal((40, width)).astype(np.float32) * 0.3
+    return np.tanh(mixed + 0.3 * rng.standard_normal(mixed.shape, dtype=np.float32))
+
+
+def scores(hidden: np.ndarray, labels: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    signal = hidden @ rng.standard_normal((40, labels)).astype(np.float32) * 0.4
+    return signal + 0.8 * rng.standard_normal(signal.shape, dtype=np.float32)
+
+
+def long_tail(hidden: np.ndarray, labels: int, seed: int) -> np.ndarray:
+    """Labels whose share falls from 40 % like rank^-0.8, none with fewer than three examples."""
+    score = scores(hidden, labels, seed)
+    share = np.maximum(0.4 * np.arange(1, labels + 1) ** -0.8, 3 / len(hidden))
+    return np.stack([score[:, k] > np.quantile(score[:, k], 1 - share[k]) for k in range(labels)], 1)
+
+
+def as_labels(matrix: np.ndarray, *, many: bool) -> Labels:
+    _, columns = np.nonzero(matrix)
+    names = tuple(map(str, range(matrix.shape[1])))
+    starts = np.cumsum([0, *matrix.sum(1)])
+    return Labels("Bench", many, names, starts, columns.astype(np.int32), np.zeros(len(matrix), np.int32), 0)
+
+
+def timed(work):
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def product_time(n: int, width: int, labels: int) -> float:
+    """Seconds of the two products of one pass, X W and X'P, at full speed."""
+    x, w = torch.randn(n, width), torch.randn(width, labels)
+    p = x @ w
+    return min(timed(lambda: (torch.mm(x, w, out=p), x.T @ p))[1] for _ in range(3))
+
+
+def objective(x: np.ndarray, y: np.ndarray, weights: np.ndarray, intercept: float) -> float:
+    margin = np.where(y, 1, -1) * (x @ weights + intercept)
+    return float(np.logaddexp(0, -margin).sum() + weights @ weights / 2)
+
+
+def many_labels(n: int, width: int, count: int, every: int) -> None:
+    hidden = factors(n, 0)
+    x, y = states(hidden, width, 1), long_tail(hidden, count, 2)
+    print(f"\n{n:,} x {width}, {count:,} labels against the rest (scikit-learn fits {len(range(0, count, every)):,})")
+
+    def ours():
+        axes = fit_features(x)
+        features = axes.apply(x)
+        return axes, logistic.fit(features, axes, as_labels(y, many=True))
+
+    (_, fit), seconds = timed(ours)
+    limit = product_time(n, width, count) * fit.passes.sum() / count
+    print(f"  ours {seconds:.1f} s, all {fit.converged.mean():.0%} converged; products alone {limit:.1f} s "
+          f"({seconds / limit:.2f} times the machine's limit)")  # fmt: skip
+    scaled = StandardScaler().fit_transform(x.astype(np.float64))
+    for name, model in (
+        ("its defaults", LogisticRegression()),
+        ("equal accuracy", LogisticRegression(tol=1e-7, max_iter=100_000)),
+    ):
+        taken, worst_ours, worst_theirs = 0.0, 0.0, 0.0
+        for column in range(0, count, every):
+            _, spent = timed(lambda model=model, column=column: model.fit(scaled, y[:, column]))
+            taken += spent
+            theirs = objective(scaled, y[:, column], model.coef_[0], model.intercept_[0])
+            mine = fit.objective[column]
+            best = min(theirs, mine)
+            worst_ours, worst_theirs = max(worst_ours, mine / best - 1), max(worst_theirs, theirs / best - 1)
+        share = count / len(range(0, count, every))
+        how = "measured in full" if every == 1 else f"{taken:.1f} s extrapolated x{share:.0f}"
+        print(f"  scikit-learn, {name}: {taken * share:.1f} s ({how}): ratio {taken * share / seconds:.1f}; "
+              f"largest gap {worst_theirs:.1e}, ours {worst_ours:.1e}")  # fmt: skip
+
+
+def one_label(n: int, width: int, classes: int) -> None:
+    hidden = factors(n, 3)
+    x, target = states(hidden, width, 4), scores(hidden, classes, 5).argmax(1)
+    labels = as_labels(np.eye(classes, dtype=bool)[target], many=False)
+    print(f"\n{n:,} x {width}, one of {classes} labels")
+
+    def ours():
+        axes = fit_features(x)
+        return logistic.fit(axes.apply(x), axes, labels)
+
+    fit, seconds = timed(ours)
+    scaled = StandardScaler().fit_transform(x.astype(np.float64))
+    model = LogisticRegression(max_iter=10_000)
+    _, taken = timed(lambda: model.fit(scaled, target))
+    chance = model.predict_log_proba(scaled)[np.arange(n), target]
+    theirs, mine = (model.coef_**2).sum() / 2 - chance.sum(), fit.objective[0]
+    best = min(theirs, mine)
+    print(f"  ours {seconds:.1f} s, gap {mine / best - 1:.1e}; scikit-learn's lbfgs {taken:.1f} s, gap "
+          f"{theirs / best - 1:.1e}: ratio {taken / seconds:.1f}")  # fmt: skip
+
+
+def suite(n: int, width: int) -> None:
+    hidden = factors(n, 6)
+    x = states(hidden, width, 7)
+    one = [as_labels(np.eye(k, dtype=bool)[scores(hidden, k, k).argmax(1)], many=False) for k in SUITE_ONE]
+    many = [as_labels(long_tail(hidden, k, k), many=True) for k in SUITE_MANY]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+    def ours():
+        axes = fit_features(x)
+        features = axes.apply(x)
+        return [logistic.fit(features, axes, labels).converged.all() for labels in (*one, *many)]
+
+    ended, seconds = timed(ours)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"\nsuite: {n:,} x {width}, 16 tasks, {sum(SUITE_ONE) + sum(SUITE_MANY):,} columns: {seconds:.1f} s, "
+          f"peak {peak:.2f} GiB ({before:.2f} with the data alone), all converged: {all(ended)}")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--suite", action="store_true")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    if args.suite:
+        suite(56_000, 256)
+        return
+    n, count, every = (56_000, 1060, 20) if args.full else (14_000, 265, 1)
+    many_labels(n, 256, count, every)
+    one_label(n, 256, 20)
+
+
+if __name__ == "__main__":
+    main()
