@@ -6,6 +6,7 @@ from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
     "list": "the probe tasks of a corpus, with their labels and majority shares",
+    "plot": "draw the pictures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }
 

@@ -1,0 +1,164 @@
+"""What the pictures show: scores over epochs, by difficulty, by selection metric, beside a token metric."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from scipy.stats import spearmanr
+
+from dialogue.errors import InputError
+from probes.summary import Score
+
+RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
+EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium
+GROUPS = ("easy", "medium", "hard")
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One model on one task over its epochs (0 is untrained); `values` in points (seeds x epochs)."""
+
+    task: str
+    model: str
+    epochs: np.ndarray
+    values: np.ndarray
+
+
+def epoch_of(checkpoint: str) -> int | None:
+    """0 for `untrained`, N for `epoch-N`, nothing for a checkpoint chosen by a metric.
+
+    >>> epoch_of("untrained"), epoch_of("epoch-12"), epoch_of("best_bleu")
+    (0, 12, None)
+    """
+    number = checkpoint.removeprefix("epoch-")
+    return 0 if checkpoint == "untrained" else int(number) if number.isdigit() else None
+
+
+def courses(scores: Iterable[Score]) -> list[Course]:
+    """The course of every model and task, over the epochs that all its seeds have."""
+    found: dict[tuple[str, str], dict[int, dict[int | None, float]]] = defaultdict(lambda: defaultdict(dict))
+    for score in scores:
+        epoch = epoch_of(score.checkpoint)
+        if score.evaluator == "probe" and epoch is not None:
+            found[score.task, score.model][epoch][score.seed] = score.f1
+    return [_course(task, model, by_epoch) for (task, model), by_epoch in sorted(found.items())]
+
+
+def _course(task: str, model: str, by_epoch: Mapping[int, Mapping[int | None, float]]) -> Course:
+    seeds = set.intersection(*(set(values) for values in by_epoch.values()))
+    epochs = sorted(by_epoch)
+    rows = [[by_epoch[epoch][seed] for epoch in epochs] for seed in sorted(seeds, key=str)]
+    return Course(task, model, np.array(epochs), np.array(rows).reshape(len(seeds), len(epochs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One model on the tasks of one difficulty: mean over tasks, and the SD across tasks (n-1), in points."""
+
+    model: str
+    difficulty: str
+    tasks: tuple[str, ...]
+    mean: float
+    sd: float
+
+
+Means = Mapping[tuple[str, str, str], float]  # (task, model, checkpoint) -> mean micro-F1 over seeds, in points
+
+
+def difficulty(means: Means) -> dict[str, str]:
+    """Each task is easy, medium or hard by the mean of the untrained recurrent models."""
+    untrained: dict[str, list[float]] = defaultdict(list)
+    for (task, model, checkpoint), f1 in means.items():
+        if checkpoint == "untrained" and model in RECURRENT:
+            untrained[task].append(f1)
+    levels = {task: float(np.mean(values)) for task, values in untrained.items()}
+    return {task: "easy" if f1 > EASY else "medium" if f1 >= MEDIUM else "hard" for task, f1 in levels.items()}
+
+
+def groups(means: Means, checkpoint: str) -> list[Group]:
+    """Every model's mean over the easy, the medium and the hard tasks at one checkpoint."""
+    level = difficulty(means)
+    models = dict.fromkeys(model for (task, model, at) in means if at == checkpoint and task in level)
+    return [found for model in models for name in GROUPS if (found := _group(means, level, model, checkpoint, name))]
+
+
+def _group(means: Means, level: Mapping[str, str], model: str, checkpoint: str, name: str) -> Group | None:
+    tasks = tuple(task for task in level if level[task] == name and (task, model, checkpoint) in means)
+    if not tasks:
+        return None
+    values = [means[task, model, checkpoint] for task in tasks]
+    return Group(
+        model, name, tasks, float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Probe scores beside a token metric: one point a model, seed and checkpoint; Spearman's rank correlation."""
+
+    task: str
+    names: tuple[str, ...]
+    metric: np.ndarray
+    probe: np.ndarray
+    correlation: float
+    p: float
+
+
+def beside(scores: Sequence[Score], metric: Mapping[tuple[str, int | None, str], float]) -> list[Beside]:
+    """For every task with three points or more that are not all alike."""
+    found = []
+    for task in dict.fromkeys(score.task for score in scores):
+        points = [
+            (f"{s.model} {s.checkpoint}", metric[s.model, s.seed, s.checkpoint], s.f1)
+            for s in scores
+            if s.task == task and s.evaluator == "probe" and (s.model, s.seed, s.checkpoint) in metric
+        ]
+        x, y = np.array([p[1] for p in points]), np.array([p[2] for p in points])
+        if len(points) >= 3 and np.ptp(x) and np.ptp(y):
+            rank = spearmanr(x, y)
+            names = tuple(p[0] for p in points)
+            found.append(Beside(task, names, x, y, float(rank.statistic), float(rank.pvalue)))
+    return found
+
+
+def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], float]:
+    """Mean over items of one token metric, of every model, seed and checkpoint."""
+    if not path.exists():
+        raise InputError(f"{path} is not there. Make it: python -m generation score STUDY.")
+    table = pq.read_table(path, columns=["task", "model", "seed", "checkpoint", "score"])
+    rows = table.filter(pc.equal(table["task"], name))
+    means = rows.group_by(["model", "seed", "checkpoint"]).aggregate([("score", "mean")]).to_pylist()
+    return {(row["model"], row["seed"], row["checkpoint"]): row["score_mean"] for row in means}
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """States of two checkpoints (n x 2 each) on their two leading common axes, and the share of variance of these."""
+
+    first: np.ndarray
+    last: np.ndarray
+    share: float
+
+
+def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
+    """Axes from the training states of both checkpoints together, applied to the states shown of each."""
+    both = np.concatenate([np.asarray(states, np.float64) for states in fit])
+    centre = both.mean(0)
+    variance, axes = np.linalg.eigh(np.cov(both - centre, rowvar=False))
+    first, last = ((states - centre) @ axes[:, :-3:-1] for states in shown)
+    return Axes(first, last, float(variance[-2:].sum() / variance.sum()))
+
+
+def by_selector(scores: Iterable[Score]) -> dict[tuple[str, str], list[float]]:
+    """(model, metric) -> for each training seed the mean over tasks at the checkpoint that the metric chose."""
+    found: dict[tuple[str, str], dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for score in scores:
+        if score.evaluator == "probe" and score.checkpoint.startswith("best_"):
+            found[score.model, score.checkpoint.removeprefix("best_")][score.seed].append(score.f1)
+    return {key: [float(np.mean(values)) for values in seeds.values()] for key, seeds in sorted(found.items())}

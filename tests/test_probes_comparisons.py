@@ -1,0 +1,95 @@
+"""What the pictures are made of, against the papers' own tables, and the pictures themselves."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dialogue.errors import InputError
+from probes import comparisons
+from probes.comparisons import beside, by_selector, common_axes, courses, groups, read_metric
+from probes.summary import Score, cells
+
+TABLES = Path(__file__).resolve().parents[2] / "shared" / "tables"
+needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the published tables lie beside the checkout, not in it")
+CHECKPOINTS = {"Untrained": "untrained", "LastEpoch": "last", "BestBLEU": "best_bleu"}
+
+
+def published():
+    rows = csv.DictReader((TABLES / "published_probe_scores.csv").read_text().splitlines())
+    return {
+        (row["task"], row["model"], CHECKPOINTS[row["checkpoint"]]): float(row["f1"])
+        for row in rows
+        if row["dataset"] == "MultiWOZ2.0" and row["classifier"] == "logreg" and row["source"][-2:] in ("06", "07")
+    }
+
+
+@needs_tables
+def test_difficulty_groups_are_the_published_ones():
+    ours = {(group.model, group.difficulty): group for group in groups(published(), "best_bleu")}
+    rows = list(csv.DictReader((TABLES / "published_difficulty_groups.csv").read_text().splitlines()))
+    assert len(rows) == len(ours) == 15
+    for row in rows:
+        group = ours[row["model"], row["group"]]
+        assert group.mean == pytest.approx(float(row["mean_f1"]), abs=0.1)
+        assert group.sd == pytest.approx(float(row["sd_across_tasks"]), abs=0.1)
+
+
+def score(task="T", model="m", seed=0, checkpoint="last", f1=50.0, evaluator="probe"):
+    return Score(evaluator, task, model, seed, checkpoint, "logistic", "fit=train,report=test", f1, 10)
+
+
+def test_the_course_of_a_model_has_the_seeds_that_every_epoch_has():
+    rows = [score(seed=s, checkpoint=c, f1=10 * s + e) for s in (0, 1) for e, c in enumerate(("untrained", "epoch-1"))]
+    (course,) = courses([*rows, score(seed=2, checkpoint="epoch-1"), score(checkpoint="best_bleu")])
+    assert course.epochs.tolist() == [0, 1] and course.values.tolist() == [[0, 1], [10, 11]]
+
+
+def test_rank_correlation_needs_three_points_and_is_that_of_the_ranks():
+    rows = [score(seed=seed, f1=value) for seed, value in enumerate((10.0, 20.0, 90.0))]
+    metric = {("m", 0, "last"): 1.0, ("m", 1, "last"): 5.0, ("m", 2, "last"): 6.0}
+    (found,) = beside(rows, metric)
+    assert found.correlation == pytest.approx(1)
+    assert beside(rows[:2], metric) == []
+
+
+def test_a_token_metric_is_averaged_over_items(tmp_path):
+    same = {"model": "m", "seed": 0, "checkpoint": "last"}
+    rows = [same | {"task": task, "score": value} for task, value in (("bleu2", 1.0), ("bleu2", 3.0), ("other", 9.0))]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "metrics.parquet")
+    assert read_metric(tmp_path / "metrics.parquet", "bleu2") == {("m", 0, "last"): 2.0}
+    with pytest.raises(InputError, match="python -m generation score"):
+        read_metric(tmp_path / "absent.parquet", "bleu2")
+
+
+def test_selectors_average_over_tasks_for_each_seed():
+    rows = [score(task=t, seed=s, checkpoint="best_bleu", f1=10 * s + i) for s in (0, 1) for i, t in enumerate("AB")]
+    assert by_selector([*rows, score()]) == {("m", "bleu"): [0.5, 10.5]}
+
+
+def test_common_axes_follow_the_direction_of_most_variance():
+    rng = np.random.default_rng(0)
+    first, last = rng.standard_normal((300, 5)), rng.standard_normal((300, 5)) * [9, 1, 1, 1, 1] + [20, 0, 0, 0, 0]
+    axes = common_axes([first, last], [first, last])
+    assert np.ptp(axes.last[:, 0]) > 5 * np.ptp(axes.first[:, 0]) and axes.share > 0.9
+    assert abs(axes.last[:, 0].mean() - axes.first[:, 0].mean()) > 15
+
+
+def test_a_cell_keeps_the_spread_over_seeds_and_over_the_classifiers_seeds():
+    rows = [
+        Score("probe", "T", "m", seed, "last", f"mlp:{net}", "fit=train,report=test", 50 + 10 * seed + net, 5)
+        for seed in (0, 1, 2)
+        for net in (0, 2)
+    ]
+    (cell,) = cells(rows)
+    assert cell.seeds.values == (51, 61, 71) and cell.seeds.sd == pytest.approx(10)
+    assert cell.seeds.low == pytest.approx(5.21, abs=0.01) and cell.seeds.high == pytest.approx(62.8, abs=0.1)
+    assert cell.rater_sd == pytest.approx(2**0.5)
+    assert np.isnan(cell.selectivity)
+
+
+def test_epochs_are_read_from_checkpoint_names():
+    assert [comparisons.epoch_of(name) for name in ("untrained", "epoch-7", "last")] == [0, 7, None]

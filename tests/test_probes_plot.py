@@ -1,0 +1,73 @@
+"""The plot command draws what it can, and says what it cannot draw and why."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from dialogue.errors import InputError
+from probes.__main__ import COMMANDS
+
+EVERY = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_rouge")
+
+
+def probes(*words):
+    return dispatch("probes", "", COMMANDS, [str(word) for word in words])
+
+
+def write_study(folder, checkpoints):
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "60", "--seed", "1"])
+    members = list(examples(read_corpus(folder / "corpus").dialogues))
+    (folder / "states").mkdir()
+    rows = []
+    for model in ("seq2seq", "hred"):
+        for seed in (0, 1):
+            for step, checkpoint in enumerate(checkpoints):
+                state = np.random.default_rng([seed, step, len(model)]).standard_normal((len(members), 5))
+                state[:, 0] += step * np.array([len(example.context) for example in members])
+                path = folder / "states" / f"{model}-{seed}-{checkpoint}.npy"
+                np.save(path, state.astype(np.float32))
+                record = {"model": model, "seed": seed, "checkpoint": checkpoint, "ids": [e.item for e in members]}
+                path.with_suffix(".json").write_text(json.dumps(record))
+                rows.append({"task": "bleu2", "score": step + seed / 10 + len(model), **record, "ids": None})
+    return rows
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drawn")
+    rows = write_study(folder, EVERY)
+    pq.write_table(pa.Table.from_pylist(rows).drop_columns("ids"), folder / "metrics.parquet")
+    probes("run", folder, "--tasks", "IsMultiTopic,UtteranceLoc", "--checkpoints", "all", "--jobs", 1)
+    return folder
+
+
+def test_every_picture_is_drawn_where_its_data_are_there(study, capsys):
+    probes("plot", study)
+    assert "not drawn" not in capsys.readouterr().out
+    for name in ("evolution", "difficulty", "selection", "beside-bleu2", "states"):
+        assert (study / "probes" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+        assert (study / "probes" / f"{name}.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_drawing_again_gives_the_same_bytes(study):
+    probes("plot", study)
+    before = (study / "probes" / "evolution.png").read_bytes()
+    probes("plot", study)
+    assert (study / "probes" / "evolution.png").read_bytes() == before
+
+
+def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
+    write_study(tmp_path, ("last",))
+    with pytest.raises(InputError, match="Make it: python -m probes run STUDY"):
+        probes("plot", tmp_path)
+    probes("run", tmp_path, "--tasks", "IsMultiTopic", "--jobs", 1)
+    capsys.readouterr()
+    probes("plot", tmp_path)
+    out = capsys.readouterr().out
+    assert out.count("not drawn") == 5 and "probes run --checkpoints all" in out
