@@ -103,7 +103,8 @@ class Beside:
     """Probe scores beside a token metric: one point a model, seed and checkpoint; Spearman's rank correlation."""
 
     task: str
-    names: tuple[str, ...]
+    models: tuple[str, ...]
+    checkpoints: tuple[str, ...]
     metric: np.ndarray
     probe: np.ndarray
     correlation: float
@@ -115,15 +116,15 @@ def beside(scores: Sequence[Score], metric: Mapping[tuple[str, int | None, str],
     found = []
     for task in dict.fromkeys(score.task for score in scores):
         points = [
-            (f"{s.model} {s.checkpoint}", metric[s.model, s.seed, s.checkpoint], s.f1)
+            (s.model, s.checkpoint, metric[s.model, s.seed, s.checkpoint], s.f1)
             for s in scores
             if s.task == task and s.evaluator == "probe" and (s.model, s.seed, s.checkpoint) in metric
         ]
-        x, y = np.array([p[1] for p in points]), np.array([p[2] for p in points])
+        x, y = np.array([p[2] for p in points]), np.array([p[3] for p in points])
         if len(points) >= 3 and np.ptp(x) and np.ptp(y):
             rank = spearmanr(x, y)
-            names = tuple(p[0] for p in points)
-            found.append(Beside(task, names, x, y, float(rank.statistic), float(rank.pvalue)))
+            models, checkpoints = tuple(p[0] for p in points), tuple(p[1] for p in points)
+            found.append(Beside(task, models, checkpoints, x, y, float(rank.statistic), float(rank.pvalue)))
     return found
 
 
