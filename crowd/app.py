@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from flask import Flask, Response, g, request, session
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -168,10 +168,12 @@ def _guard(app: Flask, config: Config) -> None:
     @app.errorhandler(HTTPException)
     def wrong(error: HTTPException) -> tuple[str, int]:
         code = error.code or 500
+        if code >= 500:
+            LOG.error("failed", extra={"facts": {"error": type(getattr(error, "original_exception", error)).__name__}})
         return views.problem("bad_request" if code < 500 else "not_saved"), code
 
-    @app.errorhandler(DBAPIError)
-    def not_stored(error: DBAPIError) -> tuple[str, int]:
+    @app.errorhandler(SQLAlchemyError)
+    def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
         LOG.error("store", extra={"facts": {"error": type(error).__name__}})
         return views.problem("not_saved"), 503
 

@@ -18,14 +18,22 @@ from crowd import pool
 from crowd.hit import Hit, read_hit
 from crowd.store import Store, open_store, sqlite_url
 from dialogue.errors import InputError
+from dialogue.files import atomic
 
 THREADS = 8
 
 
 def hit_of(study: Path, given: Path | None) -> Hit:
-    """The HIT given, else the study's own hit.toml, else the paper's."""
+    """The study's own hit.toml, else the paper's HIT; one that is given becomes the study's own, and stays it."""
     own = study / "hit.toml"
-    return read_hit(given or (own if own.exists() else None))
+    if given is not None:
+        hit = read_hit(given)
+        if own.exists() and read_hit(own) != hit:
+            raise InputError(f"{own} differs from {given}. A study keeps one HIT: change the file in its folder.")
+        if not own.exists():
+            with atomic(own) as file:
+                file.write(given.read_text(encoding="utf-8-sig"))
+    return read_hit(own if own.exists() else None)
 
 
 def prepare(study: Path, pairs: Path | None, hit: Hit, database: str | None, *, seed: int, simulated: bool) -> str:

@@ -79,3 +79,16 @@ def test_a_study_that_was_never_served_is_one_sentence(tmp_path):
 def test_serving_without_pairs_says_what_to_do(tmp_path):
     done = crowd("serve", tmp_path / "new", "--port", "0")
     assert done.returncode == 2 and "generation pair" in done.stderr
+
+
+def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
+    from crowd.serving import hit_of
+    from dialogue.errors import InputError
+
+    given, study = tmp_path / "my.toml", tmp_path / "study"
+    given.write_text("votes_per_pair = 5\n")
+    assert hit_of(study, None).votes_per_pair == 3
+    assert hit_of(study, given).votes_per_pair == hit_of(study, None).votes_per_pair == 5
+    given.write_text("votes_per_pair = 7\n")
+    with pytest.raises(InputError, match="keeps one HIT"):
+        hit_of(study, given)
