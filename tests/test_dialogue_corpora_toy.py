@@ -69,6 +69,24 @@ def test_a_corpus_too_small_for_three_splits_is_refused(tmp_path):
         toy.write_toy(tmp_path, 9, seed=0)
 
 
+def test_a_corpus_that_stands_is_left_alone_a_broken_off_one_is_finished_and_others_are_not_written_over(tmp_path):
+    assert toy.write_toy(tmp_path, 10, seed=0)
+    content = (tmp_path / "data.json").read_bytes()
+    written = (tmp_path / "data.json").stat().st_mtime_ns
+    assert not toy.write_toy(tmp_path, 10, seed=0)
+    assert (tmp_path / "data.json").stat().st_mtime_ns == written
+    recipe = (tmp_path / "recipe.json").read_text()
+    (tmp_path / "recipe.json").write_text(recipe.replace("true", "false"))
+    (tmp_path / "data.json").unlink()
+    assert toy.write_toy(tmp_path, 10, seed=0)
+    assert (tmp_path / "data.json").read_bytes() == content
+    with pytest.raises(InputError, match=r"holds another corpus \(corpus:toy\|kind:multiwoz\|dialogues:10\|seed:0"):
+        toy.write_toy(tmp_path, 10, seed=1)
+    (tmp_path / "recipe.json").unlink()
+    with pytest.raises(InputError, match="holds files that are no generated corpus"):
+        toy.write_toy(tmp_path, 10, seed=0)
+
+
 def test_every_probe_task_has_several_labels_and_every_domain_occurs(corpus):
     labels = {
         name: Counter() for name in ("domains", "repeats", "repeated", "recent", "all", "topics", "acts", "entities")
@@ -235,7 +253,7 @@ def test_persona_chats_alternate_and_speak_of_the_personas(chats):
 
 def test_the_commands_write_and_describe(tmp_path, capsys):
     assert dispatch("dialogue", "", COMMANDS, ["toy", str(tmp_path), "--dialogues", "20", "--seed", "7"]) == 0
-    assert "20 dialogues in" in capsys.readouterr().out
+    assert "20 dialogues written to" in capsys.readouterr().out
     assert dispatch("dialogue", "", COMMANDS, ["describe", str(tmp_path)]) == 0
     table = capsys.readouterr().out
     assert re.search(r"multiwoz 2.1 \(generated\)\n.*train.*valid.*test.*all\ndialogues +16 +2 +2 +20\n", table)

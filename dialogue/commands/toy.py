@@ -21,5 +21,6 @@ def run(args: argparse.Namespace) -> None:
     """Write it and say where."""
     from dialogue.corpora.toy import write_toy
 
-    write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
-    print(f"{args.dialogues} dialogues in {args.out}. Look at it with: python -m dialogue describe {args.out}")
+    new = write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
+    print(f"{args.dialogues} dialogues {'written to' if new else 'stand already in'} {args.out}.")
+    print(f"Look at them with: python -m dialogue describe {args.out}")

@@ -21,7 +21,7 @@ from dialogue.corpora.toy_persona import persona_chat
 from dialogue.corpora.toy_places import visit
 from dialogue.corpora.toy_talk import SEMI, Talk
 from dialogue.errors import InputError
-from dialogue.files import atomic, write_json
+from dialogue.files import atomic, read_json, write_json
 from dialogue.seeds import child_random
 from dialogue.signature import signature
 
@@ -43,16 +43,33 @@ def dialogue_id(number: int) -> str:
     return f"TOY{number:05d}"
 
 
-def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiwoz") -> None:
-    """Write a corpus of `kind` multiwoz or personachat into the folder `out`."""
+def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiwoz") -> bool:
+    """Write a corpus of `kind` multiwoz or personachat into the folder `out`; false where it stands there already."""
     if dialogues < 10:
         raise InputError(f"{dialogues} dialogues would leave a split empty; write 10 or more.")
     out = Path(out)
+    recipe = signature(corpus="toy", kind=kind, dialogues=dialogues, seed=seed)
+    if _stands(out, recipe):
+        return False
+    write_json(out / "recipe.json", {"signature": recipe, "complete": False})
     if kind == "personachat":
         _write_chats(out, dialogues, seed=seed)
     else:
         _write_multiwoz(out, dialogues, seed=seed)
-    write_json(out / "recipe.json", {"signature": signature(corpus="toy", kind=kind, dialogues=dialogues, seed=seed)})
+    write_json(out / "recipe.json", {"signature": recipe, "complete": True})
+    return True
+
+
+def _stands(out: Path, recipe: str) -> bool:
+    """Whether the corpus of this recipe is in the folder, whole; nothing else that is there is ever written over."""
+    if not out.exists() or not any(out.iterdir()):
+        return False
+    if not (out / "recipe.json").exists():
+        raise InputError(f"{out} holds files that are no generated corpus. Give a new or empty folder.")
+    found = read_json(out / "recipe.json")
+    if found.get("signature") != recipe:
+        raise InputError(f"{out} holds another corpus ({found.get('signature')}). Remove it or give a new folder.")
+    return bool(found.get("complete"))
 
 
 def _write_multiwoz(out: Path, dialogues: int, *, seed: int) -> None:

@@ -10,10 +10,10 @@ from dialogue.corpora import toy_world as world
 from dialogue.corpora.toy_wording import COMFORTS
 
 PLANS = (
-    *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 4,
-    ("hospital",), ("bus",), ("bus",), ("taxi",), ("taxi",), ("hospital",),
+    *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 6,
+    *[("hospital",), ("bus",), ("taxi",)] * 3,
     *[("restaurant", "hotel"), ("hotel", "attraction"), ("attraction", "restaurant"), ("train", "hotel")] * 3,
-    *[("train", "restaurant"), ("train", "attraction")] * 3, ("hotel", "train"), ("restaurant", "train"),
+    *[("train", "restaurant"), ("train", "attraction")] * 2, ("hotel", "train"), ("restaurant", "train"),
     ("bus", "attraction"), ("hotel", "bus"), ("train", "bus"),
     *[("restaurant", "hotel", "taxi"), ("attraction", "restaurant", "taxi"), ("hotel", "attraction", "taxi")] * 2,
     ("train", "hotel", "attraction"), ("restaurant", "hotel", "train"), ("attraction", "hotel", "bus"),
@@ -75,7 +75,7 @@ def _search(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
         if not goal.fail_info and rng.random() < 0.12:
             goal.slip = _slip(goal, rng)
     open_facts = [slot for slot in ASKED[domain] if slot not in goal.info]
-    goal.reqt = rng.sample(open_facts, rng.choice((0, 1, 1, 2, 2)))
+    goal.reqt = rng.sample(open_facts, rng.choice((0, 1, 1, 2)))
     if domain != "attraction" and rng.random() < 0.65:
         _add_booking(goal, before, rng)
     return goal
