@@ -54,17 +54,17 @@ def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) 
         raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(read.found)}).")
     used = [name for name in (factors or FACTORS) if name in read.arrays]
     values = read.arrays[score].to_numpy(zero_copy_only=False)
-    whole = np.isfinite(values)
-    for name in used:
-        whole &= ~np.asarray(read.arrays[name].is_null())
+    empty = {"score": ~np.isfinite(values), **{name: np.asarray(read.arrays[name].is_null()) for name in used}}
+    whole = ~np.any(list(empty.values()), axis=0)
+    warnings = tuple(
+        f"{rows.sum()} rows have no {name} and are left out." for name, rows in empty.items() if rows.any()
+    )
     keys = [name for name in GROUPS if name in read.arrays and name not in used]
     labels = _labels([read.arrays[name] for name in keys], len(values))
-    left = f"{int((~whole).sum())} rows without a score, or without a {' or '.join(used)}, are left out."
     tables = []
     for label in sorted(set(labels)):
         rows = np.flatnonzero(whole & (labels == label))
         if len(rows):
-            warnings = () if whole.all() else (left,)
             tables.append(_table(label or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings))
     if not tables:
         raise InputError(f"{path} has no row with a score and all of {', '.join(used) or 'the factors'}.")

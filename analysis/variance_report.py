@@ -36,7 +36,7 @@ def analyse(
         "design": _line(design(found, study)),
         "d_study": [_line(design(found, resized(study, found, other))) for other in others],
         "flips": [] if study.target is None else _flips(table, found, study),
-        "warnings": [*table.warnings, *_silent(table)],
+        "warnings": _silent(table),
     }
 
 
@@ -74,7 +74,7 @@ def variance_text(said: Mapping[str, Any]) -> str:
     parts = [part for table in said["tables"] for part in _table(table)]
     if said["compared"]:
         parts.append(_compared(said["compared"]))
-    return "\n\n".join([*parts, said["signature"]])
+    return "\n\n".join([*parts, *said["warnings"], said["signature"]])
 
 
 def _compared(rows: Sequence[Mapping[str, Any]]) -> str:

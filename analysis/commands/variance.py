@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
         tables = [from_votes(path, args.pairs, args.score) for path in args.scores]
     else:
         tables = [table for path in args.scores for table in read_long(path, score=args.score, factors=factors)]
-    kept = [table for table in tables if all(word in table.name for word in args.only.split())]
+    kept = [table for table in tables if set(args.only.split()) <= set(table.name.split())]
     if not kept:
         raise InputError(f"No table has all of {args.only!r} in its name: {', '.join(t.name for t in tables)}.")
     generator = np.random.default_rng(child_seed(args.seed, "variance"))
@@ -71,7 +71,8 @@ def run(args: argparse.Namespace) -> None:
         sets=args.sets, seed=args.seed,
     )  # fmt: skip
     compared = compare(args, generator) if args.compare else []
-    said = plain({"tables": found, "compared": compared, "signature": recipe})
+    warnings = list(dict.fromkeys(said for table in kept for said in table.warnings))
+    said = plain({"tables": found, "compared": compared, "warnings": warnings, "signature": recipe})
     if args.figure:
         from analysis.figures import draw_components
 
@@ -87,7 +88,7 @@ def compare(args: argparse.Namespace, generator: np.random.Generator) -> list[di
     first, _, second = (name.strip() for name in args.compare.partition(","))
     said = []
     for scale, cubes in read_cubes(args.scores).items():
-        if {first, second} <= set(cubes) and all(word in scale for word in args.only.split()):
+        if {first, second} <= set(cubes) and set(args.only.split()) <= set(scale.split()):
             pair = on_common_items(cubes[first], cubes[second])
             apart = difference(*pair, args.metric, paired=args.paired, sets=BOOTSTRAP, generator=generator)
             alone = [one_system(cube, args.metric, sets=BOOTSTRAP, generator=generator) for cube in pair]
