@@ -17,6 +17,7 @@ import numpy as np
 from analysis import findings
 from analysis.compare import Method, from_scores, from_votes
 from analysis.compare_text import plain_method
+from analysis.report_votes import agreement_section, preference_section
 from analysis.study import Study
 from dialogue.signature import VERSION
 
@@ -51,7 +52,9 @@ def render(study: Study, *, title: str) -> tuple[str, dict[str, Any]]:
         votes=0 if study.votes is None else len(study.votes),
         findings=sentences,
         ties=_ties(study),
-        **_spread(methods),
+        agreement=agreement_section(study),
+        preference=preference_section(study),
+        **_spread([m for m in methods if m.checkpoint != findings.UNSEEN]),
         probes=_probes(study),
         raters=_raters(study),
         samples=_samples(study),

@@ -39,15 +39,16 @@ class Size:
     dialogues: int
     seeds: str
     epochs: int
+    contexts: int
     pairs: int
     raters: int
     judgements: int
 
 
 SIZES = {
-    "full": Size(dialogues=500, seeds="0-2", epochs=5, pairs=240, raters=60, judgements=200),
+    "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=60, judgements=200),
     "tiny": Size(
-        dialogues=60, seeds="0-1", epochs=1, pairs=12, raters=12, judgements=10
+        dialogues=60, seeds="0-1", epochs=1, contexts=40, pairs=12, raters=12, judgements=10
     ),  # a test of the line, not a study
 }
 TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
@@ -73,7 +74,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Sample responses to the same held-out contexts",
-            f"-m generation sample {study} --split test --checkpoint last --decoding greedy",
+            f"-m generation sample {study} --split test --limit {size.contexts} --checkpoint last --decoding nucleus:0.8",
             *("corpus models", "responses.jsonl", "generation"),
         ),
         stage(

@@ -79,7 +79,15 @@ def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     page, facts = render(read_study(folder), title="Two seeds")
     assert "<strong>90 of 90 votes came from simulated raters.</strong>" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;unk&gt;" in page and "<script" not in page
-    for heading in ("How many ties", "People and probes", "Probes beside their baselines", "Raters", "What the models"):
+    for heading in (
+        "How many ties",
+        "People and probes",
+        "Probes beside their baselines",
+        "Raters",
+        "What the models",
+        "Which is preferred",
+        "agree",
+    ):
         assert heading in page
     assert "tasks:AllSlots|v:0" in page and "votes:90|v:0" in page
     assert len(facts["findings"]) == 4
