@@ -69,7 +69,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Train two architectures under several seeds",
-            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} --learning-rate 0.006 --jobs 2",
+            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} --jobs 2",
             *("corpus", "models vocabulary.json", "generation"),
         ),
         stage(
