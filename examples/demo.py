@@ -74,7 +74,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Sample responses to the same held-out contexts",
-            f"-m generation sample {study} --split test --limit {size.contexts} --checkpoint last --decoding nucleus:0.8",
+            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8",
             *("corpus models", "responses.jsonl", "generation"),
         ),
         stage(
