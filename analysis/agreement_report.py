@@ -1,15 +1,65 @@
-"""The agreement tables for people, from the same document that --json writes."""
+"""What `python -m analysis agreement` says: the document for machines and its tables for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.agreement import landis_koch
+from analysis.agreement import Agreement, landis_koch
+from analysis.dawid_skene import DawidSkene
 from analysis.plain import number
 from analysis.tables import text_table
+from analysis.votes import Votes
 
 SHOWN = 10  # raters in the table; --json has them all
+
+
+def bounds(found: Any) -> dict[str, Any] | None:
+    """Value and interval of a coefficient that has them."""
+    return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+
+
+def as_document(found: Agreement) -> dict[str, Any]:
+    """The stable keys of `--json`."""
+    return {
+        "pairs": found.items,
+        "votes": found.votes,
+        "agreement": bounds(found.percent),
+        "fleiss_kappa": bounds(found.fleiss_kappa),
+        "krippendorff_alpha": {
+            "nominal": bounds(found.alpha_nominal),
+            "ordinal": bounds(found.alpha_ordinal),
+            "interval": bounds(found.alpha_interval),
+        },
+        "gwet_ac1": bounds(found.gwet_ac1),
+        "cohen_kappa": None,
+        "split_half": None,
+        "labels": {c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in found.categories},
+        "raters": [],
+        "dawid_skene": None,
+    }
+
+
+def hidden_truth(model: DawidSkene, labels: Sequence[str]) -> dict[str, Any]:
+    """Dawid and Skene's model in short."""
+    return {
+        "prior": dict(zip(labels, model.prior, strict=True)),
+        "sure": (model.posterior.max(1) > 0.95).mean(),
+        "steps": model.steps,
+        "converged": model.converged,
+    }
+
+
+def warnings_of(votes: Votes, found: Agreement) -> list[str]:
+    """What the reader must know before trusting the numbers."""
+    said = []
+    if votes.rater is None:
+        said.append("The votes name no rater, so there is no rater table and no model of the raters.")
+    elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
+        said.append(f"{again} votes are by a rater who had judged the same pair before; they count as another rater's.")
+    if found.usable_items < found.items:
+        said.append(f"{found.items - found.usable_items} pairs have one vote only and say nothing about agreement.")
+    return said
 
 
 def agreement_text(document: Mapping[str, Any]) -> str:

@@ -99,5 +99,6 @@ def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
 
 def test_a_dialogue_column_is_asked_for_in_a_sentence(tmp_path, agreement):
     votes = write(tmp_path / "votes.csv", ["pair", "choice"], [["p", "a"], ["p", "b"]])
-    with pytest.raises(InputError, match="no dialogue column"):
-        agreement(votes, "--unit", "dialogue")
+    for words in (("--unit", "dialogue"), ("--posteriors", tmp_path / "posterior.csv")):
+        with pytest.raises(InputError, match="no dialogue column" if words[0] == "--unit" else "no rater column"):
+            agreement(votes, *words)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
 
 if TYPE_CHECKING:
-    from analysis.agreement import Agreement
+    from analysis.dawid_skene import DawidSkene
     from analysis.votes import Votes
+
+SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +41,8 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from analysis.agreement import agreement, count_table, label_order, two_raters
-    from analysis.agreement_report import agreement_text
+    from analysis.agreement_report import agreement_text, as_document, bounds, hidden_truth, warnings_of
+    from analysis.dawid_skene import dawid_skene
     from analysis.plain import plain
     from analysis.raters import rater_table, rows, split_half
     from dialogue.seeds import child_seed
@@ -51,27 +54,30 @@ def run(args: argparse.Namespace) -> None:
     generator = np.random.default_rng(child_seed(args.seed, "agreement"))
     counts, unit = count_table(votes.pair, place, len(labels)), unit_of_pair(votes, args.unit)
     found = agreement(counts, labels, values=values, generator=generator, sets=args.sets, cluster=unit)
-    document = as_document(found)
+    said = as_document(found)
     if values is not None:
-        document["split_half"] = bounds(split_half(votes.pair, np.asarray(values)[place], generator=generator))
+        said["split_half"] = bounds(split_half(votes.pair, np.asarray(values)[place], generator=generator))
     if votes.rater is not None:
+        columns = votes.pair, votes.rater, votes.choice, len(labels)
         tie, left = (2, votes.left) if args.labels == "tie" else (None, None)
-        each = rater_table(votes.pair, votes.rater, votes.choice, len(labels), tie=tie, left=left)
-        document["raters"] = rows(each, votes.raters)
-        document["cohen_kappa"] = bounds(
-            two_raters(votes.pair, votes.rater, votes.choice, len(labels), generator=generator, sets=args.sets)
-        )
-        document["dawid_skene"] = hidden_truth(votes, args.posteriors)
-    document["warnings"] = [*votes.warnings, *warnings_of(votes, found)]
-    document["signature"] = signature(
+        said["raters"] = rows(rater_table(*columns, tie=tie, left=left), votes.raters)
+        said["cohen_kappa"] = bounds(two_raters(*columns, generator=generator, sets=args.sets))
+        model = dawid_skene(*columns, smoothing=SMOOTHING)
+        said["dawid_skene"] = hidden_truth(model, votes.labels)
+        if args.posteriors:
+            write_posteriors(args.posteriors, votes, model)
+    elif args.posteriors:
+        votes.need("rater", "--posteriors")
+    said["warnings"] = [*votes.warnings, *warnings_of(votes, found)]
+    said["signature"] = signature(
         votes=len(votes), pairs=found.items, unit=args.unit, sets=args.sets, seed=args.seed, labels=args.labels
     )
-    document = plain(document)
+    said = plain(said)
     if args.figure:
         from analysis.figures import draw_agreement
 
-        draw_agreement(document, args.figure)
-    deliver(args, agreement_text(document), document)
+        draw_agreement(said, args.figure)
+    deliver(args, agreement_text(said), said)
 
 
 def unit_of_pair(votes: Votes, unit: str) -> Any:
@@ -85,60 +91,11 @@ def unit_of_pair(votes: Votes, unit: str) -> Any:
     return of_pair
 
 
-def bounds(found: Any) -> dict[str, Any] | None:
-    """Value and interval of a coefficient that has them."""
-    return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
-
-
-def as_document(found: Agreement) -> dict[str, Any]:
-    """The stable keys of `--json`."""
-    return {
-        "pairs": found.items,
-        "votes": found.votes,
-        "agreement": bounds(found.percent),
-        "fleiss_kappa": bounds(found.fleiss_kappa),
-        "krippendorff_alpha": {
-            "nominal": bounds(found.alpha_nominal),
-            "ordinal": bounds(found.alpha_ordinal),
-            "interval": bounds(found.alpha_interval),
-        },
-        "gwet_ac1": bounds(found.gwet_ac1),
-        "cohen_kappa": None,
-        "split_half": None,
-        "labels": {c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in found.categories},
-        "raters": [],
-        "dawid_skene": None,
-    }
-
-
-def hidden_truth(votes: Votes, path: str | None) -> dict[str, Any]:
-    """Dawid and Skene's model, with one imaginary vote a cell because a crowd's raters have few votes each."""
-    from analysis.dawid_skene import dawid_skene
+def write_posteriors(path: str, votes: Votes, model: DawidSkene) -> None:
+    """One line a pair: the chance of each label being its hidden truth."""
     from dialogue.files import atomic
 
-    model = dawid_skene(
-        votes.pair, votes.need("rater", "Dawid and Skene's model"), votes.choice, len(votes.labels), smoothing=1.0
-    )
-    if path:
-        with atomic(path) as handle:
-            table = csv.writer(handle, lineterminator="\n")
-            table.writerow(["pair", *votes.labels])
-            table.writerows([name, *row] for name, row in zip(votes.pairs, model.posterior.round(6), strict=True))
-    return {
-        "prior": dict(zip(votes.labels, model.prior, strict=True)),
-        "sure": (model.posterior.max(1) > 0.95).mean(),
-        "steps": model.steps,
-        "converged": model.converged,
-    }
-
-
-def warnings_of(votes: Votes, found: Agreement) -> list[str]:
-    """What the reader must know before trusting the numbers."""
-    said = []
-    if votes.rater is None:
-        said.append("The votes name no rater, so there is no rater table and no model of the raters.")
-    elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
-        said.append(f"{again} votes are by a rater who had judged the same pair before; they count as another rater's.")
-    if found.usable_items < found.items:
-        said.append(f"{found.items - found.usable_items} pairs have one vote only and say nothing about agreement.")
-    return said
+    with atomic(path) as handle:
+        table = csv.writer(handle, lineterminator="\n")
+        table.writerow(["pair", *votes.labels])
+        table.writerows([name, *row] for name, row in zip(votes.pairs, model.posterior.round(6), strict=True))
