@@ -21,11 +21,11 @@ Answer = Literal["left", "right", "tie"]
 
 CONSENT = """\
 You are invited to take part in a research study about computer programs that hold a conversation. You will read short \
-conversations and say which of two responses is more relevant. There are no right opinions: we want to know what you \
-think.
+conversations and say which of two responses is more relevant. We want to know what you think.
 
-We store your answers, the time each one took, and a scrambled form of your worker id. We store no name, no network \
-address and nothing about your browser. The answers, without the id, may be published for other researchers.
+We store your answers and the time each one took under a scrambled form of your worker id. The id itself is kept \
+apart from them and serves only to pay you. We store no name, no network address and nothing about your browser. The \
+answers, without your id, may be published for other researchers.
 
 Taking part is voluntary. You may stop at any time by closing this page; what you have answered until then is kept. \
 The responses were written by computer programs, and now and then one may be odd or unpleasant."""
