@@ -35,6 +35,8 @@ def _about_rounds(votes: Votes) -> list[str]:
 def _about_raters(votes: Votes) -> list[str]:
     if votes.rater is None:
         return ["The votes have no rater column, so no interval knows what raters share: all may be too narrow."]
+    if groups(votes.rater) == 1 and len(votes) > 1:
+        return ["All votes are one rater's, so no interval says what other raters would have voted."]
     if twice := _repeated(votes.pair, votes.rater):
         return [f"Raters met a pair that they had voted on before in {count(twice, 'vote')}."]
     return []

@@ -41,14 +41,18 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
     """Read the wanted columns (those that are there); `record` is the house format that a header line may name."""
     readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
     suffixes = [part for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
+    if not path.exists():
+        raise InputError(f"{path} cannot be read: there is no such file.")
     try:
         reader = readers.get(suffixes[-1].lower() if suffixes else "")
         table = reader(path, wanted) if reader else _read_lines(path, wanted, record)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+        raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
     except pa.ArrowInvalid as error:
+        if "UTF8" in str(error):
+            raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
         raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
     return columns_of(path, table, wanted)
 
@@ -56,6 +60,8 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
 def columns_of(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> Columns:
     """Give each wanted column its type; a value that does not fit is named with its place."""
     empty = Columns(path, {}, tuple(table.column_names))
+    if twice := [name for name in wanted if empty.found.count(name) > 1]:
+        raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
     arrays = {n: _typed(empty, table.column(n), n, wanted[n]) for n in table.column_names if n in wanted}
     return Columns(path, arrays, empty.found)
 
@@ -64,14 +70,21 @@ def _typed(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     try:
-        return array.cast(kind)
+        return _cast(array, kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         for row, value in enumerate(array.to_pylist()):
             try:
-                pa.array([value], type=array.type).cast(kind)
+                _cast(pa.array([value], type=array.type), kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise InputError(f"{columns.place(row)}: {name} is {value!r}, which is not {SPOKEN[kind]}.") from None
         raise
+
+
+def _cast(array: Any, kind: pa.DataType) -> Any:
+    """Whole numbers may be written as 1.0, as tools do where a column has gaps."""
+    if kind == pa.int64() and array.type == pa.string():
+        array = array.cast(pa.float64())
+    return array.cast(kind)
 
 
 def _read_parquet(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
@@ -125,6 +138,7 @@ def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> p
         table = pa.json.read_json(pa.BufferReader(body), read_options=blocks, parse_options=options)
     except pa.ArrowInvalid:
         return _slow_table(_objects(path, body.to_pybytes(), 2 if header else 1), wanted)
+    table.validate(full=True)  # pyarrow takes text in any encoding, but hands out UTF-8 only
     return table.select([name for name in table.column_names if table.column(name).null_count < len(table)])
 
 

@@ -124,15 +124,15 @@ def _found(ties: Ties) -> str:
     text += f"{percent(interval.low)} to {percent(interval.high)} "
     text += f"(they are worth {interval.effective_n:,.0f} independent votes)."
     wide = max(ties.units, key=lambda curve: curve.law.sd)
-    return text + (
-        f" Sets of {size} drawn vote by vote have an SD of {ties.units[0].law.sd * 100:.1f} points;"
-        f" drawn by {wide.name.replace('+', ' and ')}, {wide.law.sd * 100:.1f}."
-    )
+    text += f" Sets of {size} drawn vote by vote have an SD of {ties.units[0].law.sd * 100:.1f} points"
+    if wide is ties.units[0]:
+        return text + "."
+    return text + f"; drawn by {wide.name.replace('+', ' and ')}, {wide.law.sd * 100:.1f}."
 
 
 def _against_chance(curve: Curve) -> str:
     p = _p(curve.chance)
-    verb = "is told apart from" if p < 0.05 else "cannot be told from"
+    verb = "can be told from" if p < 0.05 else "cannot be told from"
     return (
         f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p:.2g})."
     )

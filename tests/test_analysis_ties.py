@@ -167,6 +167,7 @@ def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
         ({"rater": None}, "no rater column"),
         ({"round": np.tile([1, 2, 2], 40)}, "different numbers of votes"),
         ({"round": np.resize([1, 1, 2], 120)}, "there are 40 votes in some round"),
+        ({"rater": ["r"] * 120}, "All votes are one rater's"),
         ({"rater": np.repeat(np.arange(40), 3)}, "had voted on before in 80 votes"),
         ({"source": ["simulated"] * 120}, "120 of 120 votes came from simulated raters"),
     ],

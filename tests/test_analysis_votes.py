@@ -131,6 +131,8 @@ def line(**values):
         ("v.csv", "pair,choice\n", r"no votes to analyse"),
         ("v.csv", "pair,choice\np,a,b\n", r"v.csv cannot be read"),
         ("v.csv", "", r"v.csv"),
+        ("v.csv", "pair,pair,choice\np,q,a\n", r"two columns called 'pair'; keep one"),
+        ("v.csv", "pair,choice,round\np,a,1.5\n", r"v.csv:2: round is '1.5', which is not a whole number"),
         ("v.parquet", "no parquet", r"v.parquet cannot be read"),
     ],
 )
@@ -142,14 +144,24 @@ def test_bad_input_gets_one_sentence_with_its_place(tmp_path, name, text, messag
 
 
 def test_files_that_cannot_be_opened_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"none.jsonl cannot be read"):
+    with pytest.raises(InputError, match=r"none.jsonl cannot be read: there is no such file"):
         read_votes(tmp_path / "none.jsonl")
     with pytest.raises(InputError, match=r"is a folder"):
         read_votes(tmp_path)
     latin = tmp_path / "latin.csv"
     latin.write_bytes("pair,choice\npä,a\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"latin.csv"):
+    with pytest.raises(InputError, match=r"latin.csv is not UTF-8 text"):
         read_votes(latin)
+    latin = tmp_path / "latin.jsonl"
+    latin.write_bytes('{"pair": "pä", "choice": "a"}\n'.encode("latin-1"))
+    with pytest.raises(InputError, match=r"latin.jsonl is not UTF-8 text. Save it as UTF-8"):
+        read_votes(latin)
+
+
+def test_whole_numbers_may_be_written_with_a_point_as_data_frames_do(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("pair,choice,round\np,a,1.0\np,tie,2.0\n")
+    assert read_votes(path).rounds == (1, 2)
 
 
 def test_wrong_names_of_columns_are_named():
