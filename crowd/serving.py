@@ -21,6 +21,7 @@ from dialogue.errors import InputError
 from dialogue.files import atomic
 
 THREADS = 8
+LARGEST_REQUEST = 65_536  # bytes that are read at all; the application's own limit is lower
 
 
 def hit_of(study: Path, given: Path | None) -> Hit:
@@ -69,7 +70,15 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     """Serve until Ctrl-C or SIGTERM; `ready` hears the port. Requests that are being answered are finished first."""
     try:
         server = waitress.create_server(
-            app, host=host, port=port, threads=THREADS, ident="", clear_untrusted_proxy_headers=False
+            app,
+            host=host,
+            port=port,
+            threads=THREADS,
+            ident="",
+            clear_untrusted_proxy_headers=False,  # the application reads them if, and only if, it is told of a proxy
+            max_request_body_size=LARGEST_REQUEST,
+            connection_limit=1000,
+            asyncore_use_poll=True,
         )
     except OSError as error:
         raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another --port.") from error
