@@ -30,6 +30,7 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Model = Literal["davidson", "rao-kupper"]
 
+BLOCK = 4_000_000  # numbers drawn at once: bounds the memory of the bootstrap
 FAR = 15.0  # a strength further out than this on the log scale has no finite estimate
 
 
@@ -113,6 +114,8 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
     _check_finite(played)
     design, position, tie = _design(played)
     theta, information = _scoring(played.counts[None], played, model, design, tie)
+    if np.abs(theta).max() > FAR:
+        raise InputError("One side of the page or one system always won, so the strengths have no finite estimate.")
     chances, _, _ = _MODELS[model](theta @ design.T, None if tie is None else theta[:, tie, None])
     seen = played.counts > 0
     return Fit(
@@ -170,9 +173,7 @@ def normal_draws(found: Fit, *, sets: int, generator: np.random.Generator) -> Fi
     return replace(found, draws=found.parameters + scatter @ vectors.T)
 
 
-def bootstrap(
-    played: Games, found: Fit, cluster: Ints | None, *, sets: int, generator: np.random.Generator, block: int = 200
-) -> Fit:
+def bootstrap(played: Games, found: Fit, cluster: Ints | None, *, sets: int, generator: np.random.Generator) -> Fit:
     """The same fit with `sets` refitted bootstrap samples of whole clusters (None: single votes).
 
     Clusters with the same votes are interchangeable: one multinomial draw says how often each kind comes up.
@@ -181,6 +182,7 @@ def bootstrap(
     design, _, tie = _design(played)
     start = found.parameters
     draws = [np.empty((0, len(start)))]
+    block = int(np.clip(BLOCK // max(len(frequency), 1), 1, 200))
     for first in range(0, sets, block):
         times = _times(frequency, min(block, sets - first), generator)
         counts = (kinds.T @ times.T).T.reshape(len(times), -1, 3)

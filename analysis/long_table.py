@@ -64,10 +64,11 @@ def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) 
     tables = []
     for label in sorted(set(labels)):
         rows = np.flatnonzero(whole & (labels == label))
-        if len(rows):
-            tables.append(_table(label or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings))
+        table = _table(label or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings)
+        if table.factors:
+            tables.append(table)
     if not tables:
-        raise InputError(f"{path} has no row with a score and all of {', '.join(used) or 'the factors'}.")
+        raise InputError(f"{path} has no scores for two levels of any of {', '.join(used or FACTORS)}.")
     return tables
 
 
@@ -83,8 +84,6 @@ def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, war
         codes, found = codes_of(column.take(pa.array(rows)))
         if len(found) > 1:
             factors[factor], names[factor] = codes.astype(np.int64), found
-    if not factors:
-        raise InputError(f"{name}: no factor has two levels, so there is no variance to share out.")
     return LongTable(name, score, factors, names, warnings)
 
 

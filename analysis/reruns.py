@@ -77,7 +77,7 @@ def resized(study: Study, found: Components, sizes: Mapping[str, float]) -> Stud
         * float(np.prod([ratio.get(name, 1.0) for name in (ratio if part.name == RESIDUAL else part.factors)]))
         for part in found.parts
     }
-    return Study(study.target, {**study.sizes, **sizes}, counts)
+    return Study(study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts)
 
 
 def error_variance(
@@ -142,8 +142,8 @@ def flip(
 
 
 def _noncentral_bounds(ratio: float, freedom: float, level: float = 0.95) -> tuple[float, float]:
-    """Interval of the true difference in units of its standard error, from the observed `ratio`."""
-    tail = (1 - level) / 2
+    """Interval of the true difference in units of its standard error, from the observed `ratio` (capped at 100)."""
+    tail, ratio = (1 - level) / 2, min(ratio, 100.0)
     if not np.isfinite(freedom) or freedom > 1e4:
         return ratio + float(norm.ppf(tail)), ratio - float(norm.ppf(tail))
     reach = 10 + 5 * ratio

@@ -297,3 +297,10 @@ def test_votes_without_a_finite_estimate_are_refused_in_a_sentence():
         fit(games(["x", "y", "z"], a, b, choice, None))
     with pytest.raises(InputError, match="All votes are ties"):
         fit(games(["x", "y"], *votes([(0, 1, 0, 0, 9)]), None))
+
+
+def test_a_side_of_the_page_that_always_won_has_no_finite_estimate():
+    a, b = np.array([0, 0, 1, 1] * 5), np.array([1, 1, 0, 0] * 5)
+    left = np.array([0, 1] * 10)
+    with pytest.raises(InputError, match="One side of the page"):
+        fit(games(["x", "y"], a, b, left, left))

@@ -188,6 +188,18 @@ def test_the_flip_probability_orders_studies_rightly():
     assert real_far.mean() < real_near.mean()
 
 
+def test_a_difference_beyond_all_doubt_never_flips():
+    score = np.array([0.0, 1e-9, 2e-9, 1.0, 1.0 + 1e-9, 1.0 + 2e-9])
+    factors = {"model": np.repeat([0, 1], 3), "seed": np.tile(np.arange(3), 2)}
+    found = components(score, factors, [("model",)], generator=np.random.default_rng(0), sets=50)
+    study = study_of(factors, found, "model")
+    one = flip(("a", 1.0), ("b", 0.0), found, study, redrawn=("seed",))
+    assert one.p < 1e-9
+    assert one.low <= one.high < 1e-9
+    same = components(np.round(score), factors, [("model",)], generator=np.random.default_rng(0), sets=50)
+    assert flip(("a", 1.0), ("b", 0.0), same, study, redrawn=("seed",)).p == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", [0.0, 1.0, 2.0, 3.0])
 def test_the_interval_of_the_flip_probability_covers_the_real_one(truth):
@@ -264,15 +276,16 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path):
         ((path,), "no column 'score'"),
         ((path, "--score", "value", "--factors", "model,judge"), "no column 'judge'"),
         ((path, "--score", "value", "--sizes", "item=none"), "--sizes has item=none"),
+        ((path, "--score", "value", "--sizes", "items=9"), "--sizes names 'items'"),
         ((path, "--score", "value", "--only", "XYZ"), "No table has all of 'XYZ'"),
     ):
         with pytest.raises(InputError, match=sentence):
             variance(*words)
     path.write_text("model,item,score\na,1,0.5\na,1,0.7\n")
-    with pytest.raises(InputError, match="no factor has two levels"):
+    with pytest.raises(InputError, match="no scores for two levels"):
         variance(path)
     path.write_text("model,item,score\na,,0.5\n")
-    with pytest.raises(InputError, match="has no row"):
+    with pytest.raises(InputError, match="no scores for two levels"):
         variance(path)
 
 

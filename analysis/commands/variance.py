@@ -61,6 +61,10 @@ def run(args: argparse.Namespace) -> None:
     kept = [table for table in tables if set(args.only.split()) <= set(table.name.split())]
     if not kept:
         raise InputError(f"No table has all of {args.only!r} in its name: {', '.join(t.name for t in tables)}.")
+    if unknown := {name for one in sizes for name in one} - {name for table in kept for name in table.factors}:
+        raise InputError(
+            f"--sizes names {sorted(unknown)[0]!r}, which is no factor here: {', '.join(kept[0].factors)}."
+        )
     generator = np.random.default_rng(child_seed(args.seed, "variance"))
     found = [
         analyse(table, args.target, sizes, generator=generator, sets=args.sets)
@@ -71,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
         sets=args.sets, seed=args.seed,
     )  # fmt: skip
     compared = compare(args, generator) if args.compare else []
-    warnings = list(dict.fromkeys(said for table in kept for said in table.warnings))
+    warnings = list(dict.fromkeys(warning for table in kept for warning in table.warnings))
     said = plain({"tables": found, "compared": compared, "warnings": warnings, "signature": recipe})
     if args.figure:
         from analysis.figures import draw_components
