@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -60,7 +60,7 @@ def sample_all(
             )
             for response, answer in zip(blank, texts, strict=True):
                 text, logprob = vocabulary.decode(answer.tokens), round(answer.logprob, 4)
-                kept[key_of(response)] = _filled(response, text, logprob)
+                kept[key_of(response)] = replace(response, text=text, logprob=logprob)
         tell()
     return list(kept.values())
 
@@ -74,11 +74,6 @@ def key_of(response: Response) -> tuple[object, ...]:
 def _response(item: str, trained: Trained, checkpoint: str, how: Decoding, draw: int, weights: str) -> Response:
     extra = {"draw": draw, "weights": weights}
     return Response(item, trained.model, trained.seed, checkpoint, "", None, how.name, extra)
-
-
-def _filled(blank: Response, text: str, logprob: float) -> Response:
-    parts = (blank.item, blank.model, blank.seed, blank.checkpoint, text, logprob, blank.decoding, blank.extra)
-    return Response(*parts)
 
 
 def _same_weights(response: Response | None, weights: str) -> bool:

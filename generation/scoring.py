@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def overlap_rows(responses: Sequence[Response], references: Mapping[str, Example
         reference = references[response.item].target.text
         for task, (score, stats) in overlap_scores(tokenize(response.text), tokenize(reference)).items():
             yield _row(response, references, task, score, stats)
+
+
+def most_frequent(train: Sequence[Example], items: Sequence[str]) -> list[Response]:
+    """A baseline that has learned nothing but one sentence: the most frequent reference of the training split."""
+    counts = Counter(normalize(example.target.text) for example in train)
+    text = min(counts, key=lambda candidate: (-counts[candidate], candidate))
+    return [Response(item, "most_frequent", None, "last", text, None, "constant") for item in items]
 
 
 def embedding_rows(

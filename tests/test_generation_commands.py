@@ -18,7 +18,7 @@ from dialogue.errors import InputError
 from dialogue.files import digest, from_json, read_header, read_json, read_records
 from dialogue.records import Pair, Response, States
 from generation.__main__ import COMMANDS
-from generation.vocabulary import normalize
+from generation.vocabulary import normalize, tokenize
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
 
@@ -136,7 +136,21 @@ def test_fault_2_teacher_forced_scores_stand_apart_from_free_running_ones(study)
         name: {row["condition"] for row in rows if row["task"] == name} for name in ("bleu2", "bleu2_teacher_forced")
     }
     assert conditions["bleu2_teacher_forced"] == {"teacher-forced"}
-    assert conditions["bleu2"] == {"greedy", "nucleus:0.9", "nucleus:0.9 draw 1"}
+    assert conditions["bleu2"] == {"greedy", "nucleus:0.9", "nucleus:0.9 draw 1", "constant"}
+
+
+def test_the_most_frequent_training_response_is_scored_beside_the_models(study):
+    corpus = read_corpus(study / "corpus")
+    counts = Counter(normalize(example.target.text) for example in examples(corpus.split("train")))
+    rows = pq.read_table(study / "metrics.parquet").to_pylist()
+    constant = [row for row in rows if row["model"] == "most_frequent" and row["task"] == "bleu2"]
+    assert len(constant) == 20
+    assert {row["stats"]["length"] for row in constant} == {len(tokenize(counts.most_common(1)[0][0]))}
+
+
+def test_fault_10_what_is_scored_is_not_the_split_that_chose_the_checkpoint(study):
+    test = {example.item for example in examples(read_corpus(study / "corpus").split("test"))}
+    assert {response.item for response in read_records(study / "responses.jsonl", Response)} <= test
 
 
 def test_a_reference_in_a_control_is_spelt_like_a_response(study):

@@ -1,6 +1,7 @@
 """Score responses against their references with token metrics: metrics.parquet.
 
 BLEU-2, ROUGE-1, ROUGE-L, METEOR, distinct-1 and -2 and the cosine of average embeddings, all of free-running output;
+the most frequent training response beside them;
 perplexity and the teacher-forced BLEU-2 of the study's own models under their own names.
 
   python -m generation score runs/demo
@@ -38,23 +39,26 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import read_records
     from dialogue.records import Response
     from dialogue.signature import signature
-    from generation.scoring import embedding_rows, overlap_rows, write_scores
+    from generation.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     references = {e.item: e for e in examples(corpus.dialogues)}
     responses = read_records(args.study / "responses.jsonl", Response)
     known = [response for response in responses if response.item in references]
-    if not known:
+    found = len(known)
+    if not found:
         raise InputError("No response belongs to a context of this corpus. Name the right one: --corpus PATH")
+    if train := list(examples(corpus.split("train"))):
+        known += most_frequent(train, sorted({response.item for response in known}))
     yardstick, named = _yardstick(args)
     rows = [*overlap_rows(known, references), *_forced(args.study, known, references)]
     rows += embedding_rows(known, references, yardstick) if yardstick else []
     recipe = signature(
-        responses=len(known), without_reference=len(responses) - len(known), tokens="lower-case words, numbers, marks",
+        responses=found, without_reference=len(responses) - found, tokens="lower-case words, numbers, marks",
         bleu2="smooth exp", embedding=named,
     )  # fmt: skip
     write_scores(args.study / "metrics.parquet", rows, signature=recipe)
-    print(f"{args.study / 'metrics.parquet'}: {len(rows)} scores of {len(known)} responses")
+    print(f"{args.study / 'metrics.parquet'}: {len(rows)} scores of {found} responses")
     _tell(rows)
     print(recipe)
 
@@ -108,4 +112,5 @@ def _tell(rows: Sequence[Score]) -> None:
             groups.setdefault(key, []).append(row)
     for (model, seed, checkpoint, condition), part in sorted(groups.items()):
         score = bleu2(add_counts(row.stats for row in part), smooth="exp")
-        print(f"  {model}-{seed} {checkpoint} {condition}: corpus BLEU-2 {score:.2f}")
+        name = model if seed < 0 else f"{model}-{seed}"
+        print(f"  {name} {checkpoint} {condition}: corpus BLEU-2 {score:.2f}")
