@@ -24,7 +24,7 @@ from dialogue.files import atomic
 STYLE = Path(__file__).with_name("seedvote.mplstyle")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-INK, GREY, PALE = "#222222", "#6f6f6f", "#dddddd"
+INK, GREY = "#222222", "#6f6f6f"
 WIDTH = 6.4  # inches: a text column of a paper, and about 640 px in a report
 RIGHT = ("axes fraction", "data")  # places given by share of the width and by value
 LATTICE = 200  # votes in a set beyond which a law is drawn as if it had this many
