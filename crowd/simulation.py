@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from crowd.hit import Answer
 from crowd.page import literal
+from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, Utterance
 from dialogue.seeds import child_random
 
@@ -90,6 +91,10 @@ class Reader:
         lapse, blind, draw = generator.random(), generator.choice(SIDES), generator.random()
         if lapse < rater.lapse:
             return blind, seconds
+        if key not in self._known:
+            raise InputError(
+                f"the server shows {left[:40]!r}, which is in no pair here. Give the pairs it serves: --pairs."
+            )
         pair, straight = self._known[key]
         if pair.kind == "check":
             return _side(pair, straight), seconds

@@ -15,6 +15,7 @@ from crowd.browser import Form
 from crowd.hit import Hit
 from crowd.page import Frame, Progress, Shown, fragment
 from crowd.simulation import Habits, Reader, habits, quality
+from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Rater, Utterance, Vote
 from dialogue.seeds import child_random
@@ -85,6 +86,11 @@ def test_who_reads_answers_checks_right_on_either_side_and_who_does_not_answers_
     assert all(reader.judge(reads, p.context, p.b.text, p.a.text)[0] == "right" for p in pairs)
     right = [reader.judge(clicks, p.context, p.a.text, p.b.text)[0] == "left" for p in pairs]
     assert abs(statistics.fmean(right) - 1 / 3) < 0.05
+
+
+def test_a_page_of_another_study_is_one_sentence():
+    with pytest.raises(InputError, match="--pairs"):
+        Reader(varied(2), seed=0).judge(habits(0, seed=0, clickers=0), [], "one", "other")
 
 
 def test_quality_follows_what_is_known_of_a_response():
