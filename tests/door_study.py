@@ -20,7 +20,7 @@ from dialogue.records import Candidate, Pair, Utterance
 SITES = ("https://www.mturk.com",)
 ADDRESSES = {
     "local": {"rater": "WORKER", "sitting": "SITTING"},
-    "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "H1", "turkSubmitTo": "SITE"},
+    "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "TASK", "turkSubmitTo": "SITE"},
     "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "SITTING", "STUDY_ID": "S1"},
     "mephisto": {"worker_id": "WORKER", "assignment_id": "SITTING"},
 }
@@ -74,6 +74,7 @@ class Person:
     prefers: str = "a"
     sitting: str = "s1"
     site: str = SITES[0]
+    task: str = "H1"
 
     def __post_init__(self):
         self.client, self.seen, self.form = self.new_client(), [], {}
@@ -85,14 +86,17 @@ class Person:
             return httpx.Client(base_url=self.app, trust_env=False, timeout=30, limits=nothing_kept)
         return httpx.Client(base_url="https://x.org", transport=httpx.WSGITransport(self.app))
 
-    def send(self, method, path, **options):
-        return self.client.request(method, path, **options)
+    def send(self, method, path, headers=None, **options):
+        """Send all cookies, secure ones too: browsers take this machine for secure."""
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.client.cookies.jar)
+        headers = {**(headers or {}), **({"Cookie": cookies} if cookies else {})}
+        return self.client.request(method, path, headers=headers, **options)
 
     def arrive(self):
         """Come by the door's address; forgets cookies first."""
         self.client.close()
         self.client = self.new_client()
-        words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site}
+        words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site, "TASK": self.task}
         query = {name: words.get(value, value) for name, value in ADDRESSES[self.door].items()}
         return self.send("GET", "/", params=query)
 

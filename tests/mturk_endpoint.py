@@ -87,8 +87,7 @@ class MTurk:
         self.granted[made["QualificationTypeId"]] = set()
         return {"QualificationType": made}
 
-    def ListQualificationTypes(self, Query, MustBeRequestable, MustBeOwnedByCaller):
-        assert MustBeOwnedByCaller and not MustBeRequestable
+    def ListQualificationTypes(self, Query, MustBeRequestable, MustBeOwnedByCaller, MaxResults=100):
         found = [kind for kind in self.qualifications.values() if Query in kind["Name"]]
         return {"NumResults": len(found), "QualificationTypes": found}
 
@@ -101,7 +100,13 @@ class MTurk:
         return {"HITTypeId": name}
 
     def CreateHITWithHITType(
-        self, HITTypeId, MaxAssignments, LifetimeInSeconds, Question, RequesterAnnotation, UniqueRequestToken
+        self,
+        HITTypeId,
+        MaxAssignments,
+        LifetimeInSeconds,
+        Question,
+        RequesterAnnotation="",
+        UniqueRequestToken=None,
     ):
         if UniqueRequestToken in self.tokens:
             raise Refused("HITAlreadyExists", f"The HIT {self.tokens[UniqueRequestToken]} exists already")
@@ -115,7 +120,9 @@ class MTurk:
         if self.available < (reward + fee) * MaxAssignments:
             raise Refused("InsufficientFunds")
         self.available -= (reward + fee) * MaxAssignments
-        name = self.tokens[UniqueRequestToken] = self.new("H")
+        name = self.new("H")
+        if UniqueRequestToken:
+            self.tokens[UniqueRequestToken] = name
         self.hits[name] = {
             "HITId": name,
             "HITTypeId": HITTypeId,
@@ -125,6 +132,7 @@ class MTurk:
             "RequesterAnnotation": RequesterAnnotation,
             "Reward": kind["Reward"],
             "HITStatus": "Assignable",
+            "NumberOfAssignmentsAvailable": MaxAssignments,
         }
         return {"HIT": self.hits[name]}
 
@@ -151,7 +159,7 @@ class MTurk:
         ]
         return self.pages("HITs", using, NextToken)
 
-    def ListAssignmentsForHIT(self, HITId, NextToken=None):
+    def ListAssignmentsForHIT(self, HITId, NextToken=None, **_):
         self.hit(HITId)
         rows = [row for row in self.assignments.values() if row["HITId"] == HITId and "AssignmentStatus" in row]
         return self.pages("Assignments", rows, NextToken)
@@ -170,9 +178,15 @@ class MTurk:
         return {}
 
     def AssociateQualificationWithWorker(self, QualificationTypeId, WorkerId, IntegerValue, SendNotification):
-        assert not SendNotification and IntegerValue == 1
+        assert not SendNotification
         self.granted[QualificationTypeId].add(WorkerId)
         return {}
+
+    def GetAssignment(self, AssignmentId):
+        row = self.assignments[AssignmentId]
+        if "AssignmentStatus" not in row:
+            raise Refused("InvalidAssignmentState")
+        return {"Assignment": row, "HIT": self.hits[row["HITId"]]}
 
     def ApproveAssignment(self, AssignmentId):
         row = self.assignments[AssignmentId]
@@ -212,7 +226,16 @@ class MTurk:
                 return None
             name = self.new("A")
             self.assignments[name] = {"AssignmentId": name, "WorkerId": worker, "HITId": hit}
+            self.restate(hit)
             return name
+
+    def restate(self, hit):
+        """What becomes of a HIT whose places are all taken, or all handed in."""
+        rows = [row for row in self.assignments.values() if row["HITId"] == hit]
+        done = sum("AssignmentStatus" in row for row in rows)
+        self.hits[hit]["NumberOfAssignmentsAvailable"] = self.hits[hit]["MaxAssignments"] - len(rows)
+        if len(rows) == self.hits[hit]["MaxAssignments"]:
+            self.hits[hit]["HITStatus"] = "Reviewable" if done == len(rows) else "Unassignable"
 
     def address(self, hit, base, **query):
         url = ET.fromstring(self.hits[hit]["Question"]).findtext(f"{EXTERNAL}ExternalURL")
@@ -223,6 +246,7 @@ class MTurk:
         if row is None or "AssignmentStatus" in row or len(fields) < 2:
             return False
         row["AssignmentStatus"] = "Submitted"
+        self.restate(row["HITId"])
         return True
 
 

@@ -13,10 +13,12 @@ import httpx
 import pytest
 
 from crowd import exporting
+from crowd.mephisto_launch import free_port
 from crowd.serving import opened
 from dialogue.files import read_records
 from dialogue.records import Vote
 from tests.door_study import Person, make_study
+from tests.mturk_endpoint import serve
 
 
 def votes(folder):
@@ -25,11 +27,11 @@ def votes(folder):
 
 
 @contextmanager
-def launched(folder, stop=signal.SIGINT):
+def launched(folder, stop=signal.SIGINT, extra=()):
     """`crowd launch --mephisto` with nobody at the keyboard; gives the address it prints."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "crowd", "launch", str(folder), "--mephisto", "--port", "0", "--yes"]
+    command = [sys.executable, "-m", "crowd", "launch", str(folder), "--mephisto", "--port", "0", "--yes", *extra]
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -41,8 +43,8 @@ def launched(folder, stop=signal.SIGINT):
     begun, url = time.monotonic(), None
     try:
         for line in process.stdout:
-            if "?worker_id=" in line:
-                url = line.split()[1].split("/?")[0]
+            if line.startswith("  page"):
+                url = line.split()[1].strip(",").split("/?")[0].rstrip("/")
             if line.startswith("  cost"):
                 break
         assert url, process.stderr.read()
@@ -126,3 +128,29 @@ def test_a_killed_run_goes_on_without_serving_a_finished_pair_again(folder):
     after = votes(folder)
     assert [vote.pair for vote in after[: len(before)]] == [vote.pair for vote in before]
     assert sum(vote.counted for vote in after) == 18 and all(vote.counted for vote in after)
+
+
+def test_mephistos_own_mturk_provider_brings_workers_too(folder, monkeypatch):
+    (folder / "hit.toml").write_text((folder / "hit.toml").read_text() + "pay_per_sitting = 0.5\n")
+    (folder / "aws").write_text("[someone]\naws_access_key_id = example\naws_secret_access_key = example\n")
+    server, port = serve(), free_port("127.0.0.1")
+    place = ["--provider", "mturk", "--requester", "someone", "--public-url", f"http://127.0.0.1:{port}"]
+    monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "aws"))
+    with launched(folder, extra=[*place, "--port", str(port)]) as url:
+        until = time.monotonic() + 20
+        while len(server.turk.hits) < 9 and time.monotonic() < until:
+            time.sleep(0.1)
+        for n, hit in enumerate(list(server.turk.hits)[:2]):
+            server.turk.locales[f"AWORKER{n}"] = "US"  # Mephisto asks for English-speaking countries
+            assignment = server.turk.accept(hit, f"AWORKER{n}")
+            worker = Person(url, "mturk", f"AWORKER{n}", "ab"[n], assignment, server.url, hit)
+            assert worker.work()["status"] == ("done", "no_more")[n]
+            assert f"{server.url}/mturk/externalSubmit" in worker.end()
+            server.turk.submit({"assignmentId": assignment, "answers": "2"})
+        time.sleep(1)
+    assert {vote.source for vote in votes(folder)} == {"mephisto"}
+    assert [one["rater_status"] for one in in_mephisto(folder)] == ["passed", "blocked"]
+    assert {name for workers in server.turk.granted.values() for name in workers} == {"AWORKER1"}
+    server.shutdown()
+    server.server_close()
