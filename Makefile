@@ -10,7 +10,7 @@ demo: setup
 	$(BIN)/python examples/demo.py
 
 hit: setup
-	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --open
+	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open
 
 test: setup-dev lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
