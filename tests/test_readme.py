@@ -37,6 +37,25 @@ def test_every_python_command_of_readme_runs(pytestconfig, tmp_path):
         assert done.returncode == 0, f"{line}\n{done.stderr}"
 
 
+def script_commands(root):
+    for script in (root / "examples").glob("*.sh"):
+        text = script.read_text(encoding="utf-8").replace("\\\n", " ")
+        for package, name, rest in re.findall(r"python -m (\w+) ([a-z-]+)([^\n|>#]*)", text):
+            yield script.name, package, name, frozenset(re.findall(r"--[a-z-]+", rest))
+
+
+def test_every_command_and_option_in_the_shell_examples_exists(pytestconfig):
+    found = set(script_commands(pytestconfig.rootpath))
+    assert {script for script, *_ in found} >= {"study.sh"}
+    for package, name in {(package, name) for _, package, name, _ in found}:
+        command = [sys.executable, "-m", package, name, "--help"]
+        told = subprocess.run(command, cwd=pytestconfig.rootpath, capture_output=True, text=True)
+        assert told.returncode == 0, f"{package} {name}: {told.stderr}"
+        options = set(re.findall(r"--[a-z-]+", told.stdout))
+        for script, of, called, used in found:
+            assert (of, called) != (package, name) or used <= options, f"{script}: {package} {name} {used - options}"
+
+
 def test_links_of_the_documents_lead_somewhere(pytestconfig):
     root = pytestconfig.rootpath
     for document in [*root.glob("*.md"), *(root / "docs").glob("*.md")]:
