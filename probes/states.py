@@ -50,13 +50,14 @@ def find(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Re
 
     Where `files` are given, it is these and no other.
     """
-    if files:
-        return [read_states(path) for path in files]
-    found = [read_states(path) for path in sorted((study / "states").glob("*.npy"))]
+    found = [read_states(path) for path in files or sorted((study / "states").glob("*.npy"))]
     if not found:
         raise InputError(f"{study / 'states'} holds no .npy file. Make them: python -m generation encode {study}.")
+    for name, count in Counter(who.name for who in found).items():
+        if count > 1:
+            raise InputError(f"{count} arrays are called {name}; give each a model, seed or checkpoint of its own.")
     wanted = checkpoints.split(",") if checkpoints else [w.checkpoint for w in found if "epoch-" not in w.checkpoint]
-    if kept := [who for who in found if checkpoints == "all" or who.checkpoint in wanted]:
+    if kept := [who for who in found if files or checkpoints == "all" or who.checkpoint in wanted]:
         return kept
     there = ", ".join(sorted({who.checkpoint for who in found}))
     raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}; there: {there}.")

@@ -216,3 +216,9 @@ def test_the_table_says_where_the_papers_protocol_departs(study, corpus, tmp_pat
            "--protocol", "paper")  # fmt: skip
     out = capsys.readouterr().out
     assert "The papers' protocol gives 0.0 instead of" in out and "for UtteranceLoc on constant." in out
+
+
+def test_two_arrays_of_one_name_are_refused(tmp_path, corpus, members):
+    twins = [write_states(tmp_path / folder, members, "m", 0, "last") for folder in ("a", "b")]
+    with pytest.raises(InputError, match="2 arrays are called m-0-last"):
+        probes("run", tmp_path, "--corpus", corpus, "--states", *twins)
