@@ -111,7 +111,7 @@ def _unit_row(curve: Curve) -> list[str]:
 
 def sentences(ties: Ties) -> list[str]:
     """What to take home, in plain words, then the warnings."""
-    return [_found(ties), _against_chance(ties.pooled), *_automatic(ties.pooled), *ties.warnings]
+    return [_found(ties), _against_chance(ties.pooled), *_raters(ties), *_automatic(ties.pooled), *ties.warnings]
 
 
 def _found(ties: Ties) -> str:
@@ -135,6 +135,15 @@ def _against_chance(curve: Curve) -> str:
     verb = "can be told from" if p < 0.05 else "cannot be told from"
     return (
         f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p:.2g})."
+    )
+
+
+def _raters(ties: Ties) -> list[str]:
+    found = [curve.clusters for curve in ties.units if curve.unit == "rater"]
+    return (
+        [f"{found[0]:,} raters voted; by how the votes are spread they count as {ties.effective_raters:,.0f}."]
+        if found
+        else []
     )
 
 

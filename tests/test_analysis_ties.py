@@ -149,7 +149,8 @@ def test_automatic_ties_stand_apart_from_those_of_people():
     assert (curve.identical, curve.automatic, curve.ties) == (30, 30, 60)
     assert curve.share_of_different == 30 / 90
     said = sentences(analyse(study(choice=choice, identical=same), Recipe(size=24)))
-    assert "On two responses of the same text: 30 votes, 30 of them ties; among the other votes 33.3 %" in said[2]
+    assert said[2] == "12 raters voted; by how the votes are spread they count as 12."
+    assert "On two responses of the same text: 30 votes, 30 of them ties; among the other votes 33.3 %" in said[3]
 
 
 def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
