@@ -118,6 +118,7 @@ def log_to_stderr(*, quiet: bool = False) -> None:
     handler.setFormatter(_JsonLines())
     LOG.handlers, LOG.propagate = [handler], False
     LOG.setLevel(logging.WARNING if quiet else logging.INFO)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a queue is where requests wait, not news
 
 
 class _JsonLines(logging.Formatter):
