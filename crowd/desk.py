@@ -17,7 +17,7 @@ from crowd import answering, event_log, leasing, pool
 from crowd.assignment import Rules, plan
 from crowd.gate import Rule
 from crowd.hit import Answer, Hit
-from crowd.leasing import Place, Refused, Seat, Turn
+from crowd.leasing import Place, Refused, Seat, Sitter, Turn
 from crowd.store import Store, leases, pairs, payments, raters, settings, sittings
 from dialogue.records import Source
 
@@ -38,7 +38,10 @@ class Desk:
     @contextmanager
     def _turn(self) -> Iterator[Turn]:
         with self.store.write() as connection:
-            yield Turn(connection, self.clock(), self.rules, self.rule, self.seed, self.secret, self.checks)
+            yield self._of(connection)
+
+    def _of(self, connection: sa.Connection) -> Turn:
+        return Turn(connection, self.clock(), self.rules, self.rule, self.seed, self.secret, self.checks)
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever door they came by."""
@@ -75,7 +78,13 @@ class Desk:
             return Seat(rater, number)
 
     def place(self, seat: Seat) -> Place:
-        """Where the rater stands; a pair is leased if one is due."""
+        """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no turn."""
+        with self.store.read() as connection:
+            turn = self._of(connection)
+            sitter = leasing.sitter_of(turn, seat)
+            seen = self._before(sitter) or leasing.look(turn, sitter)[0]
+        if seen is not None:
+            return seen
         with self._turn() as turn:
             return self._place(turn, seat)
 
@@ -116,11 +125,15 @@ class Desk:
 
     def _place(self, turn: Turn, seat: Seat) -> Place:
         sitter = leasing.sitter_of(turn, seat)
+        return self._before(sitter) or leasing.place(turn, sitter)
+
+    def _before(self, sitter: Sitter) -> Place | None:
+        """What comes before the pairs, if it is not done yet."""
         if sitter.consent != self.hit.consent_version:
             return Place("consent")
         if sitter.instructed < len(self.hit.examples):
             return Place("instructions", number=sitter.instructed + 1)
-        return leasing.place(turn, sitter)
+        return None
 
 
 def rules_of(hit: Hit) -> Rules:

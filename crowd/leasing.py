@@ -126,22 +126,36 @@ def sitter_of(turn: Turn, seat: Seat) -> Sitter:
     )
 
 
-def place(turn: Turn, sitter: Sitter) -> Place:
-    """Where a rater who has consented and learned stands; a pair is leased if one is due."""
+def look(turn: Turn, sitter: Sitter) -> tuple[Place | None, sa.Row[Any] | None]:
+    """Where a rater who has consented and learned stands, if nothing has to be written; and the lease that waits."""
     done = sitter.done
     if sitter.status == "blocked":
-        return Place("no_more", done)
+        return Place("no_more", done), None
     if sitter.finished:
-        return _over(done)
+        return _over(done), None
     if sitter.state != "running":
-        return Place("paused" if sitter.state == "paused" else "closed", done)
-    found = _held(turn, sitter.seat)
+        return Place("paused" if sitter.state == "paused" else "closed", done), None
+    mine = {"rater": sitter.seat.rater, "sitting": sitter.seat.sitting}
+    row = turn.connection.execute(_WAITING, mine).first()
+    if row is None or row.state != "held" or row.expires <= turn.now:
+        return None, row
+    return _showing(sitter, Task(row.token, pool.pair_from(row.body), row.left, row.expires)), row
+
+
+def place(turn: Turn, sitter: Sitter) -> Place:
+    """Where the rater stands; a pair is leased if one is due."""
+    seen, row = look(turn, sitter)
+    if seen is not None:
+        return seen
+    found = _renew(turn, row) if row is not None else _next_slot(turn, sitter.seat)
     outcome = _next(turn, sitter, found) if isinstance(found, int) else found
     if outcome == "finished":
-        return _finish(turn, sitter.seat, done)
-    if outcome == "wait":
-        return Place("wait", done)
-    return Place("task", done, len(sitter.slots), task=outcome, can_undo=sitter.last_vote is not None)
+        return _finish(turn, sitter.seat, sitter.done)
+    return Place("wait", sitter.done) if outcome == "wait" else _showing(sitter, outcome)
+
+
+def _showing(sitter: Sitter, task: Task) -> Place:
+    return Place("task", sitter.done, len(sitter.slots), task=task, can_undo=sitter.last_vote is not None)
 
 
 def token(secret: str, rater: str, pair: str, attempt: int) -> str:
@@ -150,16 +164,9 @@ def token(secret: str, rater: str, pair: str, attempt: int) -> str:
     return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def _held(turn: Turn, seat: Seat) -> Task | int:
-    """What was shown and waits for its answer, its time renewed where it ran out; or the number of the slot to fill."""
-    mine = {"rater": seat.rater, "sitting": seat.sitting}
-    row = turn.connection.execute(_WAITING, mine).first()
-    if row is None:
-        last = turn.connection.scalar(_LAST_SLOT, mine)
-        return 0 if last is None else last + 1
-    if row.state == "held" and row.expires > turn.now:
-        return Task(row.token, pool.pair_from(row.body), row.left, row.expires)
-    return _renew(turn, row)
+def _next_slot(turn: Turn, seat: Seat) -> int:
+    last = turn.connection.scalar(_LAST_SLOT, {"rater": seat.rater, "sitting": seat.sitting})
+    return 0 if last is None else last + 1
 
 
 def _renew(turn: Turn, row: sa.Row[tuple[object, ...]]) -> Task | int:
