@@ -8,6 +8,7 @@ decided by the study's own core. Between them stands one channel in memory: no r
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -216,6 +217,7 @@ class Run:
             loop.run_forever()
         finally:
             watch.cancel()
+            logging.getLogger("asyncio").disabled = True  # messages to workers who can no longer be told
             self.operator.force_shutdown()
 
     async def _until_done(self) -> None:
