@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 ANSWERS = ("pair", "rater", "choice", "round", "left", "kind", "counted", "rater_status", "identical", "dialogue")
 
@@ -93,4 +94,6 @@ def test_the_report_opens_without_an_error_or_an_outside_request(study, chromium
     assert errors == []
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(page).response
+    assert found["passes"] and [violation["id"] for violation in found["violations"]] == []
     page.close()
