@@ -111,7 +111,11 @@ def task() -> Reply:
     seat = _seat()
     if seat is None:
         return _go("/")
-    place = _desk().place(seat)
+    try:
+        place = _desk().place(seat)
+    except Refused:  # a cookie of somebody who was forgotten meanwhile
+        session.clear()
+        return _go("/")
     return _json_of(place, "") if _wants_json() else _page_of(place, session.pop("note", ""))
 
 

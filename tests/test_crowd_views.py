@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from crowd.app import Config, create_app
 from crowd.browser import Form
+from crowd.forgetting import forget
 from crowd.gate import Rule
 from crowd.hit import Hit
 from crowd.progress import set_state
@@ -155,6 +156,13 @@ def test_a_restarted_server_lets_a_rater_go_on_without_logging_in(app):
         assert Form(other.get("/task").text).shown() == before
     finally:
         restarted.extensions["desk"].store.close()
+
+
+def test_who_was_forgotten_meanwhile_begins_anew(app):
+    client, desk = begin(app), app.extensions["desk"]
+    forget(desk.store, desk.rater_id("ann"), votes_per_pair=3, now=desk.clock())
+    assert client.get("/task").location == "/"
+    assert "I have read this" in client.get("/").text
 
 
 def test_a_paused_study_says_so_and_saves_the_answer_in_hand(app):
