@@ -20,6 +20,7 @@ COMMANDS = {
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",
     "import-mephisto": "restore votes from Mephisto's own data store",
+    "import-votes": "turn the export of another tool into votes.jsonl: Potato, Label Studio, MTurk, ChatEval",
     "preview": "write every page of a HIT as files to look at, without a server",
 }
 
