@@ -33,7 +33,6 @@ class Arrival:
     worker: str  # the marketplace's id of the person; hashed before it is stored beside a vote
     sitting: str  # its id of this visit: assignment (MTurk), submission (Prolific), agent (Mephisto)
     task: str  # its id of the task: HIT, study or unit
-    submit_to: str = ""  # where the finished form goes (MTurk)
     preview: bool = False  # someone looks at the task before accepting it: no work is given out
     turned_away: bool = False  # the marketplace has nothing for them here
 
