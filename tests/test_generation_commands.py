@@ -188,9 +188,10 @@ def test_a_study_without_models_is_told_the_next_step(tmp_path):
 def test_training_side_by_side_gives_the_weights_of_training_one_by_one(study, tmp_path):
     (tmp_path / "corpus").symlink_to(study / "corpus")
     root = Path(__file__).resolve().parents[1]
-    command = [sys.executable, "-m", "generation", "train", str(tmp_path), *GRID, "--jobs", "2"]
+    grid = ["--models", "seq2seq", *GRID[2:]]
+    command = [sys.executable, "-m", "generation", "train", str(tmp_path), *grid, "--jobs", "2"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for name in ("seq2seq-0", "hred-1"):
+    for name in ("seq2seq-0", "seq2seq-1"):
         path = Path("models", name, "last.safetensors")
         assert digest(tmp_path / path) == digest(study / path)
