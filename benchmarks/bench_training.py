@@ -26,7 +26,7 @@ from generation.numbering import Numbered  # noqa: E402
 from generation.training import batch_loss  # noqa: E402
 from generation.vocabulary import EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD, tokenize  # noqa: E402
 
-WORDS, SIZE, BATCHES, SLOW_BATCHES = 13_000, 64, 12, 3
+WORDS, SIZE, BATCHES, SLOW_BATCHES = 13_000, 64, 3, 1
 CORPUS = ROOT.parent / "shared" / "data" / "multiwoz22_text" / "multiwoz22_text.jsonl.xz"
 
 
@@ -77,22 +77,23 @@ def fast_loss(model, chosen):
 
 
 def examples_a_second(loss_of, batches, optimizer, model):
-    """Examples trained on in a second, without the first batch."""
-    seen, begun = 0, time.perf_counter()
+    """Examples trained on in a CPU second, without the first batch."""
+    seen, begun = 0, time.process_time()
     for number, chosen in enumerate(batches):
         optimizer.zero_grad()
         loss_of(model, chosen).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         if number == 0:
-            begun = time.perf_counter()
+            begun = time.process_time()
         else:
             seen += len(chosen)
-    return seen / (time.perf_counter() - begun)
+    return seen / (time.process_time() - begun)
 
 
 def main():
     """Measure both ways and print the ratio."""
+    torch.set_num_threads(1)  # CPU seconds of one thread: other work on the machine disturbs them least
     chosen = made(6000)
     plan = plan_batches(chosen, SIZE, seed=0, epoch=1)
     torch.random.default_generator.manual_seed(0)
@@ -106,7 +107,9 @@ def main():
     theirs = examples_a_second(slow_loss, mixed, torch.optim.Adam(model.parameters(), 1e-3), model)
     with torch.no_grad():
         gap = abs(float(fast_loss(model, mixed[0]) - slow_loss(model, mixed[0])))
-    print(f"ours {ours:.1f} examples a second, straightforward loop {theirs:.1f}: {ours / theirs:.1f} times (bar: 5)")
+    print(
+        f"ours {ours:.1f} examples a CPU second, straightforward loop {theirs:.1f}: {ours / theirs:.1f} times (bar: 5)"
+    )
     print(f"loss of one batch differs by {gap:.1e}")
     print(f"peak memory {peak / 2**20:.2f} GB, of which {before / 2**20:.2f} before training (bar: 2)")
     print(signature(words=WORDS, batch=SIZE, batches=BATCHES, slow=SLOW_BATCHES, threads=torch.get_num_threads()))
