@@ -1,6 +1,6 @@
 """Training against the straightforward loop, in one run: attention LSTM at paper size, 13,000 words, batches of 64.
 
-The straightforward loop pads every context and every target to 100 and computes the vocabulary product and the loss
+The straightforward loop pads every context and every target to 100, reads contexts as packed sequences, and computes the vocabulary product and the loss
 inside the time loop. Lengths are those of MultiWOZ 2.2 where ../shared is at hand, else drawn like them.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -22,11 +23,13 @@ from dialogue.corpora.reading import read_corpus  # noqa: E402
 from dialogue.signature import signature  # noqa: E402
 from generation.batches import plan_batches, stack  # noqa: E402
 from generation.models.architectures import build, sizes_of  # noqa: E402
+from generation.models.interface import Encoded  # noqa: E402
+from generation.models.recurrent import batch_first  # noqa: E402
 from generation.numbering import Numbered  # noqa: E402
 from generation.training import batch_loss  # noqa: E402
 from generation.vocabulary import EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD, tokenize  # noqa: E402
 
-WORDS, SIZE, BATCHES, SLOW_BATCHES = 13_000, 64, 3, 1
+WORDS, SIZE, BATCHES, SLOW_BATCHES = 13_000, 64, 8, 1
 CORPUS = ROOT.parent / "shared" / "data" / "multiwoz22_text" / "multiwoz22_text.jsonl.xz"
 
 
@@ -57,12 +60,20 @@ def wide(rows, width):
     return torch.tensor([list(row) + [PAD] * (width - len(row)) for row in rows])
 
 
+def packed(model, contexts):
+    """The contexts read as packed sequences, torch's own way not to read padding."""
+    rows = pack_padded_sequence(model.source(contexts.tokens), contexts.lengths, batch_first=True, enforce_sorted=False)
+    outputs, state = model.encoder(rows)
+    memory, _ = pad_packed_sequence(outputs, batch_first=True, total_length=contexts.tokens.shape[1])
+    return Encoded(memory, contexts.mask, batch_first(state), state[0].transpose(0, 1))
+
+
 def slow_loss(model, chosen):
     """The straightforward loop's loss a token."""
     batch = stack(chosen, torch.device("cpu"))
     contexts = type(batch.contexts)(wide([e.context for e in chosen], LONGEST_CONTEXT), batch.contexts.lengths)
     inputs, targets = (wide(part.tolist(), LONGEST_TARGET) for part in (batch.inputs, batch.targets))
-    encoded, total = model.encode(contexts), 0.0
+    encoded, total = packed(model, contexts), 0.0
     state = model.start(encoded)
     for time_step in range(LONGEST_TARGET):
         hidden, state = model.step(encoded, state, inputs[:, time_step])
