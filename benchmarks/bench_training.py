@@ -1,7 +1,8 @@
 """Training against the straightforward loop, in one run: attention LSTM at paper size, 13,000 words, batches of 64.
 
-The straightforward loop pads every context and every target to 100, reads contexts as packed sequences, and computes the vocabulary product and the loss
-inside the time loop. Lengths are those of MultiWOZ 2.2 where ../shared is at hand, else drawn like them.
+The straightforward loop pads every context and every target to 100, reads contexts as packed sequences, and computes
+the vocabulary product and the loss inside the time loop. Lengths are those of MultiWOZ 2.2 where ../shared is at hand,
+else drawn like them.
 """
 
 import resource
