@@ -28,6 +28,7 @@ from crowd.marketplaces import Lines
 from crowd.page import WayOut
 from crowd.serving import THREADS, hit_of
 from crowd.store import leases, pairs, raters, sqlite_url, votes
+from dialogue.errors import InputError
 from dialogue.files import from_json
 from dialogue.records import Vote
 
@@ -54,11 +55,23 @@ class MephistoMarket:
         self.study = study
         cost = Estimate(study.sittings, Decimal(0), Decimal(0), self.hit.currency)
         if self.paid:
+            self._check_profile()
             reward = reward_of(self.hit.pay_per_sitting, self.hit.currency, ("USD",), "Mechanical Turk")
             cost = Estimate(study.sittings, reward, reward * Decimal("0.2"), "USD")
         visit = f"{self.url}/" + ("" if self.paid else "?worker_id=YOU&assignment_id=1")
         lines = [("page", f"{visit}, served by this command"), ("units", f"{study.sittings}, one a sitting")]
         return [*lines, ("home", f"{self.args.study / 'mephisto'} (nothing is written elsewhere)")], cost
+
+    def _check_profile(self) -> None:
+        """Mephisto itself would ask for keys on standard input."""
+        from botocore.session import Session
+
+        known = Session().available_profiles
+        if self.args.requester not in known:
+            raise InputError(
+                f"--requester {self.args.requester} is not an AWS profile of yours ({', '.join(known) or 'none'}). "
+                "Name one that has the keys of your MTurk account; see docs/mephisto.md. Nothing was created."
+            )
 
     def create(self) -> str:
         """Serve the page and run Mephisto's operator until every unit is done, or Ctrl-C."""

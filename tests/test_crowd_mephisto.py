@@ -13,8 +13,11 @@ import httpx
 import pytest
 
 from crowd import exporting
+from crowd.__main__ import COMMANDS
 from crowd.mephisto_launch import free_port
 from crowd.serving import opened
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Vote
 from tests.door_study import Person, make_study
@@ -154,3 +157,16 @@ def test_mephistos_own_mturk_provider_brings_workers_too(folder, monkeypatch):
     assert {name for workers in server.turk.granted.values() for name in workers} == {"AWORKER1"}
     server.shutdown()
     server.server_close()
+
+
+def test_a_profile_that_does_not_exist_is_one_sentence_and_not_a_question(folder, monkeypatch):
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "none"))
+    words = ["--mephisto", "--provider", "mturk", "--public-url", "http://127.0.0.1:9", "--port", "0", "--yes"]
+    with pytest.raises(InputError, match="MOCK_REQUESTER is not an AWS profile of yours"):
+        dispatch("crowd", "", COMMANDS, ["launch", str(folder), *words])
+
+
+def test_a_study_that_mephisto_never_saw_cannot_be_restored_from_it(folder):
+    with pytest.raises(InputError, match="was not launched through Mephisto"):
+        dispatch("crowd", "", COMMANDS, ["import-mephisto", str(folder)])
