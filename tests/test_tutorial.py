@@ -1,0 +1,44 @@
+"""The tutorial's commands work as written, from the first to the last."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from dialogue.files import read_records
+from dialogue.records import Pair, Vote
+
+BLOCK = re.compile(r"```sh\n(.*?)```", re.S)
+PARTS = ("analyze_ties.py", "analysis", "crowd", "dialogue", "generation")
+
+
+def test_the_tutorial_leads_from_a_table_of_answers_to_a_report(pytestconfig, tmp_path):
+    text = (pytestconfig.rootpath / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    for name in PARTS:
+        (tmp_path / name).symlink_to(pytestconfig.rootpath / name)
+    lines = [line for block in BLOCK.findall(text) for line in block.splitlines() if "crowd serve" not in line]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rehearsal, elsewhere = tmp_path / "runs" / "rehearsal", tmp_path / "runs" / "elsewhere"
+    pairs = read_records(rehearsal / "pairs.jsonl", Pair)
+    assert [sum(pair.kind == kind for pair in pairs) for kind in ("real", "check")] == [12, 3]
+    votes = read_records(rehearsal / "votes.jsonl", Vote)
+    assert sum(vote.counted for vote in votes) == 36
+    assert {vote.source for vote in votes} == {"simulated"}
+    assert "Ours against theirs" in (rehearsal / "report.html").read_text(encoding="utf-8")
+    imported = read_records(elsewhere / "votes.jsonl", Vote)
+    assert [(vote.pair, vote.round, vote.choice) for vote in imported] == [
+        ("q01", 1, "a"),
+        ("q01", 2, "a"),
+        ("q01", 3, "tie"),
+        ("q02", 1, "b"),
+    ]
