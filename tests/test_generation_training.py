@@ -14,7 +14,10 @@ import torch
 from dialogue.errors import InputError
 from dialogue.files import digest
 from generation import training
+from generation.checkpoints import Trained, load_model
+from generation.decoding import parse_decoding, respond
 from generation.numbering import Data, Numbered
+from generation.token_metrics import add_counts, bleu2, bleu_counts
 from generation.training import Settings, read_log, train
 from generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary
 
@@ -202,14 +205,27 @@ def test_kill_9_leaves_the_weights_of_an_undisturbed_run(tmp_path, after):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", SIZES)
-def test_a_small_corpus_is_learned_by_heart(tmp_path, model):
+def test_a_small_corpus_is_learned_by_heart_and_foreign_contexts_hurt(tmp_path, model):
     sizes = {
         **SIZES[model],
         "dropout": 0.0,
         **({"width": 32, "feedforward": 64} if model == "transformer" else {"hidden": 48}),
     }
-    memorised = Settings(model, 0, sizes, 250, batch_size=8, learning_rate=0.005)
-    train(tmp_path, memorised, dataclasses.replace(DATA, train=DATA.train[:50], valid=[]), CPU)
+    memorised = Settings(model, 0, sizes, 400, batch_size=8, learning_rate=0.005)
+    known = DATA.train[:50]
+    train(tmp_path, memorised, dataclasses.replace(DATA, train=known, valid=[]), CPU)
     log = read_log(tmp_path)
     assert log[0]["loss"] > 2
     assert log[-1]["loss"] < 0.1
+    ready = load_model(Trained(tmp_path, model, 0), "last", WORDS)
+    own, foreign = (bleu(ready, [e.context for e in rows], known) for rows in (known, known[7:] + known[:7]))
+    assert own > 90
+    assert foreign < 30
+
+
+def bleu(model, contexts, references):
+    """BLEU-2 of greedy responses to contexts."""
+    items = [e.item for e in references]
+    answers = respond(model, contexts, how=parse_decoding("greedy"), seed=0, items=items)
+    pairs = zip(answers, references, strict=True)
+    return bleu2(add_counts(bleu_counts(a.tokens, e.target[:-1]) for a, e in pairs), smooth="exp")
