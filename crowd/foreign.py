@@ -65,14 +65,24 @@ def judgements(paths: Sequence[Path], tool: str, columns: Mapping[str, str]) -> 
     """All judgements of the files, in their order."""
     if unknown := [name for name in columns if name not in FIELDS]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
-    rows = [row for path in paths for row in _read(path, tool, columns)]
+    rows = [row for path in paths for row in _whole(path, tool, columns)]
     if not rows:
         raise InputError(f"{', '.join(map(str, paths))} holds no judgements.")
-    names = {"pair": "pair", "left": "left", "submitted": "submitted", "seconds": "seconds"}
-    names |= COLUMNS[tool] | dict(columns)
+    usual = {name: name for name in ("pair", "left", "submitted", "seconds")} | COLUMNS[tool]
+    names = {field: name for field, name in usual.items() if name not in columns.values()} | dict(columns)
     names["choice"] = names.get("choice") or _choice_column(rows, tool)
     _complain_of_missing(rows, names, columns)
     return [_judgement(where, row, one, tool) for where, row in rows for one in _each(row, names)]
+
+
+def _whole(path: Path, tool: str, columns: Mapping[str, str]) -> list[Row]:
+    """All rows of a file; a form that is not the tool's is one sentence too."""
+    try:
+        return list(_read(path, tool, columns))
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{path} does not have the form of a {tool} export ({error!r}).") from error
 
 
 def _read(path: Path, tool: str, columns: Mapping[str, str]) -> Iterable[Row]:

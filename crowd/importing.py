@@ -5,6 +5,8 @@ The traps: letters name the side that was shown and not the response; people ans
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +25,7 @@ VALUES: dict[str, dict[str, str]] = {  # what the tool writes (in small letters)
     "chateval": {"0": "a", "1": "b", "-1": "tie"},
 }
 LEFT: dict[str, Side] = {"a": "a", "b": "b", "0": "a", "1": "b", "ab": "a", "ba": "b", "[0, 1]": "a", "[1, 0]": "b"}
+TOO_LATE = 1e11  # seconds since 1970; more than that is milliseconds
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
 
 Dated = tuple[float, Judgement]
@@ -115,10 +118,9 @@ def _in_order(found: Sequence[Judgement], rules: Rules) -> list[Dated]:
 
 def _seconds_since_1970(one: Judgement) -> float:
     text = re.sub(r"\b(UTC|GMT|PST|PDT)\b", lambda match: ZONES[match[0]], one.submitted)
-    try:
-        return float(text)
-    except ValueError:
-        pass
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) < TOO_LATE:
+            return float(text)
     for read in (datetime.fromisoformat, lambda t: datetime.strptime(t, "%a %b %d %H:%M:%S %z %Y")):
         try:
             time = read(text)
@@ -218,10 +220,12 @@ def _recorded(one: Judgement, pair: Pair | None) -> Side | None:
 
 
 def _number(one: Judgement) -> float | None:
-    try:
-        return float(one.seconds) if one.seconds else None
-    except ValueError:
-        raise InputError(f"{one.where}: seconds is {one.seconds!r}, which is no number.") from None
+    if not one.seconds:
+        return None
+    with contextlib.suppress(ValueError):
+        if math.isfinite(float(one.seconds)):
+            return float(one.seconds)
+    raise InputError(f"{one.where}: seconds is {one.seconds!r}, which is no number.")
 
 
 def _listed(dropped: Mapping[str, int]) -> str:
@@ -233,9 +237,7 @@ def _notes(votes: Sequence[Vote], known: Mapping[str, Pair] | None) -> list[str]
     each = Counter(Counter(vote.pair for vote in votes).values())
     notes = []
     if len(each) > 1:
-        notes.append(
-            "Pairs differ in votes: " + ", ".join(f"{k} votes on {n} pairs" for k, n in sorted(each.items())) + "."
-        )
+        notes.append("Votes a pair: " + ", ".join(f"{k} on {n} of them" for k, n in sorted(each.items())) + ".")
     if known is not None:
         real = {name for name, pair in known.items() if pair.kind != "check"}
         if empty := len(real - {vote.pair for vote in votes}):

@@ -9,6 +9,7 @@ from crowd.commands import import_votes
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
+from dialogue.seeds import child_random
 
 MTURK = (
     "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation,"
@@ -263,6 +264,8 @@ def test_a_side_that_nobody_ever_chose_is_pointed_out(tmp_path, imported):
         ({"left": "left"}, [], "the response shown first is expected"),
         ({"left": "b"}, ["--fixed-order"], "does not hold"),
         ({"time": "yesterday"}, [], "no time that is read here"),
+        ({"time": "1706500045000"}, [], "no time that is read here"),
+        ({"time": "nan"}, [], "no time that is read here"),
         ({"time": ""}, [], "rounds cannot be told"),
         ({"worker": ""}, [], "rater is empty"),
         ({"status": "Rejected"}, [], "None of 1 judgements can be used"),
@@ -308,3 +311,58 @@ def test_same_texts_tell_no_side_and_a_file_that_is_there_is_not_overwritten(tmp
     imported(tmp_path, file, "--from", "mturk", *columns, "--pairs", pairs_file(tmp_path))
     with pytest.raises(InputError, match="is there already"):
         run(tmp_path, file, "--from", "mturk", "--fixed-order")
+
+
+def test_a_column_that_is_named_for_one_purpose_is_not_used_for_another(tmp_path, imported):
+    task = {"id": 1, "data": {"pair": "p1", "left": "fast 1"}, "annotations": [annotation(1, 7, selected("left"))]}
+    file = written(tmp_path / "export.json", json.dumps([task]))
+    stated = ("--from", "label-studio", "--columns", "left_text=left", "--pairs", pairs_file(tmp_path))
+    assert [vote.choice for vote in imported(tmp_path, file, *stated)[0]] == ["b"]
+
+
+def test_a_preference_survives_random_sides_that_would_hide_it_from_a_reader_of_letters(tmp_path, imported):
+    rng = child_random(0, "sides")
+    truth, rows = {}, []
+    for n in range(400):
+        choice, left = rng.choices(["a", "b", "tie"], [6, 2, 2])[0], rng.choice("ab")
+        letter = "tie" if choice == "tie" else "A" if choice == left else "B"
+        truth[f"q{n}"] = choice
+        rows.append(mturk_row(n, f"W{n % 20}", NOON, f"q{n}", left, letter))
+    votes, _ = imported(tmp_path, mturk_file(tmp_path / "batch.csv", *rows), "--from", "mturk")
+    assert {vote.pair: vote.choice for vote in votes} == truth
+    letters = [row.rsplit(",", 3)[1] for row in rows]
+    assert abs(letters.count("A") - letters.count("B")) < 60 < list(truth.values()).count("a") - 100
+
+
+def test_votes_a_pair_are_told_where_they_differ(tmp_path, imported):
+    rows = [mturk_row(n, f"W{n}", NOON, pair, "a", "A") for n, pair in enumerate(["p1", "p1", "p2"])]
+    _, said = imported(tmp_path, mturk_file(tmp_path / "batch.csv", *rows), "--from", "mturk")
+    assert "Votes a pair: 1 on 1 of them, 2 on 1 of them." in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tool", "sentence"),
+    [
+        ("a.json", "{}", "label-studio", "JSON-MIN is not read"),
+        ("a.json", '[{"annotations": [{}]}]', "label-studio", "does not have the form"),
+        ("a.csv", "prompt_id,worker_id,value,submit_datetime\nq1,W1,0,2019-01-01\n", "chateval", "needs model_1"),
+        ("a.csv", CHATEVAL + "x,hare,1,d1:1,W1,H1,2019-01-01,x,0\n", "chateval", "0 pairs compare x and hare"),
+        ("a.csv", MTURK + "Input.pair,Answer.taskAnswers\n" + "," * 27 + "p1,[]\n", "mturk", "one JSON object"),
+        ("a.csv", "Input.pair,WorkerId,Answer.x\np1,W1,A\n", "mturk", "rounds cannot be told"),
+        (
+            "a.csv",
+            "Input.pair,WorkerId,Answer.x,SubmitTime,WorkTimeInSeconds\np1,W,tie,0,nan\n",
+            "mturk",
+            "is no number",
+        ),
+        ("a.csv", "\0\ud800", "mturk", "not a whole CSV file"),
+    ],
+)
+def test_other_tools_files_are_refused_with_a_reason_too(tmp_path, name, text, tool, sentence):
+    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert sentence in refused(tmp_path, tmp_path / name, "--from", tool, "--pairs", pairs_file(tmp_path))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    for name in ("none.csv", "none.jsonl"):
+        assert "cannot be read" in refused(tmp_path, tmp_path / name, "--from", "potato")
