@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,20 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, va
     if not train:
         raise InputError("The training split holds no example (an utterance that answers another). Check the corpus.")
     held_out = spread(list(examples(corpus.split("valid"))), valid)
-    recipe = f"{corpus.name} {corpus.version}, {len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid"
-    return Data(train, number(held_out, vocabulary), vocabulary, recipe)
+    valid_rows = number(held_out, vocabulary)
+    recipe = (
+        f"{corpus.name} {corpus.version}, {len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid, "
+        f"hash {hash_of([*train, *valid_rows])}"
+    )
+    return Data(train, valid_rows, vocabulary, recipe)
+
+
+def hash_of(rows: Iterable[Numbered]) -> str:
+    """The first 12 digits of a SHA-256 over numbered examples, to tell two sets of data apart."""
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(f"{row.item} {row.context} {row.target}\n".encode())
+    return found.hexdigest()[:12]
 
 
 def spread(chosen: list[Example], limit: int | None) -> list[Example]:

@@ -165,6 +165,8 @@ def test_a_reference_in_a_control_is_spelt_like_a_response(study):
     ("arguments", "sentence"),
     [
         (["train", "{}", "--models", "gpt"], "'gpt' is no architecture of ours"),
+        (["train", "{}", "--seeds", "many"], "--seeds is 'many'"),
+        (["train", "{}", "--epochs", "0"], "--epochs is 0; 1 is the least"),
         (["sample", "{}", "--checkpoint", "epoch-9"], "has no checkpoint 'epoch-9'. It has: best_bleu"),
         (["sample", "{}", "--decoding", "hot"], "Decoding 'hot' is not understood"),
         (["encode", "{}", "--device", "abacus"], "Device 'abacus' is not at hand"),
@@ -195,3 +197,11 @@ def test_training_side_by_side_gives_the_weights_of_training_one_by_one(study, t
     for name in ("seq2seq-0", "seq2seq-1"):
         path = Path("models", name, "last.safetensors")
         assert digest(tmp_path / path) == digest(study / path)
+
+
+def test_a_corpus_that_has_changed_is_not_taken_for_the_old_one(study, tmp_path):
+    for name in ("models", "vocabulary.json"):
+        (tmp_path / name).symlink_to(study / name)
+    write_toy(tmp_path / "corpus", 60, seed=1)
+    with pytest.raises(InputError, match="was trained with data"):
+        generation("train", tmp_path, *GRID)

@@ -47,15 +47,15 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.reading import read_corpus
     from generation.numbering import prepare, study_vocabulary
 
+    grid = _grid(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
     data = prepare(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
-    grid = _grid(args)
     print(f"{len(grid)} models on {data.recipe}, {len(vocabulary)} words")
     _DATA[:] = [data]
     if args.jobs == 1:
-        for number, settings in enumerate(grid):
-            print(_train_one(args.study, settings, args.device, number))
+        for settings in grid:
+            print(_train_one(args.study, settings, args.device, 0))
     else:
         _train_side_by_side(args, grid, data)
 
@@ -65,13 +65,20 @@ def _grid(args: argparse.Namespace) -> list[Settings]:
     from generation.models.architectures import ARCHITECTURES, sizes_of
     from generation.training import Settings
 
+    for name in ("epochs", "batch_size", "jobs"):
+        if (value := getattr(args, name)) is not None and value < 1:
+            raise InputError(f"--{name.replace('_', '-')} is {value}; 1 is the least.")
+    try:
+        seeds = parse_seeds(args.seeds)
+    except ValueError as error:
+        raise InputError(f"--seeds is {args.seeds!r} ({error}). Write them like 0-2 or 0,5,7.") from error
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
     batch_size, rate = BATCH_AND_RATE[args.preset]
     batch_size, rate = args.batch_size or batch_size, args.learning_rate or rate
     return [
         Settings(model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, args.clip)
         for model in models
-        for seed in parse_seeds(args.seeds)
+        for seed in seeds
     ]
 
 
