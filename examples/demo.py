@@ -46,7 +46,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=60, judgements=200),
+    "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=50, judgements=200),
     "tiny": Size(
         dialogues=60, seeds="0-1", epochs=1, contexts=40, pairs=12, raters=12, judgements=10
     ),  # a test of the line, not a study
