@@ -37,7 +37,7 @@ setup-dev: .venv/installed-dev
 	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
 	touch $@
 
-.venv/installed: requirements.txt requirements-mephisto.txt constraints.txt .venv/torch
+.venv/installed: requirements.txt requirements-mephisto.txt constraints.txt Makefile .venv/torch
 	$(BIN)/pip install --quiet -r requirements.txt -c constraints.txt
 	$(BIN)/pip install --quiet --no-deps -r requirements-mephisto.txt
 	touch $@

@@ -320,8 +320,8 @@ def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
     command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--dashboard", "--stop-with-stdin"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert b"http://" in server.stdout.readline()
-        for _ in range(300):
-            if (tmp_path / "ties.pdf").exists():
+        for _ in range(1200):
+            if all((tmp_path / name).exists() for name in DRAWN):
                 break
             time.sleep(0.1)
         assert all((tmp_path / name).exists() for name in DRAWN)
