@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# One thread a process: two workers with two threads each wait for each other, and the last bits depend on the number.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
