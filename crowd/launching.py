@@ -18,6 +18,7 @@ from dialogue.errors import InputError
 from dialogue.files import digest
 
 DESCRIPTION = "Read short conversations and say which of two responses is more relevant."
+Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ def check_page(public_url: str, frame: str = "") -> str:
     return f"{public_url} answers" + (f"; {frame} may frame it" if frame else "")
 
 
-def checklist(study: Study) -> list[tuple[str, str]]:
-    """The points that are the same for every marketplace: what, and what was found."""
+def checklist(study: Study) -> Lines:
+    """The points that are the same for every marketplace."""
     hit = study.hit
     counted = {"row": "in a row", "total": "in total"}[hit.count_failures]
     gate = (

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Protocol
 
 from crowd.doors import Estimate
-from crowd.launching import Study
-from crowd.settling import Listed
+from crowd.launching import Lines, Study
+from crowd.serving import opened
+from crowd.settling import Listed, visits
 from dialogue.errors import InputError
 from dialogue.records import Source
-
-Lines = list[tuple[str, str]]
 
 
 class Launchable(Protocol):
@@ -90,6 +89,16 @@ def market_to_launch(args: argparse.Namespace) -> Launchable:
 
         return MephistoMarket(args)
     return _market("mturk" if args.mturk else "prolific", args)
+
+
+def shut_out(market: Market, args: argparse.Namespace) -> int:
+    """Offer no further work to anybody whom the gate has blocked; how many the marketplace did not know of yet.
+
+    Our page refuses them in any case. It is done before work is added, so that they do not accept it in vain.
+    """
+    with opened(args.study, args.database) as store, store.read() as connection:
+        blocked = {visit.worker for visit in visits(connection, market.source) if visit.blocked}
+    return market.close_to(blocked) if blocked else 0
 
 
 def _market(name: str, args: argparse.Namespace) -> Market:

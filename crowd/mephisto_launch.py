@@ -22,9 +22,8 @@ from crowd.app import Config, create_app, log_to_stderr
 from crowd.doors import Arrival, Estimate, check_public_url, identifier, reward_of
 from crowd.entrances import MTurk, mturk_sites
 from crowd.event_log import iso
-from crowd.launching import DESCRIPTION, Study, read_study
+from crowd.launching import DESCRIPTION, Lines, Study, read_study
 from crowd.leasing import Place
-from crowd.marketplaces import Lines
 from crowd.page import WayOut
 from crowd.serving import THREADS, hit_of
 from crowd.store import leases, pairs, raters, sqlite_url, votes

@@ -219,6 +219,7 @@ class Run:
             watch.cancel()
             logging.getLogger("asyncio").disabled = True  # messages to workers who can no longer be told
             self.operator.force_shutdown()
+            loop.close()
 
     async def _until_done(self) -> None:
         while self.operator.get_running_task_runs():

@@ -10,8 +10,7 @@ from functools import cached_property
 import httpx
 
 from crowd import doors, prolific
-from crowd.launching import DESCRIPTION, Study, check_page, hourly
-from crowd.marketplaces import Lines
+from crowd.launching import DESCRIPTION, Lines, Study, check_page, hourly
 from crowd.serving import hit_of
 from crowd.settling import Listed, State
 from dialogue.errors import InputError

@@ -1,5 +1,7 @@
 """One behaviour behind every door: local, Mechanical Turk, Prolific and Mephisto."""
 
+import threading
+import time
 from collections import Counter
 
 import pytest
@@ -7,16 +9,37 @@ import sqlalchemy as sa
 
 from crowd import exporting, store
 from crowd.browser import FETCH, Form
+from crowd.mephisto_launch import MephistoEntrance, task_module
 from dialogue.files import as_json
 from tests.door_study import ADDRESSES, SITES, Person, make_study
 
-DOORS = ("local", "mturk", "prolific")
+DOORS = ("local", "mturk", "prolific", "mephisto")
+
+
+@pytest.fixture(scope="module")
+def mephisto(tmp_path_factory):
+    """Mephisto in this process, with its mock provider; its runs, each slow to end, end side by side."""
+    module, ending = task_module(tmp_path_factory.mktemp("mephisto")), []
+    yield module, ending
+    for thread in ending:
+        thread.join()
 
 
 @pytest.fixture
-def app(tmp_path):
-    app = make_study(tmp_path)
+def app(tmp_path, mephisto):
+    """A study with all four doors open, a run of Mephisto of its own behind the fourth."""
+    module, ending = mephisto
+    door = MephistoEntrance(module.Reception())
+    app = make_study(tmp_path, doors=(door,))
+    door.desk = app.extensions["desk"]
+    task = module.Task(app.extensions["desk"].study_token(), "A study", "Say which", reward=0.0, sittings=9)
+    door.run = module.Run(task, module.Deployment(door.reception, "https://x.org"))
+    door.run.launch()
+    ending.append(threading.Thread(target=door.run.wait))
+    ending[-1].start()
     yield app
+    loop = door.run.operator._event_loop
+    loop.call_soon_threadsafe(loop.stop)
     app.extensions["desk"].store.close()
 
 
@@ -51,7 +74,8 @@ def test_three_failed_checks_close_every_door_under_the_same_id(app, door):
     assert Person(app, door, "AW1", prefers="b").work()["status"] == "no_more"
     for other in DOORS:
         again = Person(app, other, "AW1", sitting="s2")
-        assert again.begin()["status"] == "no_more" and again.seen == []
+        assert again.begin()["status"] in ("no_more", "turned away") and again.seen == []
+        assert "no more tasks" in again.arrive().text + again.end()
     assert Person(app, door, "AW2").begin()["status"] == "task"
 
 
@@ -65,16 +89,19 @@ def test_who_is_blocked_is_told_nothing_of_checks(app, door):
 
 def test_three_different_raters_a_pair_across_doors(app):
     people = [Person(app, door, f"AW{n}") for n, door in enumerate((*DOORS, "local", "mturk"))]
-    for person in people:
-        person.work()
+    places = [person.begin() for person in people]
+    while any(place["status"] != "done" for place in places):
+        turns = zip(people, places, strict=True)
+        places = [who.judge(place) if place["status"] == "task" else who.look() for who, place in turns]
     counted = [vote for vote in votes(app) if vote.counted]
     assert Counter(vote.pair for vote in counted) == {f"p{n}": 3 for n in range(6)}
     assert len({(vote.pair, vote.rater) for vote in counted}) == 18
     assert {vote.source for vote in counted} == set(DOORS)
 
 
-def test_one_person_at_two_doors_never_sees_a_pair_twice(app):
-    first, second = Person(app, "mturk", "AW1"), Person(app, "prolific", "AW1", sitting="s2")
+@pytest.mark.parametrize("door", ["prolific", "mephisto"])
+def test_one_person_at_two_doors_never_sees_a_pair_twice(app, door):
+    first, second = Person(app, "mturk", "AW1"), Person(app, door, "AW1", sitting="s2")
     first.work()
     second.work()
     seen = [name for name, _ in first.seen + second.seen if name.startswith("p")]
@@ -146,6 +173,20 @@ def test_at_the_end_prolific_gets_its_code(app):
     other.work()
     assert "submissions/complete?cc=CDONE" in person.end()
     assert "submissions/complete?cc=COUT" in other.end() and "CDONE" not in other.end()
+
+
+def test_at_the_end_mephisto_has_the_sitting_and_closes_to_who_is_blocked(app, mephisto):
+    module, _ = mephisto
+    Person(app, "mephisto", "w1").work()
+    Person(app, "mephisto", "w2", prefers="b").work()
+    door = app.extensions["entrances"][-1]
+    until = time.monotonic() + 10
+    while len(kept := list(module.handed_in(door.run.task.name))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [one["rater_status"] for one in kept] == ["passed", "blocked"]
+    assert {vote["pair"] for vote in kept[0]["votes"]} == {f"p{n}" for n in range(6)}
+    assert door.reception.take("w2", "s2", provider_type="mock").refusal
+    assert door.reception.take("w3", "s1", provider_type="mock").agent
 
 
 def test_a_preview_shows_the_task_and_gives_no_work(app):

@@ -129,6 +129,18 @@ def test_a_blocked_worker_is_paid_and_sees_no_further_hit(study):
     assert not study.turk.calls["CreateWorkerBlock"]
 
 
+@pytest.mark.parametrize("more", ["extend", "resume"])
+def test_a_blocked_worker_is_closed_out_before_work_is_offered_again(study, more):
+    study.launch("--yes")
+    study.work("ABAD", prefers="b")
+    study.command("expire", "--yes")
+    study.command(more)
+    assert not any(study.turk.granted.values())
+    study.command(more, "--yes")
+    assert study.turk.accept(study.hits()[-1], "ABAD") is None and study.turk.accept(study.hits()[-1], "AGOOD")
+    assert not study.turk.calls["ApproveAssignment"]
+
+
 def test_more_sittings_are_added_only_for_votes_that_are_missing(study, capsys):
     study.launch("--yes")
     for worker in ("AW1", "AW2"):

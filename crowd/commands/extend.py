@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> None:
     """Say what it costs; with --yes, add."""
     from crowd.doors import check_budget, money
     from crowd.launching import read_study
-    from crowd.marketplaces import market_of
+    from crowd.marketplaces import market_of, shut_out
     from crowd.serving import hit_of
     from dialogue.errors import InputError
 
@@ -39,4 +39,8 @@ def run(args: argparse.Namespace) -> None:
     cost = market.more(sittings)
     check_budget(cost, money(args.budget) if args.budget else None)
     print(f"{market.name}: {cost}")
-    print(market.extend(sittings) if args.yes else "Nothing was added. Add --yes to do it.")
+    if not args.yes:
+        print("Nothing was added. Add --yes to do it.")
+        return
+    shut_out(market, args)
+    print(market.extend(sittings))

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     """Hold the two lists together, say what it means, and with --yes do it."""
     from crowd import settling
     from crowd.doors import money
-    from crowd.marketplaces import market_of
+    from crowd.marketplaces import market_of, shut_out
     from crowd.serving import hit_of, opened
 
     market, bonus = market_of(args), money(args.bonus) if args.bonus else Decimal(0)
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
         with store.write() as connection:
             settling.record(connection, found, now)
             aside = settling.set_aside(connection, late, hit_of(args.study, None).votes_per_pair, now)
-        closed = market.close_to(visit.worker for visit in here if visit.blocked)
+        closed = shut_out(market, args)
         market.approve(found.approve)
         market.pay_bonus(owed, bonus, args.reason)
     print(

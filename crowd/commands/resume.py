@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Set it in the store, which every server of the study obeys at the next request; then the marketplace."""
-    from crowd.marketplaces import launched_on, market_of
+    from crowd.marketplaces import launched_on, market_of, shut_out
     from crowd.progress import set_state
     from crowd.serving import opened
     from dialogue.errors import InputError
@@ -25,6 +25,11 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store:
         set_state(store, "running")
     print(f"Running. Pause with: python -m crowd pause {args.study}")
-    if launched_on(args.study):
-        market = market_of(args)
-        print(market.open(args.days) if args.yes else f"Add --yes to let {market.name} send raters again.")
+    if not launched_on(args.study):
+        return
+    market = market_of(args)
+    if not args.yes:
+        print(f"Add --yes to let {market.name} send raters again.")
+        return
+    shut_out(market, args)
+    print(market.open(args.days))
