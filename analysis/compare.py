@@ -23,6 +23,7 @@ from analysis.spread import Spread, spread
 from dialogue.records import Pair
 
 Floats = npt.NDArray[np.float64]
+TOKEN_METRICS = ("bleu2", "rouge_l", "meteor", "embedding")
 
 
 class Key(NamedTuple):
@@ -76,7 +77,7 @@ def by_seed(table: pa.Table) -> dict[Key, dict[int | None, tuple[float, float, i
 
 def from_scores(table: pa.Table) -> list[Method]:
     """One method for each evaluator, task, model, checkpoint, rater and condition that has two seeds or more."""
-    groups = by_seed(table)
+    groups = {key: found for key, found in by_seed(table).items() if _first_answer(key)}
     raters: dict[tuple[str, str], set[str]] = {}
     for key in groups:
         raters.setdefault((key.evaluator, key.task), set()).add(key.rater)
@@ -87,7 +88,9 @@ def from_scores(table: pa.Table) -> list[Method]:
             values, errors, items = zip(*(found[seed] for seed in seeds), strict=True)
             name = f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task
             place = key.model, key.checkpoint, seeds
-            methods.append(Method(key.evaluator, name, *place, _points(values), _points(errors), max(items)))
+            scale = 1 if key.evaluator == "token" else 100  # token metrics come in points, shares do not
+            points = _points(values, scale), _points(errors, scale)
+            methods.append(Method(key.evaluator, name, *place, *points, max(items)))
     return methods
 
 
@@ -103,8 +106,13 @@ def _grouped(table: pa.Table) -> tuple[list[tuple[Key, int | None]], npt.NDArray
     return [(Key(*(part[name] for name in Key._fields)), part["seed"]) for part in parts], code
 
 
-def _points(values: Sequence[float]) -> tuple[float, ...]:
-    return tuple(100 * value for value in values)
+def _first_answer(key: Key) -> bool:
+    """Leave out second draws of a response, and what a person would not compare models by."""
+    return key.evaluator != "token" or (key.task in TOKEN_METRICS and " draw " not in key.condition)
+
+
+def _points(values: Sequence[float], scale: float) -> tuple[float, ...]:
+    return tuple(scale * value for value in values)
 
 
 def _parts(table: pa.Table) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
@@ -168,5 +176,5 @@ def _strengths(model: str, seeds: list[int], chosen: Sequence[tuple[Pair, float]
     covariance = groups / max(groups - 1, 1) * inverse @ scores.T @ scores @ inverse
     errors = np.sqrt(np.diag(covariance)) if groups > 1 else np.full(len(seeds), math.nan)
     items = len({p.pair for p, _ in chosen})
-    points = _points(strength.tolist()), _points(errors.tolist())
+    points = _points(strength.tolist(), 100), _points(errors.tolist(), 100)
     return Method("people", "net preference", model, chosen[0][0].a.checkpoint, tuple(seeds), *points, items)

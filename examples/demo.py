@@ -78,6 +78,11 @@ def stages(study: str, size: Size) -> list[Stage]:
             *("corpus models", "responses.jsonl", "generation"),
         ),
         stage(
+            "Score the responses by token metrics",
+            f"-m generation score {study}",
+            *("corpus models responses.jsonl", "metrics.parquet", "generation"),
+        ),
+        stage(
             "Encode the contexts for the probes",
             f"-m generation encode {study} --checkpoints untrained,last",
             *("corpus models", "states", "generation"),
@@ -110,7 +115,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         stage(
             "Write the report",
             f"-m analysis report {study}",
-            "votes.jsonl raters.jsonl ties.json ties.png scores.parquet responses.jsonl pairs.jsonl models",
+            "votes.jsonl raters.jsonl pairs.jsonl responses.jsonl ties.json ties.png metrics.parquet scores.parquet",
             *("report.html report.json", "analysis templates"),
         ),
     ]

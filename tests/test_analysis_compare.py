@@ -31,13 +31,26 @@ def test_probes_give_micro_f1_a_seed_in_points():
     assert method.items == 2
 
 
+def token_row(row, **more):
+    return row | {"evaluator": "token", "task": "bleu2", "score": 50.0, "stats": None} | more
+
+
 def test_one_seed_is_no_method_and_other_scores_are_averaged():
-    table = pa.Table.from_pylist(
-        [r | {"evaluator": "token", "score": 0.5, "stats": None} for r in rows(0, [(0, 0, 0)])]
-    )
-    assert from_scores(table) == []
-    both = pa.concat_tables([table, table.set_column(table.column_names.index("seed"), "seed", pa.array([7]))])
+    (row,) = rows(0, [(0, 0, 0)])
+    assert from_scores(pa.Table.from_pylist([token_row(row)])) == []
+    both = pa.Table.from_pylist([token_row(row), token_row(row, seed=7)])
     assert from_scores(both)[0].values == (50.0, 50.0)
+
+
+def test_second_draws_and_diagnostic_metrics_are_left_out():
+    kinds = [("bleu2", "nucleus:0.8"), ("bleu2", "nucleus:0.8 draw 1"), ("perplexity", ""), ("bleu2_swapped", "")]
+    found = [
+        token_row(row, task=task, condition=condition)
+        for seed in (0, 1)
+        for row in rows(seed, [(0, 0, 0)])
+        for task, condition in kinds
+    ]
+    assert [method.name for method in from_scores(pa.Table.from_pylist(found))] == ["bleu2"]
 
 
 def test_the_item_error_is_the_spread_of_means_over_new_dialogues():

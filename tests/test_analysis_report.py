@@ -81,7 +81,7 @@ def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;unk&gt;" in page and "<script" not in page
     for heading in (
         "How many ties",
-        "People and probes",
+        "People, token metrics and probes",
         "Probes beside their baselines",
         "Raters",
         "What the models",
