@@ -60,10 +60,14 @@ def launched(folder, stop=signal.SIGINT, extra=()):
         yield url
     finally:
         process.send_signal(stop)
-        process.wait(timeout=30)
-        said = process.stderr.read()
-        process.stdout.close()
-        process.stderr.close()
+        try:
+            process.wait(timeout=120)
+        finally:
+            process.kill()  # a run that will not end fails this test alone
+            said = process.stderr.read()
+            process.stdout.close()
+            process.stderr.close()
+            process.wait()
     assert "Traceback" not in said and "EOF" not in said, said
     assert list(home.iterdir()) == []
 
