@@ -37,12 +37,13 @@ setup-dev: .venv/installed-dev
 	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
 	touch $@
 
+# Mephisto's stale pins cannot be met (see its file), hence --no-deps and --no-warn-conflicts.
 .venv/installed: requirements.txt requirements-mephisto.txt constraints.txt Makefile .venv/torch
-	$(BIN)/pip install --quiet -r requirements.txt -c constraints.txt
+	$(BIN)/pip install --quiet --no-warn-conflicts -r requirements.txt -c constraints.txt
 	$(BIN)/pip install --quiet --no-deps -r requirements-mephisto.txt
 	touch $@
 
 .venv/installed-dev: requirements-dev.txt .venv/installed
-	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
+	$(BIN)/pip install --quiet --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
 	sh tests/install_browser.sh
 	touch $@

@@ -33,7 +33,8 @@ def compare_text(methods: Sequence[Method], costs: Sequence[Cost], papers: Seque
     parts = [text_table(HEAD, [_row(m) for m in methods]), "All in points (x 100). " + NOISE]
     if any(m.over_seeds.few for m in methods):
         parts.append(FEW)
-    parts.append(f"To know an architecture's mean to within {margin:g} points (95 %):\n" + _costs(costs))
+    asked = "an architecture's mean (people: its strength against other architectures)"
+    parts.append(f"To know {asked} to within {margin:g} points (95 %):\n" + _costs(costs))
     if papers:
         parts.append(_papers(papers))
     return "\n\n".join(parts)
