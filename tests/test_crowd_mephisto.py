@@ -29,6 +29,11 @@ def votes(folder):
         return exporting.export(connection, votes_per_pair=3).votes
 
 
+def heed_ctrl_c():
+    """A shell that runs the tests in the background lets its children ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def launched(folder, stop=signal.SIGINT, extra=()):
     """`crowd launch --mephisto` with nobody at the keyboard; gives the address it prints."""
@@ -42,6 +47,7 @@ def launched(folder, stop=signal.SIGINT, extra=()):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "HOME": str(home)},
+        preexec_fn=heed_ctrl_c,
     )
     begun, url = time.monotonic(), None
     try:
