@@ -1,6 +1,7 @@
 """The rules of the house, held by reading the source."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -91,3 +92,14 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
             requirement, _, reason = line.partition("#")
             assert ">=" in requirement and reason.strip(), line
             assert requirement.split(">=")[0].split("[")[0].strip().lower() in locked, line
+
+
+IMPORT_NAMES = {"scikit-learn": "sklearn"}  # where a package is imported by another name than it is installed by
+OPTIONAL = {"transformers"}  # says so in a sentence where it is absent
+
+
+def test_every_package_that_is_imported_is_a_requirement():
+    lines = [line for name in ("", "-mephisto") for line in (ROOT / f"requirements{name}.txt").read_text().splitlines()]
+    names = {re.split(r"[>=\[]", line)[0].strip() for line in lines if line and line[0] not in "#-"}
+    known = {IMPORT_NAMES.get(name, name) for name in names} | set(sys.stdlib_module_names) | set(PACKAGES) | OPTIONAL
+    assert not {name for path in SOURCES for name in imported(path) if name.split(".")[0] not in known}
