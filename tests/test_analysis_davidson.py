@@ -87,7 +87,8 @@ def test_chocolate_pudding_of_davidson_1970():
     played, published = pudding()
     found = fit(played)
     worth = np.exp(found.strengths)
-    assert (worth / worth.sum()).round(4).tolist() == published["strengths"]
+    # To a unit of the last digit: the fourth strength is .16539 here and .1653 as we have it from the paper.
+    assert np.abs(worth / worth.sum() - published["strengths"]).max() < 1e-4
     assert round(float(np.exp(found.parameters[found.tie])), 4) == published["tie"]
 
 
