@@ -43,7 +43,7 @@ setup-dev: .venv/installed-dev
 	$(BIN)/pip install --quiet --no-deps -r requirements-mephisto.txt
 	touch $@
 
-.venv/installed-dev: requirements-dev.txt .venv/installed
+.venv/installed-dev: requirements-dev.txt requirements-scale.txt .venv/installed
 	$(BIN)/pip install --quiet --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
 	sh tests/install_browser.sh
 	touch $@

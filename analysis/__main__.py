@@ -14,6 +14,11 @@ COMMANDS: dict[str, str] = {
     "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",
     "watch": "keep the tie figures of a running study up to date",
 }
+FIRST = "python analyze_ties.py examples/votes.csv --out runs/first"
 
 if __name__ == "__main__":
-    exit_with(lambda: dispatch("analysis", "What the votes and scores say, and how surely.", COMMANDS, sys.argv[1:]))
+    exit_with(
+        lambda: dispatch(
+            "analysis", "What the votes and scores say, and how surely.", COMMANDS, sys.argv[1:], first=FIRST
+        )
+    )

@@ -77,9 +77,11 @@ def agreement(
     """Every coefficient of a table (items x categories), with intervals from `sets` bootstrap samples of the items.
 
     `values` are the categories' numbers in rising order of meaning (None: no order, nominal only). With `cluster`
-    (one code an item, e.g. its dialogue) whole clusters are resampled.
+    (one code an item, e.g. its dialogue) whole clusters are resampled; one alone has no interval.
     """
-    rows, weights = _weighted_rows(counts, cluster, generator, sets)
+    seen = counts.any(1)
+    alone = len(np.unique(np.arange(len(counts))[seen] if cluster is None else cluster[seen])) < 2
+    rows, weights = _weighted_rows(counts, cluster, generator, 0 if alone else sets)
     point, drawn = _sums(rows, weights[:1]), _sums(rows, weights[1:])
     tail = (1 - level) / 2
 
@@ -222,9 +224,9 @@ def two_raters(
     if len(both) * 2 != len(item):
         return None
     counts = np.bincount(both[:, 0] * categories + both[:, 1], minlength=categories**2)
-    drawn = generator.multinomial(len(both), counts / len(both), size=sets)
-    spread = cohen_kappa(drawn.reshape(sets, categories, categories))
-    low, high = np.nanquantile(spread, [0.025, 0.975])
+    drawn = generator.multinomial(len(both), counts / len(both), size=sets if len(both) > 1 else 0)
+    spread = cohen_kappa(drawn.reshape(-1, categories, categories))
+    low, high = np.nanquantile(spread, [0.025, 0.975]) if np.isfinite(spread).any() else (np.nan, np.nan)
     value = float(cohen_kappa(counts.reshape(categories, categories)))
     return Coefficient(value, float(low), float(high), spread)
 

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.agreement import Agreement, landis_koch
 from analysis.dawid_skene import DawidSkene
 from analysis.plain import number
-from analysis.tables import text_table
+from analysis.tables import Table, count
 from analysis.votes import Votes
 
 SHOWN = 10  # raters in the table; --json has them all
@@ -59,20 +59,22 @@ def warnings_of(votes: Votes, found: Agreement) -> list[str]:
         said.append(f"{again} votes are by a rater who had judged the same pair before; they count as another rater's.")
     if found.usable_items < found.items:
         said.append(f"{found.items - found.usable_items} pairs have one vote only and say nothing about agreement.")
+    if found.percent.value in (0.0, 1.0) and found.usable_items > 1:
+        said.append("All pairs agree alike, so resampling them shows no spread: the intervals are too narrow.")
     return said
 
 
-def agreement_text(document: Mapping[str, Any]) -> str:
+def agreement_parts(document: Mapping[str, Any]) -> list[Table | str]:
     """Coefficients, categories, raters, Dawid and Skene, warnings and the recipe."""
-    parts = [_coefficients(document), _categories(document)]
+    parts: list[Table | str] = [_coefficients(document), _categories(document)]
     if document["raters"]:
-        parts.append(_raters(document["raters"]))
+        parts += _raters(document["raters"])
     if document["dawid_skene"]:
         parts.append(_hidden(document["dawid_skene"]))
-    return "\n\n".join([*parts, *document["warnings"], document["signature"]])
+    return [*parts, *document["warnings"], document["signature"]]
 
 
-def _coefficients(document: Mapping[str, Any]) -> str:
+def _coefficients(document: Mapping[str, Any]) -> Table:
     alpha = document["krippendorff_alpha"]
     rows = [
         ("votes that agree", document["agreement"], False),
@@ -86,9 +88,8 @@ def _coefficients(document: Mapping[str, Any]) -> str:
     if document["cohen_kappa"]:
         rows.insert(1, ("Cohen's kappa of the two raters", document["cohen_kappa"], True))
     shown = [[name, *_numbers(found), _words(found) if named else ""] for name, found, named in rows]
-    return f"{document['votes']} votes on {document['pairs']} pairs\n" + text_table(
-        ["coefficient", "value", "low", "high", "Landis and Koch's word"], shown
-    )
+    head = ["coefficient", "value", "low", "high", "Landis and Koch's word"]
+    return Table(head, shown, f"{count(document['votes'], 'vote')} on {count(document['pairs'], 'pair')}")
 
 
 def _numbers(found: Mapping[str, Any] | None) -> list[str]:
@@ -99,20 +100,20 @@ def _words(found: Mapping[str, Any] | None) -> str:
     return landis_koch(found["value"]) if found and found["value"] is not None else ""
 
 
-def _categories(document: Mapping[str, Any]) -> str:
+def _categories(document: Mapping[str, Any]) -> Table:
     rows = [
         [label, number(row["share"]), number(row["agreement"]), number(row["kappa"])]
         for label, row in document["labels"].items()
     ]
-    return text_table(["label", "share", "chosen again", "kappa"], rows)
+    return Table(["label", "share", "chosen again", "kappa"], rows)
 
 
-def _raters(raters: list[dict[str, Any]]) -> str:
+def _raters(raters: list[dict[str, Any]]) -> list[Table | str]:
     keys = ("tie_rate", "left_rate", "left_p", "with_rest", "expected")
     rows = [[row["rater"], row["votes"], *(number(row[key]) for key in keys)] for row in raters[:SHOWN]]
     head = ["rater", "votes", "ties", "left", "left p", "agrees with rest", "by chance"]
-    more = f"\n({len(raters) - SHOWN} more raters: --json)" if len(raters) > SHOWN else ""
-    return text_table(head, rows) + more
+    more = [f"({len(raters) - SHOWN} more raters: --json)"] if len(raters) > SHOWN else []
+    return [Table(head, rows), *more]
 
 
 def _hidden(found: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,13 +15,20 @@ from dialogue.errors import InputError
 if TYPE_CHECKING:
     from analysis.votes import Votes
 
+READING = ("columns", "values", "uncounted")
+
 
 def add_vote_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
-    """The votes and how another tool's columns and values are named."""
+    """The votes, and how they are named."""
     number = None if needed else "?"
     parser.add_argument(
         "votes", type=Path, nargs=number, metavar="VOTES", help="JSON Lines, CSV or Parquet, or a STUDY folder"
     )
+    add_naming_arguments(parser)
+
+
+def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
+    """How another tool's columns and values are named."""
     parser.add_argument(
         "--columns", default="", metavar="OURS=THEIRS,...", help="names of columns, e.g. pair=item,rater=worker"
     )
@@ -32,16 +40,24 @@ def add_vote_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) 
 
 def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
     """Read the votes that `add_vote_arguments` described; `options` go to `read_votes`."""
-    from analysis.votes import read_votes
+    from analysis.notebook import votes_of
 
-    path = args.votes / "votes.jsonl" if args.votes.is_dir() else args.votes
-    return read_votes(
-        path,
-        columns=dict(parse_names(args.columns, "--columns")),
-        values={theirs: ours for ours, theirs in parse_names(args.values, "--values")},
-        uncounted=args.uncounted,
-        **options,
-    )
+    return votes_of(args.votes, **reading(args), **options)
+
+
+def reading(args: argparse.Namespace) -> dict[str, Any]:
+    """How the votes are to be read, as the functions of `analysis.notebook` take it."""
+    return {
+        "columns": parse_names(args.columns, "--columns"),
+        "values": parse_names(args.values, "--values"),
+        "uncounted": args.uncounted,
+    }
+
+
+def study_of(votes: Path) -> Path | None:
+    """The study folder that votes belong to, if they lie in one under their own name."""
+    folder = votes if votes.is_dir() else votes.parent
+    return folder if (folder / "pairs.jsonl").exists() and (votes.is_dir() or votes.name == "votes.jsonl") else None
 
 
 def parse_names(text: str, option: str) -> list[tuple[str, str]]:
@@ -58,13 +74,22 @@ def parse_names(text: str, option: str) -> list[tuple[str, str]]:
     return [(ours.strip(), theirs.strip()) for ours, _, theirs in (part.partition("=") for part in parts)]
 
 
+def check_ranges(values: Mapping[str, Any], **ranges: tuple[float, float]) -> None:
+    """Refuse a number below the first or not below the second bound given for it; None is no number yet."""
+    for name, (least, under) in ranges.items():
+        value = values[name]
+        if value is not None and not least <= value < under:
+            above = "" if under == math.inf else f" and under {under:g}"
+            raise InputError(f"--{name.replace('_', '-')} is {value:g}; it must be at least {least:g}{above}.")
+
+
 def add_json_argument(parser: argparse.ArgumentParser) -> None:
     """`--json FILE` writes the document beside the table; `--json -` prints the document alone."""
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON too (- for standard output, alone)")
 
 
-def deliver(args: argparse.Namespace, text: str, document: Mapping[str, Any]) -> None:
-    """Print the text for people and, where `--json` asks for it, write the document for machines."""
+def deliver(args: argparse.Namespace, text: str, document: Mapping[str, Any], *, then: str = "") -> None:
+    """Print the text for people with the command to type next; where `--json` asks, write the document too."""
     from dialogue.files import write_json
 
     if args.json == "-":
@@ -74,3 +99,5 @@ def deliver(args: argparse.Namespace, text: str, document: Mapping[str, Any]) ->
     if args.json:
         write_json(args.json, document)
     sys.stdout.write(text.rstrip("\n") + "\n")
+    if then:
+        sys.stdout.write(f"Next: {then}\n")

@@ -11,12 +11,14 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import t
 
-from analysis.compare import Method
+from analysis.panel import Method
 from analysis.study import Study
 
 MOST = 100_000
@@ -29,6 +31,8 @@ class Cost:
     method: Method
     margin: float
     seeds: int | None
+    seeds_low: int | None  # with the SD at the ends of its interval
+    seeds_high: int | None
     rater_hours: float | None
     machine_hours: float | None
     money: float | None
@@ -42,10 +46,15 @@ def seeds_needed(sd: float, margin: float, *, level: float = 0.95) -> int | None
     """
     if not math.isfinite(sd) or margin <= 0:
         return None
+    enough = np.flatnonzero(_half_widths(level) * sd <= margin)
+    return int(enough[0]) + 2 if len(enough) else None
+
+
+@cache
+def _half_widths(level: float) -> npt.NDArray[np.float64]:
+    """Half the t interval of a mean in SDs, for 2, 3, ... seeds."""
     counts = np.arange(2, MOST)
-    wide = t.ppf((1 + level) / 2, counts - 1) * sd / np.sqrt(counts)
-    enough = np.flatnonzero(wide <= margin)
-    return int(counts[enough[0]]) if len(enough) else None
+    return np.asarray(t.ppf((1 + level) / 2, counts - 1) / np.sqrt(counts))
 
 
 def seconds_a_vote(study: Study) -> float | None:
@@ -68,7 +77,8 @@ def training_seconds(folder: Path) -> Mapping[str, float]:
 
 def cost(method: Method, study: Study, margin: float, *, an_hour: float | None, machine_hour: float | None) -> Cost:
     """What it takes to know this method's mean for this architecture to within `margin` points."""
-    seeds = seeds_needed(method.over_seeds.sd, margin)
+    over = method.over_seeds
+    seeds, low, high = (seeds_needed(sd, margin) for sd in (over.sd, over.low, over.high))
     training = training_seconds(study.folder).get(method.model)
     vote = seconds_a_vote(study)
     raters = machine = None
@@ -78,4 +88,4 @@ def cost(method: Method, study: Study, margin: float, *, an_hour: float | None, 
         machine = seeds * training / 3600
     parts = [(raters, an_hour), (machine, machine_hour)]
     priced = [hours * price for hours, price in parts if hours is not None and price is not None]
-    return Cost(method, margin, seeds, raters, machine, sum(priced) if priced else None)
+    return Cost(method, margin, seeds, low, high, raters, machine, sum(priced) if priced else None)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.multibootstrap import Cube
+from analysis.multibootstrap import Cube, difference, one_system
 from analysis.reading import codes_of
 from analysis.scores import read_scores
 from dialogue.errors import InputError
 
+SETS = 5000  # of the multi-bootstrap
 NAMED = ("evaluator", "task", "checkpoint", "condition")
 
 
@@ -34,6 +36,35 @@ def read_cubes(paths: Sequence[Path]) -> dict[str, dict[str, Cube]]:
         }
         for name in sorted(set(scale))
     }
+
+
+def two_models(
+    paths: Sequence[Path],
+    models: Sequence[str],
+    metric: str,
+    only: str,
+    *,
+    paired: bool,
+    generator: np.random.Generator,
+) -> list[dict[str, Any]]:
+    """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
+    first, second = models
+    said = []
+    for scale, cubes in read_cubes(paths).items():
+        if {first, second} <= set(cubes) and set(only.split()) <= set(scale.split()):
+            pair = on_common_items(cubes[first], cubes[second])
+            apart = difference(*pair, metric, paired=paired, sets=SETS, generator=generator)
+            alone = [one_system(cube, metric, sets=SETS, generator=generator) for cube in pair]
+            shown = zip((first, second, "difference"), (*alone, apart), strict=True)
+            said += [
+                {"name": scale, "what": what, "metric": metric, "value": e.value, "se": e.se, "low": e.low,
+                 "high": e.high, "p": e.p if what == "difference" else None, "seeds": [len(c.seeds) for c in pair],
+                 "items": len(pair[0].items)}
+                for what, e in shown
+            ]  # fmt: skip
+    if not said:
+        raise InputError(f"No scale has both {first!r} and {second!r}; write --compare MODEL,MODEL.")
+    return said
 
 
 def on_common_items(one: Cube, other: Cube) -> tuple[Cube, Cube]:

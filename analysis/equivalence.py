@@ -33,13 +33,28 @@ class Equivalence:
 
 
 def tost(estimate: float, se: float, margin: float, *, freedom: float = math.inf, alpha: float = 0.05) -> Equivalence:
-    """Two one-sided tests with the given standard error; `freedom` are its degrees of freedom (inf: normal)."""
+    """Two one-sided tests with the given standard error; `freedom` are its degrees of freedom (inf: normal).
+
+    An error of zero means that all freedom + 1 clusters said the same: the claim then rests on their number, and the
+    interval is that of `unanimous`.
+    """
     if not margin > 0:
         raise InputError(f"The margin must be above 0. Got {margin!r}; name the smallest difference that matters.")
-    law = norm if math.isinf(freedom) else t(freedom)
     if se == 0:
-        p = 0.0 if abs(estimate) < margin else 1.0
-    else:
-        p = float(law.sf((margin - abs(estimate)) / se))
+        inside = abs(estimate) < margin
+        p = max((1 - margin) / (1 - abs(estimate)), 0.0) ** (freedom + 1) if inside else 1.0
+        return Equivalence(estimate, se, margin, p, *unanimous(estimate, freedom + 1, alpha), alpha)
+    law = norm if math.isinf(freedom) else t(freedom)
+    p = float(law.sf((margin - abs(estimate)) / se))
     width = float(law.ppf(1 - alpha)) * se
     return Equivalence(estimate, se, margin, p, estimate - width, estimate + width, alpha)
+
+
+def unanimous(value: float, clusters: float, tail: float) -> tuple[float, float]:
+    """Bounds of a mean of scores from -1 to 1 where every one of so many clusters has the same mean `value`.
+
+    With a chance over `tail` at most a share 1 - tail^(1/clusters) of all clusters differs (Clopper and Pearson 1934);
+    at worst these lie at -1 or at 1.
+    """
+    others = 1 - tail ** (1 / clusters)
+    return value - (1 + value) * others, value + (1 - value) * others

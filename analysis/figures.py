@@ -1,22 +1,37 @@
-"""The figures of agreement, preference, planning and variance, drawn from the documents that --json writes."""
+"""The figures of agreement, preference, planning and variance, drawn from the documents that --json writes.
+
+Each function gives its figures by what their file's name ends in: "" for the first, "-raters" for a second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from analysis import planning
 from analysis.planning import Crowd
 from analysis.planning_report import Question
-from analysis.plots import BLUE, GREY, Estimate, Line, bars_figure, curves_figure, forest_figure, save, scatter_figure
+from analysis.plots import (
+    BLUE,
+    GREY,
+    Estimate,
+    Line,
+    bars_figure,
+    curves_figure,
+    forest_figure,
+    scatter_figure,
+)
 from analysis.sequential import mixture_reach
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOOKS = 60
 
 
-def draw_agreement(document: Mapping[str, Any], stem: str) -> None:
+def agreement_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
     """The coefficients with their intervals, and every rater's ties against agreement with the rest."""
     alpha = document["krippendorff_alpha"]
     named = [
@@ -29,19 +44,20 @@ def draw_agreement(document: Mapping[str, Any], stem: str) -> None:
         for name, found in named
         if found and found["value"] is not None
     ]
+    drawn = {}
     if rows:
         title = f"Agreement on {document['pairs']:,} pairs, {document['votes']:,} votes"
-        forest = forest_figure(
+        drawn[""] = forest_figure(
             rows,
             title=title,
             xlabel="0: as by chance, 1: always",
             recipe=document["signature"],
             references={0.0: "chance"},
         )
-        save(forest, stem)
     raters = [row for row in document["raters"] if row["tie_rate"] is not None and row["with_rest"] is not None]
     if raters:
-        save(_raters(raters, document["signature"]), f"{stem}-raters")
+        drawn["-raters"] = _raters(raters, document["signature"])
+    return drawn
 
 
 def _raters(raters: Sequence[Mapping[str, Any]], recipe: str) -> Any:
@@ -60,36 +76,37 @@ def _raters(raters: Sequence[Mapping[str, Any]], recipe: str) -> Any:
     )
 
 
-def draw_ranking(said: Mapping[str, Any], stem: str) -> None:
+def ranking_figures(said: Mapping[str, Any]) -> dict[str, Figure]:
+    """The ranking, where the model of strengths could be fitted."""
+    return {"": ranking_figure(said)} if said["davidson"] else {}
+
+
+def ranking_figure(said: Mapping[str, Any]) -> Figure:
     """The systems' strengths from the best down, each with the chance that it is in truth below the next."""
     found = said["davidson"]
     wrong = {row["above"]: "< .01" if row["p"] < 0.005 else f"{row['p']:.2f}" for row in found["wrong_order"]}
     rows = [
-        Estimate(
-            name, part["value"], part["low"], part["high"], f"P(below next) {wrong[name]}" if name in wrong else ""
-        )
+        Estimate(name, part["value"], part["low"], part["high"], f"below next {wrong[name]}" if name in wrong else "")
         for name, part in found["strengths"].items()
     ]
     model = "Davidson's model" if found["model"] == "davidson" else "Rao and Kupper's model"
-    figure = forest_figure(
+    return forest_figure(
         rows,
         title=f"Strengths by {model}",
-        xlabel="log strength, mean of all systems 0; 95 % intervals",
+        xlabel="log strength, mean 0, 95 % interval; right: chance of being below the next",
         recipe=said["signature"],
         references={0.0: ""},
     )
-    save(figure, stem)
 
 
-def draw_components(said: Mapping[str, Any], stem: str) -> None:
+def component_figures(said: Mapping[str, Any]) -> dict[str, Figure]:
     """Standard deviations of every table's components."""
+    drawn = {}
     for number, table in enumerate(said["tables"], 1):
         rows = [_bar(part) for part in table["components"]]
         title = f"{table['name']}: what the score varies with"
-        save(
-            bars_figure(rows, title=title, xlabel="SD in the score's unit", recipe=said["signature"]),
-            f"{stem}-{number}",
-        )
+        drawn[f"-{number}"] = bars_figure(rows, title=title, xlabel="SD in the score's unit", recipe=said["signature"])
+    return drawn
 
 
 def _bar(part: Mapping[str, Any]) -> Estimate:
@@ -98,7 +115,7 @@ def _bar(part: Mapping[str, Any]) -> Estimate:
     return Estimate(part["name"], part["sd"], low, high, f"{100 * part['share']:.0f} % of variance", colour)
 
 
-def draw_power(question: Question, crowd: Crowd, recipe: str, stem: str) -> None:
+def power_figures(question: Question, crowd: Crowd, recipe: str) -> dict[str, Figure]:
     """Power against votes, and the interval that allows stopping at any time beside the one that does not."""
     alone = Crowd(crowd.ties)
     most = 2 * planning.votes_for_difference(question.difference, crowd, alpha=question.alpha, power=question.power)
@@ -122,11 +139,11 @@ def draw_power(question: Question, crowd: Crowd, recipe: str, stem: str) -> None
         references={question.power: f"power {question.power:g}"},
         logarithmic=True,
     )
-    save(figure, stem)
-    save(_stopping(question, crowd, votes, recipe), f"{stem}-stopping")
+    return {"": figure, "-stopping": stopping_figure(question, crowd, votes, recipe)}
 
 
-def _stopping(question: Question, crowd: Crowd, votes: Any, recipe: str) -> Any:
+def stopping_figure(question: Question, crowd: Crowd, votes: Any, recipe: str) -> Figure:
+    """Half the interval against votes, for one look at the end and for looks at any time."""
     errors = np.array([planning.se_of_net(n, crowd) for n in votes])
     reach = np.array([mixture_reach(question.difference**2 / se**2, question.alpha) for se in errors])
     fixed = planning.reach_of_net(question.alpha)
@@ -136,9 +153,9 @@ def _stopping(question: Question, crowd: Crowd, votes: Any, recipe: str) -> Any:
             Line("look at any time", votes[seen], (reach * errors)[seen]),
             Line("look once", votes[seen], (fixed * errors)[seen]),
         ],
-        title="The price of looking early: half width of the interval of the net preference",
+        title="The price of looking early: half width of the interval",
         xlabel="votes of the crowd",
-        ylabel="half width",
+        ylabel="half width, net preference",
         recipe=recipe,
         references={question.difference: f"net preference {question.difference:g}"},
         logarithmic=True,

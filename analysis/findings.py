@@ -5,94 +5,165 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.stats import chi2
+from scipy.special import stdtr
 
-from analysis.compare import Key, Method, by_seed
-from analysis.spread import FEW
+from analysis.agreement import Agreement, landis_koch
+from analysis.compare import Key, by_seed
+from analysis.panel import UNSEEN, Method
+from analysis.preference import Preference, holm
+from analysis.report_parts import signed
+from analysis.report_votes import Judged
 from analysis.study import Study
+from analysis.summary import percent
+from analysis.tables import count
+from analysis.ties import CHANCE, Curve, Ties
 
-CHANCE = 1 / 3
-UNITS = {"pair+rater": "pairs and raters", "pair": "pairs", "dialogue": "dialogues"}
-UNSEEN = "untrained"
+UNITS = {"pair+rater": "pairs and raters", "pair": "pairs", "dialogue": "dialogues", "rater": "raters"}
 MANY_RATERS = 60
+POOR = 0.2  # below it Landis and Koch say "slight"
 
 
-def found(study: Study, methods: Sequence[Method]) -> list[str]:
+def found(
+    ties: Ties | None,
+    judged: Judged | None,
+    agreed: Agreement | None,
+    methods: Sequence[Method],
+    probes: ProbeTable | None,
+) -> list[str]:
     """The findings, most important first."""
-    parts = [_ties(study.ties), _chance(study.ties), _seeds(methods), _probes(study)]
+    parts = [_preferred(judged), _ties(ties), _chance(ties), _agreed(agreed), _seeds(methods), _probes(probes)]
     return [part for part in parts if part]
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+def _preferred(judged: Judged | None) -> str:
+    """Whether any difference was shown, and the largest one seen."""
+    if judged is None:
+        return ""
+    shown = [one for one, p in zip(judged.preferences, _p_values(judged.preferences), strict=True) if p < 0.05]
+    if len(judged.preferences) == 1:
+        (one,) = judged.preferences
+        size = f"{100 * one.net.value:.1f} points of net preference ({_reach(one)})"
+        if shown:
+            return f"People preferred {one.first} to {one.second}, by {size}."
+        return f"No preference between {one.first} and {one.second} was shown: {one.first} leads by {size}."
+    total = f"{len(judged.preferences)} comparisons of two systems (Holm's correction)"
+    one = max(shown or judged.preferences, key=lambda one: one.net.value)
+    size = f"{100 * one.net.value:.1f} points for {one.first} over {one.second} ({_reach(one)}, taken alone)"
+    if not shown:
+        return f"No preference was shown in any of {total}; the largest was {size}."
+    return f"A preference was shown in {len(shown)} of {total}; the largest was {size}."
 
 
-def _ties(ties: Mapping[str, Any] | None) -> str:
+def _p_values(preferences: Sequence[Preference]) -> list[float]:
+    """Of no preference, allowing for pairs and raters, adjusted for their number."""
+    tests = [
+        2 * float(stdtr(one.net.df, -one.net.value / one.net.se)) if one.net.se else float(one.net.low <= 0)
+        for one in preferences
+    ]
+    return [float(p) for p in holm(np.array(tests))]
+
+
+def _reach(one: Preference) -> str:
+    return f"95 % interval {signed(100 * one.net.low)} to {signed(100 * one.net.high)}"
+
+
+def _ties(ties: Ties | None) -> str:
     if ties is None:
         return ""
-    pooled, wide, narrow = ties["pooled"], _widest(ties), _unit(ties, "vote")
-    text = f"{pooled['ties']} of {pooled['votes']} votes were ties ({_percent(pooled['share'])}"
-    if wide and narrow:
-        text += f"; 95 % interval {_span(wide)} with {UNITS[wide['unit']]} drawn anew"
+    pooled, wide, narrow = ties.pooled, _widest(ties), _unit(ties, "vote")
+    was = "was a tie" if pooled.ties == 1 else "were ties"
+    text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({percent(pooled.share)}"
+    if wide and wide.interval and narrow and narrow.interval and wide is not narrow:
+        text += f"; 95 % interval {_span(wide)} with {UNITS[wide.unit]} drawn anew"
         text += f", {_span(narrow)} if every vote stood alone"
     return text + ")."
 
 
-def _widest(ties: Mapping[str, Any] | None) -> Any:
+def _widest(ties: Ties) -> Curve | None:
     """The interval by pair and rater, or the nearest to it that the votes allow."""
-    return next((found for unit in UNITS if (found := _unit(ties, unit))), None)
+    return next((curve for unit in UNITS if (curve := _unit(ties, unit))), None)
 
 
-def _unit(ties: Mapping[str, Any] | None, name: str) -> Any:
-    return None if ties is None else next((u["interval"] for u in ties["units"] if u["unit"] == name), None)
+def _unit(ties: Ties, name: str) -> Curve | None:
+    return next((curve for curve in ties.units if curve.unit == name and curve.interval), None)
 
 
-def _span(interval: Mapping[str, Any]) -> str:
-    return f"{_percent(interval['low'])} to {_percent(interval['high'])}"
+def _span(curve: Curve) -> str:
+    interval = curve.interval
+    return "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
-def _chance(ties: Mapping[str, Any] | None) -> str:
-    wide = _widest(ties)
-    if wide is None:
+def _chance(ties: Ties | None) -> str:
+    wide = None if ties is None else _widest(ties)
+    if wide is None or wide.interval is None:
         return ""
-    if wide["low"] <= CHANCE <= wide["high"]:
+    if wide.interval.low <= CHANCE <= wide.interval.high:
         return (
-            "Uniform clicking would give 33.3 % ties, which lies inside that interval: "
-            "the tie share alone does not tell judging from clicking."
+            "Clicking at random would give 33.3 % ties, which lies inside that interval: the tie share alone does not "
+            "tell judging from clicking."
         )
-    return "Uniform clicking would give 33.3 % ties, which lies outside that interval."
+    return "Clicking at random would give 33.3 % ties, which lies outside that interval."
+
+
+def _agreed(agreed: Agreement | None) -> str:
+    if agreed is None or not math.isfinite(agreed.fleiss_kappa.value):
+        return ""
+    kappa = agreed.fleiss_kappa
+    ends = f"{signed(kappa.value, 2)} (95 % interval {signed(kappa.low, 2)} to {signed(kappa.high, 2)})"
+    weak = ": people hardly agree on which pairs are ties and which response is better" if kappa.value < POOR else ""
+    return (
+        f"Raters of the same pair agree with Fleiss' kappa {ends.replace('+', '')}, {landis_koch(kappa.value)}{weak}."
+    )
 
 
 def _seeds(methods: Sequence[Method]) -> str:
-    people = [m for m in methods if m.kind == "people"]
-    probes = [m for m in methods if m.kind == "probe" and m.checkpoint == "last"]
-    if not people or not probes:
+    people = [m for m in methods if m.kind == "people" and m.several]
+    probes = [m for m in methods if m.kind == "probe" and m.checkpoint == "last" and m.several]
+    if not probes:
         return ""
-    person, mine = people[0], [m for m in probes if m.model == people[0].model] or probes
+    if not people:
+        return _without_people(probes)
+    person = people[0]
+    mine = [m for m in probes if m.model == person.model] or probes
     over, median = person.over_seeds, float(np.median([m.over_seeds.sd for m in mine]))
     text = (
-        f"Between training seeds of {person.model}, people's net preference moves by an SD of {over.sd:.1f} points "
-        f"(95 % interval {over.low:.1f} to {over.high:.1f}; the items alone would give {person.noise:.1f}), "
-        f"the probes' micro-F1 by a median of {median:.1f} points over {len(mine)} tasks"
+        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's preference has an SD of {over.sd:.1f} "
+        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; new dialogues alone would give {person.noise:.1f}) "
+        f"and the probes' micro-F1 one of {median:.1f} points, the median of {count(len(mine), 'task')}"
     )
-    return text + (f": {len(person.seeds)} seeds are too few to rank the two." if over.few else ".")
+    return text + (": too few seeds to rank the two." if over.few else ".")
 
 
-def _probes(study: Study) -> str:
-    table = None if study.scores is None else probe_table(study.scores)
+def _probes(table: ProbeTable | None) -> str:
     if table is None or not table.trained or not table.plain:
         return ""
+    tasks = count(len(table.tasks), "probe task")
     beaten = [t for t in table.tasks if table.best(t, table.plain) >= table.best(t, table.trained)]
     if not beaten:
-        return f"On all {len(table.tasks)} probe tasks a trained encoder does better than every baseline."
+        rivals = _rivals(table, "every baseline", " and ", "one")
+        return f"On every probe task ({len(table.tasks)}) a trained encoder does better than {rivals}."
+    rivals = _rivals(table, "a baseline", " or ", "encoder")
+    return f"On {len(beaten)} of {tasks} ({', '.join(beaten)}) {rivals} does as well as the best trained encoder."
+
+
+def _rivals(table: ProbeTable, baseline: str, joined: str, thing: str) -> str:
+    """What needs no trained model: baselines, the untrained encoder, or both."""
+    untrained = [f"the untrained {thing}"] if any(UNSEEN in name for name in table.plain) else []
+    return joined.join([*([baseline] if len(table.plain) > len(untrained) else []), *untrained])
+
+
+def _without_people(probes: Sequence[Method]) -> str:
+    spread = float(np.median([m.over_seeds.sd for m in probes]))
+    noise = float(np.median([m.noise for m in probes]))
+    tasks, models = len({m.name for m in probes}), len({m.model for m in probes})
     return (
-        f"On {len(beaten)} of {len(table.tasks)} probe tasks ({', '.join(beaten)}) a baseline that needs no trained "
-        "model does as well as the best trained encoder."
+        f"From one training seed to the next, the probes' micro-F1 has an SD of {spread:.1f} points (median over "
+        f"{count(tasks, 'task')} and {count(models, 'architecture')}); other dialogues would move one and the same "
+        f"model by {noise:.1f}."
     )
 
 
@@ -120,10 +191,10 @@ def probe_table(scores: pa.Table) -> ProbeTable:
     value: dict[tuple[str, str], float] = {}
     trained: list[str] = []
     plain: list[str] = []
-    for key, found in sorted(by_seed(scores).items()):
+    for key, seeds in sorted(by_seed(scores).items()):
         name = _column(key)
         if name and (key.task, name) not in value:
-            value[key.task, name] = 100 * float(np.mean([part[0] for part in found.values()]))
+            value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
             column = trained if key.evaluator == "probe" and key.checkpoint != UNSEEN else plain
             if name not in column:
                 column.append(name)
@@ -138,19 +209,46 @@ def _column(key: Key) -> str:
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
     """What the design cannot tell, from its own numbers."""
-    votes, said = study.votes, []
-    if study.simulated and votes is not None:
-        said.append(f"{study.simulated} of {len(votes)} votes were cast by programs: they say nothing of the models.")
-    if votes is not None and len(votes.rounds) > 1:
+    return [*_of_votes(study), *_of_models(study, methods)]
+
+
+def _of_votes(study: Study) -> list[str]:
+    votes = study.votes
+    if votes is None:
+        return ["There are no votes here: only what classifiers and metrics say."]
+    said = []
+    if study.simulated:
+        cast = "was cast by a program" if study.simulated == 1 else "were cast by programs"
+        said.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast}: they say nothing of the models.")
+    if len(votes.rounds) > 1:
         said.append(f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications.")
-    seeds = max((len(m.seeds) for m in methods), default=0)
-    if 0 < seeds < FEW:
-        low, high = (math.sqrt((seeds - 1) / chi2.ppf(q, seeds - 1)) for q in (0.975, 0.025))
-        said.append(f"An SD over {seeds} seeds is known to within a factor of {low:.1f} to {high:.1f} only.")
-    if votes is not None and votes.rater is not None and len(votes.raters) < MANY_RATERS:
-        said.append(f"{len(votes.raters)} raters: the spread between raters is itself uncertain.")
-    if study.scores is not None and "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
+    if votes.rater is None:
+        said.append("The votes do not say who cast them, so no interval allows for what one rater's votes share.")
+    elif (raters := len(np.unique(votes.rater))) < MANY_RATERS:
+        said.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
+    if study.controls is None:
+        said.append(
+            "No control pairs were judged (a seed against itself, a clearly worse answer), so nothing shows what these "
+            "raters make of pairs whose relation is known."
+        )
+    if votes.left is None:
+        said.append(
+            "The votes do not say which response stood on which side, so a habit of choosing one side cannot be seen."
+        )
+    dialogues = len(votes.dialogues)
+    if dialogues == 0:
+        said.append("The votes do not name dialogues, so pairs from one conversation count as unrelated.")
+    return said
+
+
+def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
+    trained, said = [m for m in methods if m.checkpoint != UNSEEN], []
+    if study.votes is not None and not study.pairs:
+        said.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
+    if len({m.model for m in trained}) == 1:
+        said.append(f"One architecture ({trained[0].model}): nothing here carries over to others.")
+    if study.scores is None:
+        said.append("There are no scores of metrics or probes to set beside the votes.")
+    elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
         said.append("The probes were fit on the validation split, which is not the official protocol.")
-    if study.votes is None:
-        said.append("There are no votes here: only what classifiers and metrics say.")
     return said

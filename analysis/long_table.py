@@ -15,9 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.preference import net_scores
-from analysis.reading import codes_of, read_columns
-from analysis.systems import fixed_sides, match
-from analysis.votes import read_votes
+from analysis.reading import Columns, codes_of, columns_in_memory, read_columns
+from analysis.systems import UNKNOWN, Matches
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -46,8 +45,20 @@ class LongTable:
 
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
     """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""
-    wanted = {name: pa.string() for name in (*GROUPS, *(factors or FACTORS))} | {score: pa.float64()}
-    read = read_columns(path, wanted, record="")
+    return _tables(read_columns(path, _wanted(score, factors), record=""), score, factors)
+
+
+def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
+    """The same from a mapping of columns or a DataFrame."""
+    return _tables(columns_in_memory("scores", table, _wanted(score, factors)), score, factors)
+
+
+def _wanted(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
+    return {name: pa.string() for name in (*GROUPS, *(factors or FACTORS))} | {score: pa.float64()}
+
+
+def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
+    path = read.path
     if score not in read.arrays:
         raise InputError(f"{path} has no column {score!r} (found: {', '.join(read.found)}). Name it: --score NAME.")
     if missing := [name for name in factors if name not in read.arrays]:
@@ -87,10 +98,11 @@ def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, war
     return LongTable(name, score, factors, names, warnings)
 
 
-def from_votes(path: Path, pairs: Path | None, scale: str) -> LongTable:
-    """Votes as ties (0 or 1) or net preference (+1, -1, 0), with factors contrast (where several), pair and rater."""
-    votes = read_votes(path)
-    matches = fixed_sides(votes) if pairs is None else match(votes, pairs)
+def from_votes(matches: Matches, scale: str, *, named: bool = True, factors: Sequence[str] = ()) -> LongTable:
+    """Votes as ties (0 or 1) or net preference (+1, -1, 0), with factors contrast (where several), pair and rater.
+
+    `named` says whether the systems are known; `factors` keeps only those given.
+    """
     votes = matches.votes
     turned = np.where(matches.a > matches.b, -1.0, 1.0)
     score = votes.tie.astype(np.float64) if scale == "tie" else net_scores(votes.choice) * turned
@@ -98,9 +110,13 @@ def from_votes(path: Path, pairs: Path | None, scale: str) -> LongTable:
     contrasts, contrast = np.unique(first * len(matches.systems) + second, return_inverse=True)
     systems = matches.systems
     names = {"contrast": tuple(f"{systems[k // len(systems)]} {systems[k % len(systems)]}" for k in contrasts)}
-    factors = {"contrast": contrast} if len(contrasts) > 1 else {}
+    codes_by = {"contrast": contrast} if len(contrasts) > 1 else {}
     for name, codes, known in (("pair", votes.pair, votes.pairs), ("rater", votes.rater, votes.raters)):
         if codes is not None:
-            held, factors[name] = np.unique(codes, return_inverse=True)
+            held, codes_by[name] = np.unique(codes, return_inverse=True)
             names[name] = tuple(known[k] for k in held)
-    return LongTable("ties" if scale == "tie" else "net preference", score, factors, names, votes.warnings)
+    if unknown := [name for name in factors if name not in codes_by]:
+        raise InputError(f"There is no factor {unknown[0]!r}; votes have {', '.join(codes_by)}.")
+    kept = {name: codes_by[name] for name in factors or codes_by}
+    warnings = votes.warnings if named or scale == "tie" else (*votes.warnings, UNKNOWN)
+    return LongTable("ties" if scale == "tie" else "net preference", score, kept, names, warnings)

@@ -31,6 +31,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+def p_equals(value: float) -> str:
+    """A p value within a sentence: `p = 0.0213`, `p < .0001`."""
+    return "p < .0001" if value < 0.0001 else f"p = {value:.4f}"
+
+
 def p_value(value: float | None) -> str:
     """A p value as a table shows it, never as zero."""
     return "-" if value is None else "<.0001" if value < 0.0001 else f"{value:.4f}"

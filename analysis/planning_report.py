@@ -15,8 +15,9 @@ from analysis.planning import Crowd
 from analysis.preference import net_scores, ways
 from analysis.sequential import betting, mixture
 from analysis.systems import Contrast
-from analysis.tables import text_table
+from analysis.tables import Table
 from analysis.variance import RESIDUAL, components
+from analysis.votes import Votes
 from dialogue.errors import InputError
 
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)  # the table's differences and margins, as multiples of those asked for
@@ -46,17 +47,28 @@ def measured(contrasts: Sequence[Contrast]) -> Crowd:
     ties = float(np.mean(np.concatenate([v.tie for v in votes])))
     if ties == 1:
         raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
+    if sum(map(len, votes)) < 2:
+        raise InputError("One vote shows no spread to plan with; give --ties and no VOTES.")
     scores = np.concatenate([net_scores(v.choice) - net_scores(v.choice).mean() for v in votes])
     columns = {"pair": [v.pair for v in votes], "rater": [v.rater for v in votes if v.rater is not None]}
     factors = {name: np.unique(np.concatenate(c), return_inverse=True)[1] for name, c in columns.items() if c}
     per = {name: _met(codes) for name, codes in factors.items()}
     terms = [(name,) for name, codes in factors.items() if per[name] > 1 and codes.any()]
     icc = {}
-    if terms:
+    if terms and scores.any():
         found = components(scores, factors, terms, generator=np.random.default_rng(0), sets=0)
         total = sum(max(part.value, 0.0) for part in found.parts)
         icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
     return Crowd(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
+
+
+def unmeasured(votes: Votes) -> str:
+    """What the votes cannot show of their raters, as the source of the crowd says it."""
+    if votes.rater is None:
+        return ", raters not named: taken as one vote each"
+    if not votes.rater.any():
+        return ", all of one rater: how alike a rater's votes are is not known and taken as 0"
+    return ""
 
 
 def _met(codes: np.ndarray[Any, Any]) -> float:
@@ -180,10 +192,10 @@ def _seeds(sd: float, question: Question) -> list[dict[str, Any]]:
     ]
 
 
-def plan_text(said: Mapping[str, Any]) -> str:
+def plan_parts(said: Mapping[str, Any]) -> list[Table | str]:
     """Tables and sentences for people."""
     given, study = said["assumptions"], said["study"]
-    parts = [
+    parts: list[Table | str] = [
         f"Crowd ({given['source']}): {given['ties']:.1%} ties, {given['per_pair']:.3g} votes a pair (ICC "
         f"{given['pair_icc']:.3f}), {given['per_rater']:.3g} votes a rater (ICC {given['rater_icc']:.3f}): design "
         f"effect {given['design_effect']:.2f}.",
@@ -206,10 +218,10 @@ def plan_text(said: Mapping[str, Any]) -> str:
             f"Bet on {bet['pairs']} pairs, raters set aside: e = {bet['e']:.3g}, {number(bet['low'])} to "
             f"{number(bet['high'])}."
         )
-    return "\n\n".join([*parts, said["signature"]])
+    return [*parts, said["signature"]]
 
 
-def _tables(said: Mapping[str, Any]) -> list[str]:
+def _tables(said: Mapping[str, Any]) -> list[Table]:
     paid = said["assumptions"]["price"] is not None
     tail = ["pairs", "raters", *(["dollars"] if paid else [])]
 
@@ -222,11 +234,11 @@ def _tables(said: Mapping[str, Any]) -> list[str]:
         for row in said["difference"]
     ]
     head = ["net preference", "independent votes", "votes of the crowd", *tail, "peeking: at most", "on average"]
-    tables = ["To show a difference\n" + text_table(head, shown)]
+    tables = [Table(head, shown, "To show a difference")]
     shown = [[number(row["margin"]), *cost(row)] for row in said["equivalence"]]
     head = ["margin", "independent votes", "votes of the crowd", *tail]
-    tables.append("To show that two are alike\n" + text_table(head, shown))
+    tables.append(Table(head, shown, "To show that two are alike"))
     if said["seeds"]:
         shown = [[f"{row['difference']:.4g}", f"{row['in_sd']:g}", str(row["seeds"])] for row in said["seeds"]]
-        tables.append("Seeds for each architecture\n" + text_table(["difference", "in SDs over seeds", "seeds"], shown))
+        tables.append(Table(["difference", "in SDs over seeds", "seeds"], shown, "Seeds for each architecture"))
     return tables

@@ -5,6 +5,7 @@ Figures are built without pyplot, so nothing global changes; `save` writes PNG a
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -47,6 +48,14 @@ def save(figure: Figure, stem: str | Path) -> None:
         for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
             with atomic(f"{stem}{suffix}", "wb") as handle:
                 figure.savefig(handle, format=suffix[1:], metadata=metadata)
+
+
+def png(figure: Figure) -> bytes:
+    """The same picture for a page."""
+    file = io.BytesIO()
+    with mpl.rc_context(fname=STYLE):
+        figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def footnote(figure: Figure, recipe: str) -> None:
@@ -123,7 +132,7 @@ def curves_figure(
         axes.plot(line.x, line.y, color=colour)
     for at, name in (references or {}).items():
         axes.axhline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
-        axes.annotate(name, (0.99, at), xycoords=RIGHT, va="bottom", ha="right", fontsize=8, color=GREY)
+        axes.annotate(name, (0.01, at), xycoords=RIGHT, va="bottom", ha="left", fontsize=8, color=GREY)
     _name_ends(axes, lines)
     axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.margins(x=0.01)
@@ -183,8 +192,8 @@ def ties_figure(ties: Ties) -> Figure:
     rows = len(ties.units)
     figure = Figure(figsize=(WIDTH, 3.45 + 0.48 * rows))
     tall = figure.get_figheight()
-    above = figure.add_axes((0.16, 1 - 2.25 / tall, 0.64, 1.72 / tall))
-    below = figure.add_axes((0.16, 0.72 / tall, 0.64, 0.48 * rows / tall), sharex=above)
+    above = figure.add_axes((0.19, 1 - 2.25 / tall, 0.61, 1.72 / tall))
+    below = figure.add_axes((0.19, 0.72 / tall, 0.61, 0.48 * rows / tall), sharex=above)
     grid = _grid(ties)
     _experiments(above, ties, grid)
     _units(below, ties, grid)
@@ -291,7 +300,7 @@ def density(law: Law, grid: NDArray[np.float64]) -> NDArray[np.float64]:
 def _frame(title: str, recipe: str, *, height: float, left: float, right: float) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(WIDTH, height))
     axes = figure.add_axes((left, 0.66 / height, right - left, 1 - (0.66 + 0.46) / height))
-    axes.set_title(title)
+    axes.set_title(title, fontsize=min(10, 10 * (0.98 - left) / (0.0125 * len(title))))  # a long one stays on the page
     footnote(figure, recipe)
     return figure, axes
 

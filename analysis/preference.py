@@ -7,17 +7,18 @@ Standard errors come from analysis.intervals (clustered by pair and rater), not 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2
 
-from analysis.equivalence import Equivalence, tost
+from analysis.equivalence import Equivalence, tost, unanimous
 from analysis.intervals import Interval, mean_interval
 from analysis.systems import Contrast
 from analysis.votes import Votes
+from dialogue.errors import InputError
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -83,8 +84,13 @@ class Position:
 
 def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> Preference:
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
+    if margin is not None and margin >= 1:
+        raise InputError(f"The margin must be under 1, the largest net preference there is. Got {margin:g}.")
     votes = contrast.votes
     net = mean_interval(net_scores(votes.choice), by=ways(votes), level=1 - alpha)
+    if net.se == 0:
+        low, high = unanimous(net.value, net.df + 1, alpha / 2)
+        net = replace(net, low=low, high=high)
     alike = None if margin is None else tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
     return Preference(contrast.first, contrast.second, net, sign_test(votes.choice), alike)
 

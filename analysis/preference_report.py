@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.davidson import Fit, Model, bootstrap, clustered, fit, games, normal_draws
 from analysis.intervals import mean_interval
-from analysis.plain import number, p_value
+from analysis.plain import number, p_equals, p_value
 from analysis.preference import (
     Position,
     Preference,
@@ -22,8 +22,8 @@ from analysis.preference import (
     tie_index,
     ways,
 )
-from analysis.systems import DIFFERENT, SAME, Matches
-from analysis.tables import text_table
+from analysis.systems import DIFFERENT, SAME, UNKNOWN, Matches
+from analysis.tables import Table
 from dialogue.errors import InputError
 
 
@@ -133,10 +133,7 @@ def _strengths(found: Fit) -> dict[str, Any]:
 def _warnings(matches: Matches, strengths: Fit | None, refusal: str, known: bool) -> list[str]:
     said = []
     if not known:
-        said.append(
-            "No pairs.jsonl was given, so a and b are taken to be the same two systems in every pair. In votes of "
-            "`crowd` the sides are drawn by chance and this would mean nothing: give --pairs."
-        )
+        said.append(UNKNOWN)
     if matches.votes.rater is None:
         said.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
     elif "rater" not in ways(matches.votes):
@@ -152,18 +149,18 @@ def _warnings(matches: Matches, strengths: Fit | None, refusal: str, known: bool
     return said
 
 
-def preference_text(said: Mapping[str, Any]) -> str:
+def preference_parts(said: Mapping[str, Any]) -> list[Table | str]:
     """Tables and sentences for people."""
-    parts = [_net_table(said), _claims(said["contrasts"]), *_checks(said)]
+    parts: list[Table | str] = [_net_table(said), *_claims(said["contrasts"]), *_checks(said)]
     if said["davidson"]:
-        parts.append(_strength_table(said["davidson"]))
+        parts += _strengths_shown(said["davidson"])
     if said["tie_index"]:
         index = said["tie_index"]
         parts.append(
             f"Tie index {number(index['value'])} ({_reach(index)}): 0 is the tie share of clearly different pairs "
             f"({number(index['different'])}), 1 that of one system against itself ({number(index['same'])})."
         )
-    return "\n\n".join([*parts, *said["warnings"], said["signature"]])
+    return [*parts, *said["warnings"], said["signature"]]
 
 
 def _reach(found: Mapping[str, Any]) -> str:
@@ -172,7 +169,7 @@ def _reach(found: Mapping[str, Any]) -> str:
     return f"{number(found['low'])} to {number(found['high'])}"
 
 
-def _net_table(said: Mapping[str, Any]) -> str:
+def _net_table(said: Mapping[str, Any]) -> Table:
     head = [
         "first",
         "second",
@@ -192,22 +189,22 @@ def _net_table(said: Mapping[str, Any]) -> str:
         shown = [row["first"], row["second"], row["votes"], sign["first"], sign["second"], sign["ties"]]
         tests = [p_value(sign["p"]), p_value(sign["p_holm"])]
         rows.append([*shown, f"{net['value']:+.3f}", number(net["se"]), _reach(net), *tests])
-    return text_table(head, rows)
+    return Table(head, rows)
 
 
-def _claims(contrasts: Sequence[Mapping[str, Any]]) -> str:
+def _claims(contrasts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which contrasts are alike within the margin, one line each."""
     if contrasts[0]["tost"] is None:
-        return "No claim that systems are alike; state the smallest difference that matters with --margin."
+        return ["No claim that systems are alike; state the smallest difference that matters with --margin."]
     lines = []
     for row in contrasts:
         alike = row["tost"]
         verb = "are alike" if alike["equivalent"] else "cannot be called alike"
         lines.append(
             f"{row['first']} and {row['second']} {verb} within a net preference of {alike['margin']:g} "
-            f"(TOST p = {p_value(alike['p'])}; 90 % interval {_reach(alike)})."
+            f"(TOST {p_equals(alike['p'])}; 90 % interval {_reach(alike)})."
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _checks(said: Mapping[str, Any]) -> list[str]:
@@ -217,18 +214,18 @@ def _checks(said: Mapping[str, Any]) -> list[str]:
         chosen = side["left"] + side["right"]
         reach = f", {side['share']:.3f} ({_reach(side)})" if side["share"] is not None else ""
         checks.append(
-            f"Left was chosen in {side['left']} of {chosen} decisive votes{reach}; exact p = {p_value(side['p'])}."
+            f"Left was chosen in {side['left']} of {chosen} decisive votes{reach}; exact {p_equals(side['p'])}."
         )
     if rounds := said["rounds"]:
         shares = ", ".join(number(share) for share in rounds["shares"])
         checks.append(
             f"Tie share by round {shares}: Cochran's Q = {rounds['statistic']:.2f} on {rounds['freedom']} degrees of "
-            f"freedom, p = {p_value(rounds['p'])}, over {rounds['items']} pairs with a vote in every round."
+            f"freedom, {p_equals(rounds['p'])}, over {rounds['items']} pairs with a vote in every round."
         )
     return checks
 
 
-def _strength_table(found: Mapping[str, Any]) -> str:
+def _strengths_shown(found: Mapping[str, Any]) -> list[Table | str]:
     wrong = {row["above"]: row for row in found["wrong_order"]}
     rows = []
     for name, strength in found["strengths"].items():
@@ -243,4 +240,4 @@ def _strength_table(found: Mapping[str, Any]) -> str:
         if found[key]
     ]
     title = "Davidson's model" if found["model"] == "davidson" else "Rao and Kupper's model"
-    return f"{title}\n{text_table(head, rows)}\n{'; '.join(extra)}"
+    return [Table(head, rows, title), *(["; ".join(extra)] if extra else [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
     suffixes = [part for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
     if not path.exists():
         raise InputError(f"{path} cannot be read: there is no such file.")
+    if path.is_file() and not path.stat().st_size:
+        raise InputError(f"{path} is empty.")
     try:
         reader = readers.get(suffixes[-1].lower() if suffixes else "")
         table = reader(path, wanted) if reader else _read_lines(path, wanted, record)
@@ -60,10 +62,30 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
 def columns_of(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> Columns:
     """Give each wanted column its type; a value that does not fit is named with its place."""
     empty = Columns(path, {}, tuple(table.column_names))
-    if twice := [name for name in wanted if empty.found.count(name) > 1]:
-        raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
+    _refuse_twins(path, [name for name in empty.found if name in wanted])
     arrays = {n: _typed(empty, table.column(n), n, wanted[n]) for n in table.column_names if n in wanted}
     return Columns(path, arrays, empty.found)
+
+
+def columns_in_memory(name: str, table: Any, wanted: Mapping[str, pa.DataType]) -> Columns:
+    """The same from a DataFrame or a mapping of columns; complaints call it `name`."""
+    known = [column for column in table if str(column) in wanted]
+    _refuse_twins(Path(name), [str(column) for column in known])
+    return columns_of(Path(name), pa.table({str(column): _array(table[column]) for column in known}), wanted)
+
+
+def _refuse_twins(path: Path, names: Sequence[str]) -> None:
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
+
+
+def _array(values: Any) -> Any:
+    """A column as pyarrow has it; where text and numbers are mixed, all as text."""
+    try:
+        array = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        array = pa.array([None if value is None or value != value else str(value) for value in values])
+    return pa.chunked_array([array]) if isinstance(array, pa.Array) else array
 
 
 def _typed(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:

@@ -1,193 +1,175 @@
-"""One self-contained HTML page of a study: what was found in plain sentences, the pictures, the numbers, the recipes.
+"""The report of a study as a page, as Markdown and as LaTeX: what was found, the pictures, the numbers, the recipes.
 
 The page needs no script and no outside file; model text is escaped. The same facts go to report.json for machines.
 """
 
 from __future__ import annotations
 
-import base64
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import numpy as np
 
 from analysis import findings
-from analysis.compare import Method, from_scores, from_votes
-from analysis.compare_text import plain_method
-from analysis.report_votes import agreement_section, preference_section
+from analysis.advice import advice
+from analysis.cautions import cautions
+from analysis.checklist import checklist
+from analysis.compare_text import plain_methods
+from analysis.latex import latex
+from analysis.methods import panels_of
+from analysis.orders import orders
+from analysis.panel import UNSEEN, methods
+from analysis.plain import plain
+from analysis.report_design import dictionary_section, done_section, facts, reviewers_section
+from analysis.report_parts import Figure, Section, Table, escaped, markdown
+from analysis.report_scores import compare_section, probes_section
+from analysis.report_ties import ties_figure, ties_of, ties_section
+from analysis.report_variance import variance_section
+from analysis.report_votes import Judged, agreement_of, judged, preference_section, raters_section
 from analysis.study import Study
+from analysis.verdicts import order_verdicts
 from dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
-KINDS = {"people": 0, "token": 1, "probe": 2}
-SAMPLES = 6
+SAMPLES = 3
+IN_PAPER = ("preferred", "compare")  # sections whose tables go to report.tex
 
 
-def methods_of(study: Study) -> list[Method]:
-    """People first, then token metrics, then probes on their main split; baselines stay in their own table."""
-    found: list[Method] = []
-    if study.votes is not None and study.pairs:
-        votes = study.votes
-        net = np.where(votes.tie, 0.0, np.where(votes.choice == votes.labels.index("a"), 1.0, -1.0))
-        found += from_votes([votes.pairs[code] for code in votes.pair], net, study.pairs)
-    if study.scores is not None:
-        found += [m for m in from_scores(study.scores) if m.kind in KINDS]
-    return sorted(found, key=lambda m: (KINDS[m.kind], m.model, m.checkpoint != "last", m.name))
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Everything that the page, the Markdown and the LaTeX show."""
+
+    title: str
+    study: Study
+    findings: tuple[str, ...]
+    picture: Figure | None
+    facts: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    samples: tuple[Mapping[str, Any], ...]
+    document: Mapping[str, Any]  # report.json
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that stand at the end of the page."""
+        return tuple(table for section in self.sections for table in section.tables)
 
 
-def render(study: Study, *, title: str) -> tuple[str, dict[str, Any]]:
-    """The page, and its facts as plain values."""
-    methods = methods_of(study)
-    sentences = findings.found(study, methods)
-    limits = findings.limitations(study, methods)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    page = environment.get_template("report/report.html").render(
-        title=title,
-        simulated=study.simulated,
-        votes=0 if study.votes is None else len(study.votes),
-        findings=sentences,
-        ties=_ties(study),
-        agreement=agreement_section(study),
-        preference=preference_section(study),
-        **_spread([m for m in methods if m.checkpoint != findings.UNSEEN]),
-        probes=_probes(study),
-        raters=_raters(study),
-        samples=_samples(study),
-        limitations=limits,
-        recipes=[list(part) for part in study.recipes.items()],
-        version=VERSION,
-        folder=study.folder.name,
-    )
-    facts = {
-        "title": title,
-        "findings": sentences,
-        "limitations": limits,
-        "methods": [plain_method(m) for m in methods],
-    }
-    return page, facts | {"recipes": dict(study.recipes), "version": VERSION}
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
-
-
-def _ties(study: Study) -> Mapping[str, Any] | None:
-    if study.ties is None:
-        return None
-    picture = study.folder / "ties.png"
-    return {
-        "size": study.ties["recipe"]["size"],
-        "head": ["experiment", "votes", "ties", "share", "95 % of sets", "P(majority of ties)"],
-        "rows": [_curve(curve) for curve in [*study.ties["experiments"], study.ties["pooled"]]],
-        "unit_head": ["drawn anew", "units", "95 % interval of the share", "design effect", "worth votes"],
-        "units": [_unit(curve) for curve in study.ties["units"]],
-        "picture": _embedded(picture) if picture.exists() else None,
-        "alt": "Distributions of the tie share; the tables below hold the same numbers.",
-        "warnings": study.ties["warnings"],
-    }
-
-
-def _curve(curve: Mapping[str, Any]) -> list[str]:
-    parts = [curve["name"], str(curve["votes"]), str(curve["ties"]), _percent(curve["share"])]
-    return [*parts, f"{_percent(curve['low'])} to {_percent(curve['high'])}", f"{curve['p_majority']:.2g}"]
-
-
-def _unit(curve: Mapping[str, Any]) -> list[str]:
-    interval = curve["interval"]
-    span = f"{_percent(interval['low'])} to {_percent(interval['high'])}"
-    worth = [f"{interval['design_effect']:.2f}", f"{interval['effective_n']:.0f}"]
-    return [curve["unit"].replace("+", " and "), str(curve["clusters"]), span, *worth]
-
-
-def _embedded(path: Path) -> str:
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
-
-
-def _spread(methods: Sequence[Method]) -> Mapping[str, Any]:
-    """The rows of the table of methods, with the places of the dots on one common axis."""
-    reach = max((abs(v - np.mean(m.values)) + m.noise for m in methods for v in m.values), default=1.0)
-    scale = max(1.0, float(np.ceil(reach)))
-    seeds = sorted({len(m.seeds) for m in methods})
-    return {
-        "methods": [_method(m, scale) for m in methods],
-        "scale": f"{scale:.0f}",
-        "seeds": " or ".join(map(str, seeds)),
-    }
-
-
-def _method(method: Method, scale: float) -> Mapping[str, Any]:
-    over, centre = method.over_seeds, float(np.mean(method.values))
-    step = 14 / max(len(method.values) - 1, 1)
-    dots = []
-    for number, (value, error) in enumerate(zip(method.values, method.item_se, strict=True)):
-        place, half = 120 + 116 * (value - centre) / scale, 116 * (0 if math.isnan(error) else error) / scale
-        dots.append(
-            {
-                "x": f"{place:.1f}",
-                "low": f"{place - half:.1f}",
-                "high": f"{place + half:.1f}",
-                "y": f"{4 + number * step:.1f}",
-            }
+def report(study: Study, *, title: str | None = None, margin: float | None = None) -> Report:
+    """Read everything that the study holds; `margin` of equivalence in parts of one, if one was stated."""
+    panels = panels_of(study)
+    made = [method for panel in panels for method in methods(panel)]
+    ties = ties_of(study.votes, None if study.ties is None else study.ties["recipe"]["size"])
+    found, agreed = judged(study, margin), agreement_of(study.votes)
+    title = title or (title_of(found) if found or study.votes is None else "How many ties, and how surely?")
+    table = None if study.scores is None else findings.probe_table(study.scores)
+    sentences = findings.found(ties, found, agreed, made, table)
+    if study.votes is None:
+        sentences += order_verdicts(
+            [order for panel in panels if panel.checkpoint != UNSEEN for order in orders(panel)]
         )
-    pairs = zip(method.seeds, method.values, strict=True)
-    return {
-        "kind": method.kind,
-        "name": method.name,
-        "model": method.model,
-        "checkpoint": method.checkpoint,
-        "dots": dots,
-        "described": ", ".join(f"seed {seed}: {value:.1f}" for seed, value in pairs),
-        "mean": "0 by design" if method.kind == "people" else f"{centre:.1f}",
-        "sd": f"{over.sd:.1f}",
-        "interval": f"{over.low:.1f} to {over.high:.1f}",
-        "noise": f"{method.noise:.1f}",
-    }
-
-
-def _probes(study: Study) -> Mapping[str, Any] | None:
-    """Mean over seeds of each task: trained checkpoints by architecture, then every baseline."""
-    if study.scores is None:
-        return None
-    table = findings.probe_table(study.scores)
-    if not table.tasks:
-        return None
-    rows = [
-        [task, *(f"{table.value[task, c]:.1f}" if (task, c) in table.value else "" for c in table.columns)]
-        for task in table.tasks
+    probed = probes_section(table, panels)
+    compared, limits = compare_section(study, panels), findings.limitations(study, made)
+    planned, asked = advice(study, found, panels), checklist(study, found, agreed, panels)
+    sections = [
+        None if found is None else preference_section(found, study),
+        None if ties is None else ties_section(ties, _told(study)),
+        compared,
+        probed,
+        variance_section(study, panels),
+        raters_section(study, agreed),
+        Section("advice", "What would make it surer", items=tuple(planned)) if planned else None,
+        Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
+        done_section(study, panels),
+        reviewers_section(asked),
+        dictionary_section(study),
     ]
-    return {"head": ["task", *table.columns], "rows": rows}
-
-
-def _raters(study: Study) -> Mapping[str, Any] | None:
-    if not study.raters:
-        return None
-    rows = []
-    for status in ("passed", "incomplete", "blocked"):
-        group = [r for r in study.raters if r.status == status]
-        seconds = [r.median_seconds for r in group if r.median_seconds is not None]
-        if group:
-            pace = f"{np.median(seconds):.1f}" if seconds else ""
-            rows.append([status, len(group), sum(r.votes for r in group), sum(r.checks_failed for r in group), pace])
-    blocked = sum(r.status == "blocked" for r in study.raters)
-    sentence = (
-        f"{len(study.raters)} raters came; {blocked} failed too many hidden checks and got no further work. "
-        "Their votes are kept, marked, and not counted."
+    drawn = [figure for section in (probed, compared) if section for figure in section.figures]
+    picture = ties_figure(ties) if ties else drawn[0] if drawn else None
+    document = {
+        "title": title, "findings": sentences, "limitations": limits, "advice": planned,
+        "methods": plain_methods(panels), "recipes": dict(study.recipes), "version": VERSION,
+        "orders": [asdict(order) for panel in panels if panel.checkpoint != UNSEEN for order in orders(panel)],
+        "checklist": [asdict(one) for one in asked],
+    }  # fmt: skip
+    kept = tuple(section for section in sections if section is not None)
+    return Report(
+        title, study, tuple(sentences), picture, tuple(facts(study, panels)), kept, _samples(study), plain(document)
     )
-    head = ["status", "raters", "judgements", "checks failed", "median seconds"]
-    return {"sentence": sentence, "head": head, "rows": rows}
 
 
-def _samples(study: Study) -> list[Mapping[str, Any]]:
+def _told(study: Study) -> tuple[str, ...]:
+    """Warnings that the page says elsewhere."""
+    votes = study.votes
+    if votes is None:
+        return ()
+    return (*votes.warnings, *(said for said in cautions(votes, {}) if "simulated" in said))
+
+
+def title_of(found: Judged | None) -> str:
+    """The question that the votes were asked."""
+    if found is None:
+        return "What do probes and metrics say?"
+    names = {name for one in found.contrasts for name in (one.first, one.second)}
+    models = {name.split("@")[0].rpartition("-")[0] for name in names}
+    if len(models) == 1 and "" not in models:
+        return f"Do {'two' if len(names) == 2 else len(names)} seeds of {models.pop()} differ?"
+    if len(found.contrasts) == 1:
+        return f"Is {found.preferences[0].first} preferred to {found.preferences[0].second}?"
+    return f"Which of {len(names)} systems is preferred?"
+
+
+def _together(value: Any) -> Any:
+    """Numbers and their per cent on one line."""
+    return value.replace(" %", "\N{NO-BREAK SPACE}%") if isinstance(value, str) else value
+
+
+def page(found: Report) -> str:
+    """The self-contained HTML page."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=_together,
+    )  # fmt: skip
+    study = found.study
+    return environment.get_template("report/report.html").render(
+        report=found, simulated=study.simulated, votes=0 if study.votes is None else len(study.votes),
+        version=VERSION, folder=study.folder.name,
+    )  # fmt: skip
+
+
+def as_markdown(found: Report) -> str:
+    """The same without pictures: their numbers stand in the tables."""
+    parts = [f"# {escaped(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
+    if found.study.simulated:
+        parts.append(f"**{found.study.simulated:,} votes came from simulated raters.**")
+    parts += ["## What was found", _bullets(found.findings)]
+    for section in found.sections:
+        parts += [f"## {section.title}", *map(escaped, section.text)]
+        parts += [_bullets(section.items)] if section.items else []
+        parts += [markdown(table) for table in (*section.inline, *section.tables)]
+        parts += map(escaped, section.notes)
+    return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
+
+
+def _bullets(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+
+
+def as_latex(found: Report) -> str:
+    """The tables that a paper takes over."""
+    chosen = [table for section in found.sections if section.key in IN_PAPER for table in section.tables if table.rows]
+    return latex(chosen, recipe=" ".join(found.study.recipes.values()) or found.title)
+
+
+def _samples(study: Study) -> tuple[Mapping[str, Any], ...]:
     answers: dict[str, list[Any]] = {}
     for response in study.responses:
-        answers.setdefault(response.item, []).append(response)
+        mine = answers.setdefault(response.item, [])
+        if (response.model, response.seed) not in {(other.model, other.seed) for other in mine}:  # the first draw
+            mine.append(response)
     shown: dict[str, Mapping[str, Any]] = {}
     for pair in study.pairs:
         if pair.item in answers and pair.item not in shown and pair.kind == "real" and len(shown) < SAMPLES:
             shown[pair.item] = {"item": pair.item, "context": pair.context, "responses": answers[pair.item]}
-    return list(shown.values())
+    return tuple(shown.values())

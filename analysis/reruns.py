@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import nct, norm, t
+from scipy.stats import chi2, norm, t
 
 from analysis.variance import RESIDUAL, Components, group
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,15 @@ def flip(
     variance = 2 * value
     spread = float((2 * draws).std(ddof=1)) if len(draws) > 1 else 0.0
     freedom = 2 * variance**2 / spread**2 if spread > 0 and variance > 0 else np.inf
+    return predicted(first, second, variance, freedom)
+
+
+def predicted(first: tuple[str, float], second: tuple[str, float], variance: float, freedom: float) -> Flip:
+    """The flip of an observed order whose difference scatters about the truth with this variance."""
     difference, se = first[1] - second[1], float(np.sqrt(variance))
     if se == 0:
-        return Flip(first[0], second[0], difference, 0.0, freedom, 0.0, 0.0, 0.0)
+        certain = 0.0 if difference else 0.5
+        return Flip(first[0], second[0], difference, 0.0, freedom, certain, certain, certain)
     ratio = abs(difference) / se
     low, high = _noncentral_bounds(ratio, freedom)
     p = float(t.sf(ratio / np.sqrt(2), freedom))
@@ -146,9 +153,11 @@ def _noncentral_bounds(ratio: float, freedom: float, level: float = 0.95) -> tup
     tail, ratio = (1 - level) / 2, min(ratio, 100.0)
     if not np.isfinite(freedom) or freedom > 1e4:
         return ratio + float(norm.ppf(tail)), ratio - float(norm.ppf(tail))
-    reach = 10 + 5 * ratio
-    bounds = [
-        brentq(lambda centre, p=p: float(nct.cdf(ratio, freedom, centre)) - p, ratio - reach, ratio + reach)
-        for p in (1 - tail, tail)
-    ]
+    reach, scale = 10 + 5 * ratio, np.sqrt(chi2.ppf((NODES + 1) / 2, freedom) / freedom)
+
+    def below(centre: float, p: float) -> float:
+        """The noncentral t law at `ratio`, averaged over its chi-square (scipy's own is NaN far out), less p."""
+        return float(WEIGHTS @ norm.cdf(ratio * scale - centre)) / 2 - p
+
+    bounds = [brentq(below, ratio - reach, ratio + reach, args=(p,)) for p in (1 - tail, tail)]
     return float(bounds[0]), float(bounds[1])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 FEW = 5
 
@@ -40,3 +40,27 @@ def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     sd = float(np.std(values, ddof=1))
     upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
     return Spread(tuple(values), sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower), level)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How many times larger one SD is than another, with the interval of F's law."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the interval leaves out 1, so that one spread may be called the larger."""
+        return self.low > 1 or self.high < 1
+
+
+def sd_ratio(one: Spread, other: Spread, *, level: float = 0.95) -> Ratio | None:
+    """Ratio of the SDs of two independent normal samples; None below two seeds or where an SD is zero."""
+    sizes = len(one.values), len(other.values)
+    if min(sizes) < 2 or not (one.sd > 0 and other.sd > 0):
+        return None
+    value = one.sd / other.sd
+    high, low = (float(f.ppf((1 + sign * level) / 2, sizes[0] - 1, sizes[1] - 1)) for sign in (1, -1))
+    return Ratio(value, value / math.sqrt(high), value / math.sqrt(low))

@@ -49,7 +49,7 @@ def read_study(folder: Path) -> Study:
         raise InputError(f"{folder} holds neither votes.jsonl nor a score table; nothing to report on yet.")
     return Study(
         folder=folder,
-        votes=read_votes(votes) if votes.exists() else None,
+        votes=read_votes(votes, also=("submitted",)) if votes.exists() else None,
         controls=_controls(votes),
         raters=_records(folder / "raters.jsonl", Rater),
         pairs=_records(folder / "pairs.jsonl", Pair),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.tables import count, text_table
+from analysis.tables import Table, count
 from analysis.ties import Chance, Curve, Ties
 
 
@@ -59,18 +59,23 @@ def _resampled(shares: NDArray[np.float64]) -> dict[str, float]:
     return {"sd": float(shares.std()), "low": float(low), "high": float(high), "sets": len(shares)}
 
 
-def table(ties: Ties) -> str:
+def parts(ties: Ties) -> list[Table | str]:
+    """The tables, what to take home, and the recipe."""
+    return [*tables(ties), *sentences(ties), ties.signature]
+
+
+def tables(ties: Ties) -> tuple[Table, Table]:
     """One line a curve: first the experiments as the paper draws them, then the pooled votes by every unit."""
     size = f"SD of {ties.recipe.size}"
     head = ["", "votes", "a", "b", "ties", "95 % interval", size, "95 % of sets", "P(> .5)", "p(1/3)"]
-    first = text_table(head, [_row(curve, ties.recipe.sets) for curve in [*ties.experiments, ties.pooled]])
+    first = Table(head, [_row(curve, ties.recipe.sets) for curve in [*ties.experiments, ties.pooled]])
     resampled = any(curve.bootstrap is not None for curve in ties.units)
     by = ["drawn by", "units", "95 % interval", "design effect", "worth votes", size, "95 % of sets", "law"]
     second = [_unit_row(curve) for curve in ties.units]
     if resampled:
         by.append("bootstrap")
         second = [[*row, _range(curve.bootstrap)] for row, curve in zip(second, ties.units, strict=True)]
-    return first + "\n\n" + text_table(by, second)
+    return first, Table(by, second)
 
 
 def _range(shares: NDArray[np.float64] | None) -> str:

@@ -6,7 +6,7 @@ their pairs; a file from elsewhere may call the same system a throughout.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,10 @@ from dialogue.records import Candidate, Pair
 
 Ints = NDArray[np.int64]
 SAME, DIFFERENT = "within-seed", "reference-random"
+UNKNOWN = (
+    "No pairs.jsonl holds these pairs, so a and b are taken to be the same two systems in every pair. In votes "
+    "of `crowd` the sides are drawn by chance and this would mean nothing: give --pairs."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +52,14 @@ def fixed_sides(votes: Votes) -> Matches:
     return Matches(("a", "b"), votes, zeros, zeros + 1, {})
 
 
-def match(votes: Votes, path: Path) -> Matches:
-    """Look every vote's pair up in pairs.jsonl."""
-    pairs = {pair.pair: pair for pair in read_records(path, Pair)}
+def pairs_of(path: Path) -> dict[str, Pair]:
+    """The pairs of pairs.jsonl by their names."""
+    return {pair.pair: pair for pair in read_records(path, Pair)}
+
+
+def match(votes: Votes, path: Path, pairs: Mapping[str, Pair] | None = None) -> Matches:
+    """Look every vote's pair up in pairs.jsonl (`pairs`, where it is already read)."""
+    pairs = pairs_of(path) if pairs is None else pairs
     if lost := [name for name in votes.pairs if name not in pairs]:
         raise InputError(f"{path} does not hold pair {lost[0]!r} ({len(lost)} such). Give the pairs of these votes.")
     met = [pairs[name] for name in votes.pairs]

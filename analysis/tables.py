@@ -1,8 +1,40 @@
-"""Aligned plain-text tables for people."""
+"""Tables for people: aligned text where they are printed, HTML where a notebook shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a head, with a line above that says what they are."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    caption: str = ""
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [self.caption, text_table(self.head, self.rows)]))
+
+    def html(self) -> str:
+        """The same as a table that a screen reader can go through: a caption, and heads of columns and rows."""
+        caption = f'<caption style="text-align:left">{escape(self.caption)}</caption>' if self.caption else ""
+        cells = [[str(cell) for cell in row] for row in self.rows]
+        sides = [f'style="text-align:{"right" if right else "left"}"' for right in _right(self.head, cells)]
+        head = "".join(map(_head, self.head, sides))
+        rows = "".join(
+            f'<tr><th scope="row" {sides[0]}>{escape(row[0])}</th>'
+            + "".join(f"<td {side}>{escape(cell)}</td>" for cell, side in zip(row[1:], sides[1:], strict=True))
+            + "</tr>"
+            for row in cells
+        )
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _head(name: str, side: str) -> str:
+    return f'<th scope="col" {side}>{escape(name)}</th>' if name else "<td></td>"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -15,9 +47,14 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """
     cells = [[str(cell) for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = [all(_numeric(cell) for cell in column[1:]) for column in zip(*cells, strict=True)]
+    right = _right(head, cells[1:])
     lines = ("  ".join(_padded(*part) for part in zip(row, widths, right, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _right(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Which columns hold numbers and nothing else."""
+    return [all(_numeric(row[place]) for row in rows) for place in range(len(head))]
 
 
 def _padded(cell: str, width: int, right: bool) -> str:

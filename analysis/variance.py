@@ -29,7 +29,7 @@ RESIDUAL = "residual"
 class Component:
     """One term's variance with a 95 % interval; `draws` are estimates from data simulated with the fitted components.
 
-    The interval is Satterthwaite's: chi-square with the degrees of freedom that match the draws' variance.
+    `freedom` counts the term's groups less those of the terms within it.
     """
 
     name: str
@@ -93,6 +93,8 @@ def components(
     """Estimate the components of `score` (n,) for the terms given, with intervals from `sets` simulated tables."""
     codes = [group(factors, names) for names in terms]
     n = len(score)
+    if n < 2:
+        raise InputError("One observation has no variance; two or more are needed.")
     expected = _expectations(codes, n)
     if np.linalg.cond(expected) > 1e12:
         raise InputError(
@@ -106,9 +108,10 @@ def components(
         row[:] = inverse @ _squares(_simulated(values, codes, n, generator), codes)
     total = np.maximum(values, 0).sum()
     levels = [*(int(code.max()) + 1 for code in codes), n]
+    freedoms = _freedoms(terms, levels)
     parts = []
-    for k, names in enumerate([*terms, (RESIDUAL,)]):
-        low, high, freedom = _interval(values[k], draws[:, k])
+    for k, (names, freedom) in enumerate(zip([*terms, (RESIDUAL,)], freedoms, strict=True)):
+        low, high = _interval(values[k], draws[:, k], freedom)
         share = max(values[k], 0.0) / total if total else 0.0
         parts.append(
             Component(":".join(names), names, levels[k], float(values[k]), share, low, high, freedom, draws[:, k])
@@ -172,13 +175,22 @@ def _simulated(values: Floats, codes: Sequence[Ints], n: int, generator: np.rand
     return made
 
 
-def _interval(value: float, draws: Floats) -> tuple[float, float, float]:
-    """Satterthwaite's interval and its degrees of freedom; zero to a normal bound where the estimate is lost in noise.
+def _freedoms(terms: Sequence[tuple[str, ...]], levels: Sequence[int]) -> list[int]:
+    """Degrees of freedom of every term and of the residual: groups less those of the terms within, at least 1."""
+    found: dict[tuple[str, ...], int] = {}
+    for names, groups in zip(terms, levels, strict=False):
+        found[names] = max(groups - 1 - sum(part for inner, part in found.items() if set(inner) < set(names)), 1)
+    return [*found.values(), max(levels[-1] - 1 - sum(found.values()), 1)]
 
-    Lost in noise: fewer than one degree of freedom, that is, an estimate under .7 of its standard error.
+
+def _interval(value: float, draws: Floats, freedom: int) -> tuple[float, float]:
+    """Modified large-sample interval (Graybill and Wang 1980), never below zero.
+
+    A component is a mean square less what noise adds to it. Its error is taken to be that of the mean square, whose
+    ends are chi-square's; the estimate is moved by as much. Without noise this is the exact interval of a variance,
+    with many groups it is the normal one, and it holds zero where noise may have made the estimate.
     """
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.nan
-    freedom = 2 * max(value, 0.0) ** 2 / spread**2 if spread > 0 else 0.0
-    if freedom < 1:
-        return 0.0, max(value, 0.0) + 1.96 * spread, freedom
-    return float(freedom * value / chi2.ppf(0.975, freedom)), float(freedom * value / chi2.ppf(0.025, freedom)), freedom
+    square = spread * np.sqrt(freedom / 2)
+    below, above = 1 - freedom / chi2.ppf(0.975, freedom), freedom / chi2.ppf(0.025, freedom) - 1
+    return max(float(value - square * below), 0.0), max(float(value + square * above), 0.0)

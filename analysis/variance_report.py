@@ -12,7 +12,7 @@ import numpy as np
 from analysis.long_table import NESTED, LongTable
 from analysis.plain import number, p_value
 from analysis.reruns import Design, Study, design, flip, resized, study_of
-from analysis.tables import text_table
+from analysis.tables import Table
 from analysis.variance import Components, components, terms_of
 
 SHOWN = 6  # systems whose pairs are shown as flips
@@ -69,25 +69,25 @@ def _flips(table: LongTable, found: Components, study: Study) -> list[dict[str, 
     ]
 
 
-def variance_text(said: Mapping[str, Any]) -> str:
+def variance_parts(said: Mapping[str, Any]) -> list[Table | str]:
     """Tables for people."""
-    parts = [part for table in said["tables"] for part in _table(table)]
+    parts: list[Table | str] = [part for table in said["tables"] for part in _table(table)]
     if said["compared"]:
         parts.append(_compared(said["compared"]))
-    return "\n\n".join([*parts, *said["warnings"], said["signature"]])
+    return [*parts, *said["warnings"], said["signature"]]
 
 
-def _compared(rows: Sequence[Mapping[str, Any]]) -> str:
+def _compared(rows: Sequence[Mapping[str, Any]]) -> Table:
     shown = [
         [r["name"], r["what"], number(r["value"], 4), number(r["se"], 4), f"{number(r['low'], 4)} to "
          f"{number(r['high'], 4)}", p_value(r["p"]), "/".join(map(str, r["seeds"])), r["items"]]
         for r in rows
     ]  # fmt: skip
     head = ["scale", rows[0]["metric"], "value", "SE", "95 % interval", "p", "seeds", "items"]
-    return "Seeds and items resampled together (multi-bootstrap)\n" + text_table(head, shown)
+    return Table(head, shown, "Seeds and items resampled together (multi-bootstrap)")
 
 
-def _table(table: Mapping[str, Any]) -> list[str]:
+def _table(table: Mapping[str, Any]) -> list[Table | str]:
     rows = [
         [c["name"], c["levels"], number(c["value"], 5), f"{number(c['low'], 5)} to {number(c['high'], 5)}",
          number(c["sd"], 4), f"{100 * c['share']:.1f} %"]
@@ -95,13 +95,13 @@ def _table(table: Mapping[str, Any]) -> list[str]:
     ]  # fmt: skip
     head = ["component", "levels", "variance", "95 % interval", "SD", "share"]
     title = f"{table['name']}: {table['observations']} observations, mean {number(table['mean'], 4)}"
-    parts = [f"{title}\n{text_table(head, rows)}", _designs(table)]
+    parts = [Table(head, rows, title), _designs(table)]
     if table["flips"]:
         parts.append(_flip_table(table["flips"]))
     return [*parts, *table["warnings"]]
 
 
-def _designs(table: Mapping[str, Any]) -> str:
+def _designs(table: Mapping[str, Any]) -> Table:
     lines = [table["design"], *table["d_study"]]
     names = list(lines[0]["sizes"])
     of = f"each {table['target']}'s mean" if table["target"] else "the mean"
@@ -111,14 +111,14 @@ def _designs(table: Mapping[str, Any]) -> str:
         for line in lines
     ]  # fmt: skip
     head = [*(f"{name}s" for name in names), "observations", f"SE of {of}", "E rho^2", "Phi"]
-    return "This study and others (D-study)\n" + text_table(head, rows)
+    return Table(head, rows, "This study and others (D-study)")
 
 
-def _flip_table(flips: Sequence[Mapping[str, Any]]) -> str:
+def _flip_table(flips: Sequence[Mapping[str, Any]]) -> Table:
     rows = [
         [f"{f['first']} > {f['second']}", number(f["difference"], 4), " + ".join(f["redrawn"]), number(f["se"], 4),
          number(f["p"]), f"{number(f['low'])} to {number(f['high'])}"]
         for f in flips
     ]  # fmt: skip
     head = ["order", "difference", "drawn anew", "SE", "P(flip)", "95 % interval"]
-    return "Would a re-run reverse the order?\n" + text_table(head, rows)
+    return Table(head, rows, "Would a re-run reverse the order?")

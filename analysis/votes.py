@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.reading import Columns, codes_of, columns_of, read_columns
+from analysis.reading import Columns, codes_of, columns_in_memory, read_columns
 from analysis.tables import count
 from dialogue.errors import InputError
 
@@ -135,8 +135,7 @@ def votes_from_columns(
     """The same from a mapping of columns or a DataFrame."""
     names = _names(columns or {}, also)
     wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
-    arrays = {str(n): pa.chunked_array([pa.array(table[n], from_pandas=True)]) for n in table if str(n) in wanted}
-    read = columns_of(Path("votes"), pa.table(arrays), wanted)
+    read = columns_in_memory("votes", table, wanted)
     return _votes(read, names, values or {}, labels, tuple(kinds), uncounted, tuple(also))
 
 

@@ -3,7 +3,7 @@
 Server and load generator share the machine. One judgement is a fetch of the task and a submission; both servers commit
 each vote to disk. Ours also keeps leases, sides, checks, the event log and exactly three votes a pair.
 
-    python benchmarks/bench_hit.py [--judgements 1600] [--large] [--postgresql]
+    python benchmarks/bench_hit.py [--judgements 1600] [--large] [--postgresql 3]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 import os
 import random
 import re
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -166,6 +167,9 @@ def load(port: int, judgements: int) -> tuple[float, float, float]:
 @contextlib.contextmanager
 def started(command: list[str], port: int, environment: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
     """A server process and the seconds from its start to its first page."""
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) == 0:
+            raise SystemExit(f"port {port} is in use: another server would be measured in place of this one")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     begun = time.perf_counter()
     process = subprocess.Popen(
@@ -173,8 +177,12 @@ def started(command: list[str], port: int, environment: dict[str, str] | None = 
     )
     try:
         while True:
-            with contextlib.suppress(OSError):
-                http.client.HTTPConnection("127.0.0.1", port, timeout=60).request("GET", "/?rater=first")
+            with (
+                contextlib.suppress(OSError),
+                contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as first,
+            ):
+                first.request("GET", "/?rater=first")
+                first.getresponse().read()
                 break
             time.sleep(0.01)
         yield process.pid, time.perf_counter() - begun
@@ -184,9 +192,11 @@ def started(command: list[str], port: int, environment: dict[str, str] | None = 
 
 
 def memory(pid: int) -> float:
-    """Resident megabytes of a process."""
+    """Resident megabytes of a process and of those that it started."""
     status = Path(f"/proc/{pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
+    return own + sum(memory(int(child)) for child in children)
 
 
 def measure(
@@ -213,6 +223,11 @@ def study(folder: Path, number: int) -> list[str]:
     return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet"]
 
 
+def sqlite(folder: Path, number: int, judgements: int) -> float:
+    """What `crowd serve` starts by itself."""
+    return measure("ours, SQLite", [*study(folder, number), "--port", "8901"], 8901, judgements)
+
+
 def postgresql(folder: Path, number: int, judgements: int) -> float:
     """Two gunicorn workers on a database of their own."""
     import sqlalchemy as sa
@@ -227,9 +242,14 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
         url = f"postgresql+psycopg://root@127.0.0.1/{name}"
         study(folder, number)
         prepare(folder, None, hit_of(folder, None), url, seed=0, simulated=True)
-        environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
+        environment = {
+            "SEEDVOTE_STUDY": str(folder),
+            "SEEDVOTE_DATABASE": url,
+            "SEEDVOTE_RATE": "0",
+            "SEEDVOTE_QUIET": "1",
+        }
         command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]
-        command.append("crowd.app:from_environment()")
+        command += ["--keep-alive", "60", "crowd.app:from_environment()"]
         return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, environment)
     finally:
         with server.connect() as connection:
@@ -243,7 +263,7 @@ def main() -> None:
     parser.add_argument("--judgements", type=int, default=1600)
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
-    parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL with 2 gunicorn workers")
+    parser.add_argument("--postgresql", type=int, default=0, metavar="N", help="also on PostgreSQL, N times, by turns")
     parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.plain:
@@ -252,7 +272,7 @@ def main() -> None:
         base = Path(folder)
         print(f"{RATERS} raters at once, {args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores")
         print(f"{'':<44}{'rate':>10}{'median':>12}{'p95':>12}{'start':>10}{'RSS':>11}")
-        ours = measure("ours, SQLite", [*study(base / "s", args.pairs), "--port", "8901"], 8901, args.judgements)
+        ours = sqlite(base / "s", args.pairs, args.judgements)
         make_plain(base / "plain.sqlite", base / "s" / "pairs.jsonl")
         command = [__file__, "--plain", str(base / "plain.sqlite"), "8902"]
         plain = measure("plain Flask + waitress + SQLite", command, 8902, args.judgements)
@@ -261,9 +281,11 @@ def main() -> None:
             large = [*study(base / "l", 100_000), "--port", "8903"]
             rate = measure("ours, 100,000 pairs", large, 8903, args.judgements)
             print(f"100,000 pairs / {args.pairs}: {rate / ours:.2f}")
-        if args.postgresql:
-            rate = postgresql(base / "p", args.pairs, args.judgements)
-            print(f"PostgreSQL / SQLite: {rate / ours:.2f}")
+        for n in range(args.postgresql):  # the order alternates, because the machine may have become busier meanwhile
+            rates = {}
+            for server in (postgresql, sqlite) if n % 2 else (sqlite, postgresql):
+                rates[server] = server(base / f"{server.__name__}-{n}", args.pairs, args.judgements)
+            print(f"PostgreSQL / SQLite: {rates[postgresql] / rates[sqlite]:.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ COMMANDS = {
     "import-votes": "turn the export of another tool into votes.jsonl: Potato, Label Studio, MTurk, ChatEval",
     "preview": "write every page of a HIT as files to look at, without a server",
 }
+FIRST = "python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open"
 
 if __name__ == "__main__":
-    exit_with(lambda: dispatch("crowd", "Serve the HIT and collect the votes.", COMMANDS, sys.argv[1:]))
+    exit_with(lambda: dispatch("crowd", "Serve the HIT and collect the votes.", COMMANDS, sys.argv[1:], first=FIRST))

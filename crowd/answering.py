@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from crowd import event_log, gate, pool
 from crowd.assignment import counts, unswapped
 from crowd.hit import Answer
-from crowd.leasing import Refused, Sitter, Turn, token
-from crowd.store import leases, pairs, raters, votes
-from dialogue.records import Choice
+from crowd.leasing import Refused, Seat, Sitter, Turn, token
+from crowd.store import ask, later, leases, pairs, raters, sittings, votes
+from dialogue.records import Choice, RaterStatus
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 
 _IS = sa.bindparam
-_LEASE = (
-    sa.select(leases, pairs.c.kind, pairs.c.votes, pairs.c.body)
+_CLAIM = (  # a lease of this rater with its pair, who they are and where they sit
+    sa.select(leases, pairs.c.kind, pairs.c.votes, pairs.c.body, raters.c.status, sittings.c.source)
     .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
-    .where(leases.c.token == _IS("token"))
+    .join(raters, raters.c.rater == leases.c.rater)
+    .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == _IS("seat")))
+    .where(leases.c.token == _IS("token"), leases.c.rater == _IS("rater"))
 )
-_STORE = sa.insert(votes).returning(votes.c.vote)
+_STORE = sa.insert(votes)
 _ANSWERED = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="answered")
-_LAST = sa.update(raters).where(raters.c.rater == _IS("this")).values(last_vote=_IS("last"))
+_VOTE = sa.select(votes.c.vote).where(votes.c.lease == _IS("lease"), votes.c.late == 0).scalar_subquery()
+_LAST = sa.update(raters).where(raters.c.rater == _IS("this")).values(last_vote=_VOTE)
 
 
-def answer(turn: Turn, sitter: Sitter, lease_token: str, choice: Answer, seconds: float | None) -> Saved:
+def answer(turn: Turn, seat: Seat, lease_token: str, choice: Answer, seconds: float | None) -> Saved:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given."""
-    row = turn.connection.execute(_LEASE, {"token": lease_token}).first()
-    if row is None or row.rater != sitter.seat.rater:
+    if not lease_token.isalnum():  # PostgreSQL would not even take a NUL
+        raise Refused("no lease has such a name")
+    names = {"token": lease_token, "rater": seat.rater, "seat": seat.sitting}
+    (found,) = ask(turn.connection, (_CLAIM, names))
+    if not found:
         raise Refused("no lease of this rater")
+    row = found[0]
     if row.state == "answered":
         event_log.append(turn.connection, "repeated", turn.now, row.rater, row.pair)
         return "again"
-    return _store(turn, sitter, row, unswapped(choice, row.left), _plausible(seconds, turn.now - row.issued))
+    return _store(turn, row, unswapped(choice, row.left), _plausible(seconds, turn.now - row.issued))
 
 
 def _plausible(seconds: float | None, since: float) -> float:
@@ -44,23 +51,23 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(turn: Turn, sitter: Sitter, row: sa.Row[tuple[object, ...]], choice: Choice, seconds: float) -> Saved:
+def _store(turn: Turn, row: Any, choice: Choice, seconds: float) -> Saved:
     check = row.kind == "check"
     late = not check and (row.state != "held" or row.expires <= turn.now)
-    counted = not check and sitter.status != "blocked" and counts(row.votes, late=late, rules=turn.rules)
+    counted = not check and row.status != "blocked" and counts(row.votes, late=late, rules=turn.rules)
     failed = int(choice != pool.pair_from(row.body).answer) if check else None
-    line = {"lease": row.lease, "rater": row.rater, "pair": row.pair, "source": sitter.source, "choice": choice}
+    line = {"lease": row.lease, "rater": row.rater, "pair": row.pair, "source": row.source, "choice": choice}
     times = {"left": row.left, "seconds": seconds, "submitted": turn.now, "late": int(late)}
     facts = {"counted": int(counted), "failed": failed}
-    vote = turn.connection.execute(_STORE, line | times | facts).scalar_one()
-    turn.connection.execute(_ANSWERED, {"this": row.lease})
+    later(turn.connection, _STORE, line | times | facts)
+    later(turn.connection, _ANSWERED, {"this": row.lease})
     held = int(row.state == "held")
     pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, votes=int(counted), held=-held)
     told = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds, "late": int(late), **facts}
     event_log.append(turn.connection, "answered", turn.now, row.rater, row.pair, **told)
-    turn.connection.execute(_LAST, {"this": row.rater, "last": None if late else vote})
+    later(turn.connection, _LAST, {"this": row.rater, "lease": row.lease})
     if check:
-        _judge(turn, sitter)
+        _judge(turn, row.rater, row.status)
     return "late" if late else "saved"
 
 
@@ -70,11 +77,10 @@ def outcomes(turn: Turn, rater: str) -> list[bool]:
     return [bool(failed) for failed in turn.connection.scalars(mine)]
 
 
-def _judge(turn: Turn, sitter: Sitter) -> None:
+def _judge(turn: Turn, rater: str, before: RaterStatus) -> None:
     """Let the gate speak after a check; who is blocked keeps what was earned, but no vote of theirs counts."""
-    rater = sitter.seat.rater
     status = gate.status(outcomes(turn, rater), turn.rule)
-    if status == sitter.status:
+    if status == before:
         return
     turn.connection.execute(sa.update(raters).where(raters.c.rater == rater).values(status=status))
     if status != "blocked":
@@ -106,5 +112,5 @@ def undo(turn: Turn, sitter: Sitter) -> bool:
     turn.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(turn.connection, "undone", turn.now, row.rater, row.pair, lease=row.lease)
     if row.failed is not None:
-        _judge(turn, sitter)
+        _judge(turn, row.rater, sitter.status)
     return True

@@ -12,6 +12,7 @@ import os
 import secrets
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def create_app(config: Config) -> Flask:
         SEND_FILE_MAX_AGE_DEFAULT=31_536_000,
         SESSION_COOKIE_NAME="seedvote",
         SESSION_COOKIE_HTTPONLY=True,
+        SESSION_REFRESH_EACH_REQUEST=False,
         SESSION_COOKIE_SECURE=config.https or framed,
         SESSION_COOKIE_SAMESITE="None" if framed else "Lax",
         SESSION_COOKIE_PARTITIONED=framed,
@@ -96,7 +98,7 @@ def from_environment() -> Flask:
     if not (folder := read("SEEDVOTE_STUDY")):
         raise InputError("SEEDVOTE_STUDY is not set; it names the study folder, which holds pairs.jsonl.")
     study = Path(folder)
-    log_to_stderr()
+    log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
     hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
     return create_app(
         Config(
@@ -170,13 +172,19 @@ def _guard(app: Flask, config: Config) -> None:
     def wrong(error: HTTPException) -> tuple[str, int]:
         code = error.code or 500
         if code >= 500:
-            LOG.error("failed", extra={"facts": {"error": type(getattr(error, "original_exception", error)).__name__}})
+            LOG.error("failed", extra={"facts": _of(getattr(error, "original_exception", None) or error)})
         return views.problem("bad_request" if code < 500 else "not_saved"), code
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
-        LOG.error("store", extra={"facts": {"error": type(error).__name__}})
+        LOG.error("store", extra={"facts": _of(error)})
         return views.problem("not_saved"), 503
+
+
+def _of(error: BaseException) -> dict[str, str]:
+    """What the log says of an error: its kind and where it arose, never its text, which may name a rater."""
+    *_, last = traceback.extract_tb(error.__traceback__) or [None]
+    return {"error": type(error).__name__, "where": f"{Path(last.filename).name}:{last.lineno}" if last else ""}
 
 
 def _headers(config: Config) -> dict[str, str]:

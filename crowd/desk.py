@@ -79,10 +79,10 @@ class Desk:
 
     def place(self, seat: Seat) -> Place:
         """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no turn."""
-        with self.store.read() as connection:
+        with self.store.glance() as connection:
             turn = self._of(connection)
             sitter = leasing.sitter_of(turn, seat)
-            seen = self._before(sitter) or leasing.look(turn, sitter)[0]
+            seen = self._before(sitter) or leasing.look(turn, sitter)
         if seen is not None:
             return seen
         with self._turn() as turn:
@@ -114,7 +114,7 @@ class Desk:
     def answer(self, seat: Seat, token: str, choice: Answer, seconds: float | None) -> tuple[answering.Saved, Place]:
         """Store an answer once, however often it is sent, and go on to the next place."""
         with self._turn() as turn:
-            saved = answering.answer(turn, leasing.sitter_of(turn, seat), token, choice, seconds)
+            saved = answering.answer(turn, seat, token, choice, seconds)
             return saved, self._place(turn, seat)
 
     def undo(self, seat: Seat) -> tuple[bool, Place]:
@@ -124,8 +124,8 @@ class Desk:
             return undone, self._place(turn, seat)
 
     def _place(self, turn: Turn, seat: Seat) -> Place:
-        sitter = leasing.sitter_of(turn, seat)
-        return self._before(sitter) or leasing.place(turn, sitter)
+        sitter, offer = leasing.arriving(turn, seat)
+        return self._before(sitter) or leasing.place(turn, sitter, offer)
 
     def _before(self, sitter: Sitter) -> Place | None:
         """What comes before the pairs, if it is not done yet."""

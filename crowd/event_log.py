@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.store import events
+from crowd.store import events, later
 
 Kind = Literal[
     "arrived",
@@ -29,6 +29,9 @@ Kind = Literal[
     "study",
     "forgotten",
 ]
+
+
+_EVENT = sa.insert(events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def append(
 ) -> None:
     """Write one event."""
     line = {"at": now, "kind": kind, "rater": rater, "pair": pair, "data": json.dumps(data)}
-    connection.execute(sa.insert(events), line)
+    later(connection, _EVENT, line)
 
 
 def read(connection: sa.Connection, *kinds: Kind) -> Iterator[Event]:

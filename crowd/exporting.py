@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from dialogue.files import as_json, atomic, write_records
 from dialogue.records import Pair, Rater, Vote
 from dialogue.signature import signature
 
+SET = 200  # votes in a set of analyze_ties.py
 AUTO = "auto-tie"
 MARKETPLACES = ("mturk", "prolific", "mephisto")
 
@@ -168,6 +169,13 @@ def write(path: Path, records: Sequence[Any], kind: type | None, recipe: str) ->
             handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     else:
         write_records(path, records, signature=recipe, kind=kind)
+
+
+def analysis_of(path: Path, votes: Sequence[Vote]) -> list[str]:
+    """The command that draws these votes; few votes cannot be drawn without replacement."""
+    rounds = Counter(vote.round for vote in votes if vote.counted and vote.kind == "real")
+    few = min(rounds.values(), default=0) <= SET
+    return ["python analyze_ties.py", str(path), *(["--replace"] if few else [])]
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:

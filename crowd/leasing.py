@@ -4,44 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from crowd import event_log, pool
-from crowd.assignment import Rules, left_side, verdict
+from crowd.assignment import Fewest, Rules, left_side, verdict
 from crowd.gate import Rule
-from crowd.store import leases, pairs, raters, sittings, study, votes
-from dialogue.records import Pair, RaterStatus, Side, Source
+from crowd.pool import Offer
+from crowd.store import ask, later, leases, pairs, raters, sittings, study, votes
+from dialogue.records import Pair, RaterStatus, Side
 from dialogue.seeds import child_seed
 
 Stage = Literal["consent", "instructions", "task", "wait", "done", "no_more", "closed", "paused"]
 
 
 _IS = sa.bindparam
-_MINE = sa.and_(leases.c.rater == _IS("rater"), leases.c.sitting == _IS("sitting"))
-_DONE = sa.select(sa.func.count()).select_from(leases).where(_MINE, leases.c.state == "answered").scalar_subquery()
+_RATER, _SITTING = raters.c.rater == _IS("rater"), sittings.c.sitting == _IS("sitting")
+_HERE = leases.c.sitting == _IS("sitting")
+_WAITS = sa.and_(_HERE, sa.or_(leases.c.state == "held", leases.c.state == "expired"))
+_MINE = (
+    sa.select(
+        sa.func.count().filter(_HERE, leases.c.state == "answered").label("done"),
+        sa.func.max(leases.c.slot).filter(_HERE).label("last_slot"),
+        sa.func.min(leases.c.lease).filter(_WAITS).label("waiting"),
+        *(sa.func.count().filter(pool.SHOWN, leases.c.left == side).label(f"left_{side}") for side in pool.SIDES),
+    )
+    .where(leases.c.rater == _IS("rater"))
+    .subquery("mine")
+)
 _STATE = sa.select(study.c.value).where(study.c.key == "state").scalar_subquery()
-_SITTER = (
-    sa.select(raters, sittings.c.slots, sittings.c.finished, sittings.c.source.label("door"))
-    .add_columns(_DONE.label("done"), _STATE.label("state"))
-    .join_from(raters, sittings, sittings.c.rater == raters.c.rater)
-    .where(raters.c.rater == _IS("rater"), sittings.c.sitting == _IS("sitting"))
+_LEASE = (leases.c.token, leases.c.lease, leases.c.slot, leases.c.pair, leases.c.left, leases.c.state, leases.c.expires)
+SIGHT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
+    sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
+    .add_columns(sittings.c.slots, sittings.c.finished, _MINE, _STATE.label("study"))
+    .add_columns(*_LEASE, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
+    .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
+    .join(_MINE, sa.true())
+    .outerjoin(leases, leases.c.lease == _MINE.c.waiting)
+    .outerjoin(pairs, pairs.c.pair == leases.c.pair)
+    .where(_RATER)
 )
-_WAITING = (
-    sa.select(leases, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
-    .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
-    .where(_MINE, sa.or_(leases.c.state == "held", leases.c.state == "expired"))
-    .order_by(leases.c.slot)
-    .limit(1)
-)
-_LAST_SLOT = sa.select(sa.func.max(leases.c.slot)).where(_MINE)
-_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
-_SIDES = sa.select(leases.c.left, sa.func.count()).where(_SHOWN).group_by(leases.c.left)
-_SIDES_OF_PAIR = _SIDES.where(leases.c.pair == _IS("pair"))
-_SIDES_OF_RATER = _SIDES.where(leases.c.rater == _IS("rater"))
-_BODY = sa.select(pairs.c.body).where(pairs.c.pair == _IS("pair"))
+_SHOW = sa.insert(leases)
 
 
 class Refused(Exception):
@@ -80,9 +86,13 @@ class Sitter:
     consent: str | None
     instructed: int
     last_vote: int | None
-    source: Source
     done: int
+    last_slot: int | None
+    lefts: Mapping[Side, int]
+    """How often each response stood on the left for this rater."""
     state: str
+    waiting: Any
+    """The row of the lease that waits for them, held or expired, with its pair; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +119,20 @@ class Place:
 
 def sitter_of(turn: Turn, seat: Seat) -> Sitter:
     """Read who sits there."""
-    row = turn.connection.execute(_SITTER, {"rater": seat.rater, "sitting": seat.sitting}).first()
-    if row is None:
+    (found,) = ask(turn.connection, (SIGHT, where(seat)))
+    return sitter_from(found, seat)
+
+
+def where(seat: Seat) -> dict[str, str | int]:
+    """A seat as queries name it."""
+    return {"rater": seat.rater, "sitting": seat.sitting}
+
+
+def sitter_from(found: Sequence[Any], seat: Seat) -> Sitter:
+    """Who sits there, as SIGHT found them."""
+    if not found:
         raise Refused("nobody sits there")
+    row = found[0]
     return Sitter(
         seat=seat,
         status=row.status,
@@ -120,35 +141,45 @@ def sitter_of(turn: Turn, seat: Seat) -> Sitter:
         consent=row.consent,
         instructed=row.instructed,
         last_vote=row.last_vote,
-        source=row.door,
         done=row.done,
-        state=row.state,
+        last_slot=row.last_slot,
+        lefts=pool.lefts(row),
+        state=row.study,
+        waiting=row if row.waiting is not None else None,
     )
 
 
-def look(turn: Turn, sitter: Sitter) -> tuple[Place | None, sa.Row[Any] | None]:
-    """Where a rater who has consented and learned stands, if nothing has to be written; and the lease that waits."""
-    done = sitter.done
+def look(turn: Turn, sitter: Sitter) -> Place | None:
+    """Where a rater who has consented and learned stands, if nothing has to be written."""
+    done, row = sitter.done, sitter.waiting
     if sitter.status == "blocked":
-        return Place("no_more", done), None
+        return Place("no_more", done)
     if sitter.finished:
-        return _over(done), None
+        return _over(done)
     if sitter.state != "running":
-        return Place("paused" if sitter.state == "paused" else "closed", done), None
-    mine = {"rater": sitter.seat.rater, "sitting": sitter.seat.sitting}
-    row = turn.connection.execute(_WAITING, mine).first()
+        return Place("paused" if sitter.state == "paused" else "closed", done)
     if row is None or row.state != "held" or row.expires <= turn.now:
-        return None, row
-    return _showing(sitter, Task(row.token, pool.pair_from(row.body), row.left, row.expires)), row
+        return None
+    return _showing(sitter, Task(row.token, pool.pair_from(row.body), row.left, row.expires))
 
 
-def place(turn: Turn, sitter: Sitter) -> Place:
+def arriving(turn: Turn, seat: Seat) -> tuple[Sitter, Offer]:
+    """Who sits there, and what they would be offered if a real pair is due."""
+    found, *offer = ask(turn.connection, (SIGHT, where(seat)), *pool.offering(seat.rater, turn.now))
+    return sitter_from(found, seat), pool.offered(*offer)
+
+
+def place(turn: Turn, sitter: Sitter, offer: Offer) -> Place:
     """Where the rater stands; a pair is leased if one is due."""
-    seen, row = look(turn, sitter)
-    if seen is not None:
+    if seen := look(turn, sitter):
         return seen
-    found = _renew(turn, row) if row is not None else _next_slot(turn, sitter.seat)
-    outcome = _next(turn, sitter, found) if isinstance(found, int) else found
+    if sitter.waiting is None:
+        outcome = _next(turn, sitter, 0 if sitter.last_slot is None else sitter.last_slot + 1, offer)
+    elif isinstance(renewed := _renew(turn, sitter.waiting), Task):
+        outcome = renewed
+    else:
+        sitter, offer = arriving(turn, sitter.seat)
+        outcome = _next(turn, sitter, renewed, offer)
     if outcome == "finished":
         return _finish(turn, sitter.seat, sitter.done)
     return Place("wait", sitter.done) if outcome == "wait" else _showing(sitter, outcome)
@@ -164,12 +195,7 @@ def token(secret: str, rater: str, pair: str, attempt: int) -> str:
     return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def _next_slot(turn: Turn, seat: Seat) -> int:
-    last = turn.connection.scalar(_LAST_SLOT, {"rater": seat.rater, "sitting": seat.sitting})
-    return 0 if last is None else last + 1
-
-
-def _renew(turn: Turn, row: sa.Row[tuple[object, ...]]) -> Task | int:
+def _renew(turn: Turn, row: Any) -> Task | int:
     """Show it again if the pair still has room for it; else its slot is to be filled anew."""
     k, was_held = turn.rules.votes_per_pair, row.state == "held"
     room = row.kind == "check" or (row.open and row.live - was_held < k)
@@ -180,18 +206,18 @@ def _renew(turn: Turn, row: sa.Row[tuple[object, ...]]) -> Task | int:
     return Task(row.token, pool.pair_from(row.body), row.left, expires) if room else int(row.slot)
 
 
-def _next(turn: Turn, sitter: Sitter, slot: int) -> Task | Literal["wait", "finished"]:
+def _next(turn: Turn, sitter: Sitter, slot: int, offer: Offer) -> Task | Literal["wait", "finished"]:
     """Lease the next pair of the sitting; a check slot without an unseen check is passed over.
 
     Nobody is put through the first checks when no real pair is left that could follow them.
     """
-    if slot == 0 and pool.fewest(turn.connection, sitter.seat.rater) is None:
+    if slot == 0 and offer.pair is None:
         return "finished"
     while slot < len(sitter.slots):
         if sitter.slots[slot] == "r":
-            return _next_real(turn, sitter.seat, slot)
+            return _next_real(turn, sitter, slot, offer)
         if check := _next_check(turn, sitter.seat.rater):
-            return _lease(turn, sitter.seat, slot, check)
+            return _lease(turn, sitter, slot, pool.named(turn.connection, check))
         slot += 1
     return "finished"
 
@@ -202,15 +228,15 @@ def _next_check(turn: Turn, rater: str) -> str | None:
     return min(unseen, key=lambda check: child_seed(turn.seed, "check", rater, check), default=None)
 
 
-def _next_real(turn: Turn, seat: Seat, slot: int) -> Task | Literal["wait", "finished"]:
-    if _at_cap(turn, seat.rater):
+def _next_real(turn: Turn, sitter: Sitter, slot: int, offer: Offer) -> Task | Literal["wait", "finished"]:
+    if _at_cap(turn, sitter.seat.rater):
         return "finished"
-    pool.release_expired(turn.connection, turn.rules.votes_per_pair, turn.now)
-    fewest = pool.fewest(turn.connection, seat.rater)
-    decision = verdict(fewest, turn.rules)
-    if decision != "show" or fewest is None:
-        return "wait" if decision == "wait" else "finished"
-    return _lease(turn, seat, slot, fewest.pair)
+    if offer.due:
+        pool.release(turn.connection, offer.due, turn.rules.votes_per_pair, turn.now)
+        sitter, offer = arriving(turn, sitter.seat)
+    row = offer.pair
+    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), turn.rules)
+    return _lease(turn, sitter, slot, row) if decision == "show" else decision
 
 
 def _at_cap(turn: Turn, rater: str) -> bool:
@@ -221,30 +247,16 @@ def _at_cap(turn: Turn, rater: str) -> bool:
     return (turn.connection.scalar(sa.select(sa.func.count()).select_from(votes).where(mine)) or 0) >= cap
 
 
-def _lease(turn: Turn, seat: Seat, slot: int, pair: str) -> Task:
-    left = left_side(
-        _sides(turn, _SIDES_OF_PAIR, pair=pair),
-        _sides(turn, _SIDES_OF_RATER, rater=seat.rater),
-        seed=turn.seed,
-        name=(seat.rater, pair),
-    )
-    task = Task(
-        token(turn.secret, seat.rater, pair, 0),
-        pool.pair_from(turn.connection.execute(_BODY, {"pair": pair}).scalar_one()),
-        left,
-        turn.now + turn.rules.lease_seconds,
-    )
-    line = {"token": task.token, "rater": seat.rater, "sitting": seat.sitting, "slot": slot, "pair": pair, "left": left}
-    times = {"state": "held", "issued": turn.now, "expires": task.expires}
-    turn.connection.execute(sa.insert(leases), line | times)
-    pool.change(turn.connection, pair, turn.rules.votes_per_pair, held=1)
-    event_log.append(turn.connection, "shown", turn.now, seat.rater, pair, left=left, sitting=seat.sitting, slot=slot)
-    return task
-
-
-def _sides(turn: Turn, query: sa.Select[Any], **which: str) -> dict[Side, int]:
-    found: dict[Side, int] = {row[0]: row[1] for row in turn.connection.execute(query, which)}
-    return {"a": found.get("a", 0), "b": found.get("b", 0)}
+def _lease(turn: Turn, sitter: Sitter, slot: int, row: Any) -> Task:
+    seat = sitter.seat
+    left = left_side(pool.lefts(row), sitter.lefts, seed=turn.seed, name=(seat.rater, row.pair))
+    name, expires = token(turn.secret, seat.rater, row.pair, 0), turn.now + turn.rules.lease_seconds
+    what = {"token": name, "attempt": 0, "pair": row.pair, "left": left, "slot": slot, "state": "held"}
+    later(turn.connection, _SHOW, what | where(seat) | {"issued": turn.now, "expires": expires})
+    pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, held=1)
+    told = {"left": left, "sitting": seat.sitting, "slot": slot}
+    event_log.append(turn.connection, "shown", turn.now, seat.rater, row.pair, **told)
+    return Task(name, pool.pair_from(row.body), left, expires)
 
 
 def _finish(turn: Turn, seat: Seat, done: int) -> Place:

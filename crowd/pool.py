@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, get_args
 
 import sqlalchemy as sa
 
 from crowd import event_log
-from crowd.assignment import Fewest
 from crowd.hit import Hit
-from crowd.store import Store, leases, pairs, put, settings
+from crowd.store import Query, Store, ask, later, leases, pairs, put, settings
 from dialogue.errors import InputError
 from dialogue.files import as_json, digest, from_json, read_records
-from dialogue.records import Pair
+from dialogue.records import Pair, Side
 from dialogue.seeds import child_seed
 
 
@@ -94,9 +95,9 @@ def pair_from(body: str) -> Pair:
 
 # Statements are built once: with SQLAlchemy, building costs more than running. Names after ":" are parameters.
 _IS = sa.bindparam
+_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # a number that the planner can read
 _SEEN = sa.exists().where(leases.c.rater == _IS("rater"), leases.c.pair == pairs.c.pair)
-_FEWEST = sa.select(pairs.c.pair, pairs.c.votes, pairs.c.live).where(pairs.c.open == 1, ~_SEEN)
-_FEWEST = _FEWEST.order_by(pairs.c.live, pairs.c.position).limit(1)
+_FEWEST = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_ONE)
 _VOTES = pairs.c.votes + _IS("more")
 _SHORT = sa.case((sa.and_(pairs.c.offered == 1, _IS("k") > _VOTES), 1), else_=0)
 _CHANGE = (
@@ -104,25 +105,70 @@ _CHANGE = (
     .where(pairs.c.pair == _IS("this"), pairs.c.kind != "check")
     .values(votes=_VOTES, live=pairs.c.live + _IS("more") + _IS("held"), open=_SHORT)
 )
+_EXPIRE = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="expired")
+SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
+
+
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+def lefts(row: Any) -> dict[Side, int]:
+    """How often each response stood on the left, from a row's columns left_a and left_b."""
+    return {side: getattr(row, f"left_{side}") for side in SIDES}
+
+
+def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
+    """The one pair, and how often each of its responses stood on the left."""
+    pair = one.subquery()
+    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, SHOWN)
+    return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
+
+
+_OFFER = _with_sides(_FEWEST)
+_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == _IS("pair")))
 _DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
 _DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= _IS("now"))
-_EXPIRE = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="expired")
 
 
-def fewest(connection: sa.Connection, rater: str) -> Fewest | None:
-    """The pair with the fewest live votes among those short of votes and never shown to this rater."""
-    row = connection.execute(_FEWEST, {"rater": rater}).first()
-    return Fewest(row.pair, row.votes, row.live - row.votes) if row else None
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the pool has for a rater, as rows of the store."""
+
+    pair: Any
+    """Among the pairs short of votes and never shown to this rater, the one with the fewest live votes; else None."""
+    due: Sequence[Any]
+    """Leases that have run out. While there are any, the pool may have something better."""
+
+
+def offering(rater: str, now: float) -> tuple[Query, ...]:
+    """The questions that `offered` answers."""
+    return (_OFFER, {"rater": rater}), (_DUE, {"now": now})
+
+
+def offered(found: Sequence[Any], due: Sequence[Any]) -> Offer:
+    """What was found."""
+    return Offer(found[0] if found else None, due)
+
+
+def named(connection: sa.Connection, pair: str) -> Any:
+    """The row of one pair, as an offer has it."""
+    return ask(connection, (_NAMED, {"pair": pair}))[0][0]
 
 
 def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held: int = 0) -> None:
     """Add to a pair's counted votes and held leases, and see whether it is still short of its k votes."""
-    connection.execute(_CHANGE, {"this": pair, "k": k, "more": votes, "held": held})
+    later(connection, _CHANGE, {"this": pair, "k": k, "more": votes, "held": held})
 
 
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
     """Return to the pool what was shown and not answered in time."""
-    for row in connection.execute(_DUE, {"now": now}).all():
-        connection.execute(_EXPIRE, {"this": row.lease})
+    (due,) = ask(connection, (_DUE, {"now": now}))
+    release(connection, due, k, now)
+
+
+def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
+    """The same, for leases that were found."""
+    for row in due:
+        later(connection, _EXPIRE, {"this": row.lease})
         change(connection, row.pair, k, held=-1)
         event_log.append(connection, "expired", now, row.rater, row.pair)

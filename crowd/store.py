@@ -3,16 +3,18 @@
 One writer at a time: every change is one transaction that begins by taking the write lock (SQLite: BEGIN IMMEDIATE;
 PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
 another rater's, whatever thread, process or host he came in by. What a rater is told was saved has been committed.
+
+Where many raters wait for the lock, changes go through `later` and questions through `ask`: see crowd/postgresql.py.
 """
 
 from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -21,7 +23,6 @@ from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 
 SCHEMA = 1
-WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a PostgreSQL database: one study a database
 
 tables = sa.MetaData()
 
@@ -128,6 +129,7 @@ payments = sa.Table(  # what paying needs, and the only place where an id stands
     sa.Column("listed", sa.Float),  # when the marketplace confirmed the visit
 )
 
+Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Migration = Callable[[sa.Connection], None]
 MIGRATIONS: dict[int, Migration] = {}  # version -> how a store of that version becomes the next one
 
@@ -137,7 +139,8 @@ class Store:
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
-        self._reading = engine.execution_options(begin="BEGIN")
+        self._reading = engine.execution_options(purpose="read")
+        self._glancing = engine.execution_options(purpose="glance")
         self._turn = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
 
     @contextmanager
@@ -148,8 +151,14 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """A consistent look that holds nobody up."""
+        """A consistent look, however many questions it takes, that holds nobody up."""
         with self._reading.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def glance(self) -> Iterator[sa.Connection]:
+        """A single `ask`, for which PostgreSQL needs no transaction."""
+        with self._glancing.begin() as connection:
             yield connection
 
     def close(self) -> None:
@@ -184,6 +193,21 @@ def sqlite_url(study_folder: Path) -> str:
     return f"sqlite:///{study_folder / 'crowd.sqlite'}"
 
 
+def later(connection: sa.Connection, statement: sa.Insert | sa.Update, values: Mapping[str, Any]) -> None:
+    """Make a change whose outcome need not be waited for; it is made before whatever follows on this connection."""
+    if pipe := connection.info.get("pipe"):
+        pipe.later(statement, values)
+    else:
+        connection.execute(statement, values)
+
+
+def ask(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
+    """The rows of each query; where the store is another process, it is asked them all at once."""
+    if pipe := connection.info.get("pipe"):
+        return cast(list[Sequence[Any]], pipe.ask(queries))
+    return [connection.execute(query, values).all() for query, values in queries]
+
+
 def settings(connection: sa.Connection) -> Mapping[str, str]:
     """The study's own table of settings: schema, seed, keys, state."""
     return {row.key: row.value for row in connection.execute(sa.select(study))}
@@ -205,9 +229,9 @@ def _engine(url: str) -> sa.Engine:
     except sa.exc.ArgumentError as error:
         raise InputError(f"{url!r} is not a database URL, e.g. postgresql+psycopg://user@host/study.") from error
     if parsed.get_backend_name() == "postgresql":
-        engine = sa.create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=8, max_overflow=8)
-        sa.event.listen(engine, "begin", _begin_postgresql)
-        return engine
+        from crowd.postgresql import engine_of
+
+        return engine_of(parsed)
     if parsed.get_backend_name() != "sqlite":
         raise InputError(f"{_shown(url)}: the store is SQLite or PostgreSQL.")
     if parsed.database:
@@ -226,12 +250,8 @@ def _connect_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE"))
-
-
-def _begin_postgresql(connection: sa.Connection) -> None:
-    if "begin" not in connection.get_execution_options():
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITE_LOCK})")
+    writes = "purpose" not in connection.get_execution_options()
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _create(store: Store, seed: int, simulated: bool) -> None:

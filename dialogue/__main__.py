@@ -8,7 +8,9 @@ COMMANDS = {
     "describe": "say what a corpus holds: version, splits, dialogues, turns, labels",
     "toy": "write a corpus of generated dialogues",
     "format": "print docs/format.md from the records",
+    "completion": "print the lines that let the TAB key complete commands: bash, zsh, fish",
 }
+FIRST = "python -m dialogue toy runs/mine/corpus --dialogues 500"
 
 if __name__ == "__main__":
-    exit_with(lambda: dispatch("dialogue", "Corpora and file formats.", COMMANDS, sys.argv[1:]))
+    exit_with(lambda: dispatch("dialogue", "Corpora and file formats.", COMMANDS, sys.argv[1:], first=FIRST))

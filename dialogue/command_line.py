@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn, Protocol, cast
 
+from dialogue.completion import TYPED, candidates
 from dialogue.errors import InputError
 
 
@@ -24,16 +26,19 @@ class CommandModule(Protocol):
     def run(self, args: argparse.Namespace) -> int | None: ...
 
 
-def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequence[str]) -> int:
-    """Run `python -m package COMMAND ...`; `commands` maps each name to its one-line help.
+def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequence[str], *, first: str = "") -> int:
+    """Run `python -m package COMMAND ...`; `commands` maps names to one-line helps, `first` is a command to begin with.
 
     The command `plan-checks` lives in `package/commands/plan_checks.py`.
     """
+    if TYPED in os.environ and not argv:
+        return _offer(f"{name}\t{text}" for name, text in commands.items() if name.startswith(os.environ[TYPED]))
     listing = "\n".join(f"  {name:<{max(map(len, commands))}}  {text}" for name, text in commands.items())
     parser = argparse.ArgumentParser(
         prog=f"python -m {package}",
         description=about,
-        epilog=f"commands:\n{listing}\n\nEach command explains itself: python -m {package} COMMAND --help",
+        epilog=f"commands:\n{listing}\n\nEach explains itself: python -m {package} COMMAND --help"
+        + (f"\nNext: {first}" if first else ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", choices=list(commands), metavar="COMMAND")
@@ -41,14 +46,55 @@ def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequen
         parser.print_help()
         return 2
     name = parser.parse_args(argv[:1]).command
-    module = cast(CommandModule, importlib.import_module(f"{package}.commands.{name.replace('-', '_')}"))
-    own = argparse.ArgumentParser(
-        prog=f"python -m {package} {name}",
-        description=module.__doc__ or commands[name],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    module = importlib.import_module(f"{package}.commands.{name.replace('-', '_')}")
+    return run_command(cast(CommandModule, module), f"python -m {package} {name}", argv[1:])
+
+
+def run_command(module: CommandModule, prog: str, argv: Sequence[str]) -> int:
+    """Run one command; while the shell completes a line, say instead what may stand there."""
+    parser = parser_of(module, prog)
+    if TYPED in os.environ:
+        return _offer(candidates(parser, argv, os.environ[TYPED]))
+    return module.run(parser.parse_args(argv)) or 0
+
+
+def _offer(lines: Iterable[str]) -> int:
+    for line in lines:
+        print(line)
+    return 0
+
+
+def parser_of(module: CommandModule, prog: str) -> argparse.ArgumentParser:
+    """The command's parser; its file's docstring is the help."""
+    parser = argparse.ArgumentParser(
+        prog=prog, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    module.add_arguments(own)
-    return module.run(own.parse_args(argv[1:])) or 0
+    module.add_arguments(parser)
+    return parser
+
+
+def tell_next(command: str, *words: object) -> None:
+    """Print the command to type next, ready to be pasted.
+
+    >>> tell_next("python -m crowd export", "runs/my study")
+    Next: python -m crowd export 'runs/my study'
+    """
+    print(f"Next: {next_command(command, *words)}")
+
+
+def next_command(command: str, *words: object) -> str:
+    """The command with its words, quoted for the shell where they need it."""
+    return " ".join([command, *(shlex.quote(str(word)) for word in words)])
+
+
+def given(args: argparse.Namespace, *names: str) -> list[str]:
+    """Those of the options that were given, as they would be typed again.
+
+    >>> given(argparse.Namespace(corpus="my corpus", uncounted=True, database=None), "corpus", "uncounted", "database")
+    ['--corpus', 'my corpus', '--uncounted']
+    """
+    values = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in names]
+    return [word for option, value in values if value for word in ([option] if value is True else [option, str(value)])]
 
 
 def exit_with(main: Callable[[], int | None]) -> NoReturn:
@@ -65,4 +111,9 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        if not error.filename:
+            raise
+        print(f"error: {error.filename} cannot be used: {error.strerror}.", file=sys.stderr)
+        code = 2
     sys.exit(code)

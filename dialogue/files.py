@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import platform
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     options: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with temporary.open(mode, **options) as handle:
@@ -40,6 +41,11 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def temporary_name(path: Path) -> Path:
+    """A name beside `path` that no other process uses, on this machine or another that shares the folder."""
+    return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.tmp")
 
 
 def write_json(path: str | Path, value: object) -> None:

@@ -116,7 +116,7 @@ def stages(study: str, size: Size) -> list[Stage]:
             "Write the report",
             f"-m analysis report {study}",
             "votes.jsonl raters.jsonl pairs.jsonl responses.jsonl ties.json ties.png metrics.parquet scores.parquet",
-            *("report.html report.json", "analysis templates"),
+            *("report.html report.md report.tex report.json", "analysis templates"),
         ),
     ]
 

@@ -1,4 +1,7 @@
-"""Draw the pictures of docs/hit.md from the pages as they are now (needs Chromium and requirements-dev.txt)."""
+"""Draw the pictures of docs/hit.md, and that of docs/report.md where the demo has run, from the pages as they are now.
+
+Needs Chromium and requirements-dev.txt.
+"""
 
 import shutil
 import sys
@@ -29,6 +32,10 @@ def main() -> None:
             page = browser.new_context(**options, reduced_motion="reduce").new_page()
             page.goto((Path(folder) / "pair-2.html").as_uri())
             page.screenshot(path=ROOT / "docs/pictures" / name)
+        if (report := ROOT / "runs/demo/report.html").exists():
+            page = browser.new_page(viewport={"width": 1280, "height": 800})
+            page.goto(report.as_uri())
+            page.screenshot(path=ROOT / "docs/pictures/report.png")
         browser.close()
 
 

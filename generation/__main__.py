@@ -12,6 +12,7 @@ COMMANDS = {
     "score": "score responses with token metrics: metrics.parquet",
     "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",
 }
+FIRST = "python -m generation train runs/mine --seeds 0-2 --preset small --epochs 5"
 
 if __name__ == "__main__":
     exit_with(
@@ -20,5 +21,6 @@ if __name__ == "__main__":
             "Train one architecture under many seeds, sample responses, encode states, make pairs.",
             COMMANDS,
             sys.argv[1:],
+            first=FIRST,
         )
     )

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from dialogue.errors import InputError
-from dialogue.files import atomic, digest, read_json
+from dialogue.files import atomic, digest, read_json, temporary_name
 from generation.models.architectures import build
 from generation.models.interface import Model
 from generation.vocabulary import Vocabulary
@@ -55,10 +55,11 @@ def save_weights(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
 
 def name_again(source: Path, target: Path) -> None:
     """Give a weights file a second name without a second copy."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(target)
     temporary.unlink(missing_ok=True)
     os.link(source, temporary)
     temporary.replace(target)
+    temporary.unlink(missing_ok=True)  # a rename onto another name of the same file does nothing
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

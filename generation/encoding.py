@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from dialogue.errors import InputError
-from dialogue.files import as_json, write_json
+from dialogue.files import as_json, temporary_name, write_json
 from dialogue.records import States
 from dialogue.signature import signature
 from generation.batches import Contexts, stack_contexts
@@ -41,10 +40,10 @@ class Form:
 
 def write_states(
     path: Path, model: Model, examples: Sequence[Numbered], form: Form, *, name: str, seed: int, checkpoint: str,
-    weights: str, splits: Sequence[str], device: torch.device,
+    weights: str, key: str, splits: Sequence[str], device: torch.device,
 ) -> None:  # fmt: skip
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         width = _stream(temporary, model, examples, form, device)
@@ -58,7 +57,7 @@ def write_states(
     )  # fmt: skip
     sidecar = States(
         name, seed, checkpoint, [e.item for e in examples], pooling, width, form.dtype, torch.get_num_threads(),
-        weights, recipe, {"splits": list(splits)},
+        weights, recipe, {"splits": list(splits), "key": key},
     )  # fmt: skip
     write_json(path.with_suffix(".json"), as_json(sidecar))
 

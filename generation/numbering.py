@@ -10,6 +10,7 @@ from pathlib import Path
 from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
+from dialogue.records import Dialogue
 from dialogue.seeds import child_random
 from generation.vocabulary import Vocabulary, build_vocabulary, read_vocabulary, write_vocabulary
 
@@ -45,7 +46,7 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, va
 
     Both choices are the same for every training seed, so that models differ in nothing else.
     """
-    kept = list(corpus.split("train"))
+    kept = _training_dialogues(corpus)
     if dialogues is not None and dialogues < len(kept):
         kept = child_random(0, "training dialogues").sample(kept, dialogues)
     train = number(examples(kept), vocabulary)
@@ -80,7 +81,14 @@ def study_vocabulary(study: Path, corpus: Corpus, *, largest: int, at_least: int
     path = study / "vocabulary.json"
     if path.exists():
         return read_vocabulary(path)
-    texts = (turn.text for dialogue in corpus.split("train") for turn in dialogue.turns)
+    texts = (turn.text for dialogue in _training_dialogues(corpus) for turn in dialogue.turns)
     vocabulary = build_vocabulary(texts, largest=largest, at_least=at_least)
     write_vocabulary(path, vocabulary)
     return vocabulary
+
+
+def _training_dialogues(corpus: Corpus) -> list[Dialogue]:
+    if found := list(corpus.split("train")):
+        return found
+    there = ", ".join(f"{len(corpus.split(name)):,} of {name}" for name in ("valid", "test"))
+    raise InputError(f"This corpus has no training dialogues, only {there}. Give --corpus one that has a train split.")

@@ -1,4 +1,4 @@
-"""Pairs for raters: two seeds of one architecture answer the same context, with controls and sanity checks beside them.
+"""Pairs for raters: two seeds of one architecture (or two systems) answer the same context; controls and sanity checks.
 
 Real pairs and within-seed controls use the same sampled decoding, so that the two kinds differ in the seed alone.
 Which response is `a` is drawn for each pair; pair ids say nothing about what a pair is.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from statistics import stdev
 
 from dialogue.corpora.examples import Example
@@ -18,6 +18,7 @@ from dialogue.seeds import child_random, child_seed
 from generation.token_metrics import add_counts, bleu2, bleu_counts
 from generation.vocabulary import normalize, tokenize
 
+NO_SEED = -1
 Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> item -> response
 
 
@@ -59,11 +60,12 @@ def spreads(responses: Sequence[Response], references: Mapping[str, Example]) ->
 
 
 def answers_of(responses: Sequence[Response], model: str, decoding: str) -> dict[tuple[int, int], dict[str, Response]]:
-    """(seed, draw) -> item -> response, for one architecture and decoding."""
+    """(seed, draw) -> item -> response, for one system and decoding; a system without seeds has the key NO_SEED."""
     answers: dict[tuple[int, int], dict[str, Response]] = {}
     for response in responses:
-        if response.model == model and response.decoding == decoding and response.seed is not None:
-            answers.setdefault((response.seed, response.extra.get("draw", 0)), {})[response.item] = response
+        if response.model == model and response.decoding == decoding:
+            seed = NO_SEED if response.seed is None else response.seed
+            answers.setdefault((seed, response.extra.get("draw", 0)), {})[response.item] = response
     return answers
 
 
@@ -81,20 +83,38 @@ def choose_contexts(items: Sequence[str], n: int, *, seed: int) -> list[str]:
 
 
 def real_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
-    """`n` pairs over all pairs of seeds in turn; a context comes back only when all have been used."""
-    seeds = sorted({s for s, draw in answers if draw == 0})
-    shared = [item for item in examples if all(item in answers[s, 0] for s in seeds)]
-    contrasts = list(combinations(seeds, 2))
-    if not contrasts or not shared:
+    """`n` pairs over all pairs of seeds of one architecture in turn."""
+    seeds = sorted({s for s, draw in answers if draw == 0 and s != NO_SEED})
+    sides = [(answers[one, 0], answers[two, 0], f"{one}-{two}") for one, two in combinations(seeds, 2)]
+    if not sides:
         raise InputError("No context is answered by two seeds of this architecture. Run sample again for all seeds.")
+    return _in_turn(sides, examples, n, seed=seed)
+
+
+def system_pairs(one: Answers, two: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
+    """`n` pairs of two systems: under the seeds that both have, else every seed of one with every seed of the other."""
+    ones, twos = (sorted({s for s, draw in answers if draw == 0}) for answers in (one, two))
+    chosen = [(s, s) for s in ones if s in twos] or list(product(ones, twos))
+    return _in_turn([(one[s, 0], two[t, 0], f"{s}-{t}") for s, t in chosen], examples, n, seed=seed)
+
+
+def _in_turn(
+    sides: Sequence[tuple[Mapping[str, Response], Mapping[str, Response], str]],
+    examples: Mapping[str, Example], n: int, *, seed: int,
+) -> list[Pair]:  # fmt: skip
+    """Pairs over all given sides in turn; a context comes back only when all have been used."""
+    shared = [item for item in examples if all(item in one and item in two for one, two, _ in sides)]
+    if not shared:
+        raise InputError("No context is answered by all that are to be paired. Run sample again, or import more.")
     contexts = choose_contexts(shared, n, seed=seed)
     pairs = []
-    for k in range(min(n, len(contexts) * len(contrasts))):
+    for k in range(min(n, len(contexts) * len(sides))):
         turn, place = divmod(k, len(contexts))
-        one, two = contrasts[(place + turn) % len(contrasts)]
+        one, two, seeds = sides[(place + turn) % len(sides)]
         example = examples[contexts[place]]
-        left, right = (candidate(answers[s, 0][example.item]) for s in (one, two))
-        pairs.append(make_pair(example, left, right, "real", f"{left.model}:{one}-{two}", seed=seed))
+        left, right = candidate(one[example.item]), candidate(two[example.item])
+        systems = left.model if left.model == right.model else f"{left.model}-{right.model}"
+        pairs.append(make_pair(example, left, right, "real", f"{systems}:{seeds}", seed=seed))
     return pairs
 
 

@@ -1,17 +1,23 @@
-"""Responses of every trained model to the same held-out contexts, as records; what is there already is kept."""
+"""Responses of trained models to the same held-out contexts: one file a model, decoding and draw, kept once made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
+from dialogue.files import write_records
+from dialogue.jobs import THREADS, content_key
 from dialogue.records import Response
 from dialogue.seeds import child_seed
-from generation.checkpoints import Trained, hash_of, load_model
+from dialogue.signature import signature
+from generation.checkpoints import Trained, load_model
+from generation.checkpoints import hash_of as weights_of
 from generation.decoding import Decoding, respond
-from generation.numbering import Numbered
+from generation.numbering import Numbered, hash_of
+from generation.training import threads
 from generation.vocabulary import Vocabulary
 
 
@@ -25,56 +31,63 @@ class Wanted:
     checkpoint: str
     seed: int
 
-    def rounds(self) -> list[tuple[Decoding, int]]:
-        """Each decoding with the number of its draw; one that draws nothing has one round."""
+    def draws_of_each(self) -> list[tuple[Decoding, int]]:
+        """Each decoding with the number of its draw; one that draws nothing has one."""
         return [(how, draw) for how in self.decodings for draw in range(self.draws if how.sampled else 1)]
 
 
-def sample_all(
-    models: Iterable[Trained],
-    wanted: Wanted,
-    vocabulary: Vocabulary,
-    earlier: Sequence[Response],
-    *,
-    device: torch.device,
-    tell: Callable[[], object],
-) -> list[Response]:
-    """All responses: the earlier ones of others, and for each model those that are wanted, made where missing."""
-    kept = {key_of(response): response for response in earlier}
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One decoding of one model to all contexts; `path` is named by the hash of all that its responses follow from."""
+
+    trained: Trained
+    how: Decoding
+    draw: int
+    weights: str
+    path: Path
+
+
+def rounds(study: Path, models: Iterable[Trained], wanted: Wanted, vocabulary: Vocabulary) -> list[Round]:
+    """All the rounds there are, in order."""
+    contexts = hash_of(wanted.contexts)
+    found = []
     for trained in models:
-        weights = hash_of(trained, wanted.checkpoint)[:12]
-        model = None
-        for how, draw in wanted.rounds():
-            blank = [_response(e.item, trained, wanted.checkpoint, how, draw, weights) for e in wanted.contexts]
-            if all(_same_weights(kept.get(key_of(response)), weights) for response in blank):
-                continue
-            model = model or load_model(trained, wanted.checkpoint, vocabulary).to(device)
-            seed = child_seed(wanted.seed, "sample", trained.model, trained.seed, draw)
-            texts = respond(
-                model,
-                [e.context for e in wanted.contexts],
-                how=how,
-                seed=seed,
-                items=[e.item for e in wanted.contexts],
-                device=device,
+        weights = weights_of(trained, wanted.checkpoint)
+        for how, draw in wanted.draws_of_each():
+            key = content_key(
+                trained.model, trained.seed, wanted.checkpoint, weights, vocabulary.hash, contexts, how.name, draw,
+                wanted.seed if how.sampled else None, THREADS,
+            )  # fmt: skip
+            path = study / "responses" / f"{trained.folder.name}-{wanted.checkpoint}-{key[:16]}.jsonl"
+            found.append(Round(trained, how, draw, weights, path))
+    return found
+
+
+def answer(wanted: Wanted, vocabulary: Vocabulary, todo: Sequence[Round], device: torch.device) -> None:
+    """Let one model answer the rounds that are to do, each written when it is whole."""
+    trained = todo[0].trained
+    model = load_model(trained, wanted.checkpoint, vocabulary).to(device)
+    items = [e.item for e in wanted.contexts]
+    for one in todo:
+        seed = child_seed(wanted.seed, "sample", trained.model, trained.seed, one.draw)
+        with threads(THREADS):
+            contexts = [e.context for e in wanted.contexts]
+            texts = respond(model, contexts, how=one.how, seed=seed, items=items, device=device)
+        responses = [
+            Response(
+                item, trained.model, trained.seed, wanted.checkpoint, vocabulary.decode(text.tokens),
+                round(text.logprob, 4), one.how.name, {"draw": one.draw, "weights": one.weights[:12]},
             )
-            for response, answer in zip(blank, texts, strict=True):
-                text, logprob = vocabulary.decode(answer.tokens), round(answer.logprob, 4)
-                kept[key_of(response)] = replace(response, text=text, logprob=logprob)
-        tell()
-    return list(kept.values())
+            for item, text in zip(items, texts, strict=True)
+        ]  # fmt: skip
+        recipe = signature(
+            model=trained.model, seed=trained.seed, checkpoint=wanted.checkpoint, weights=one.weights[:12],
+            decoding=one.how.name, draw=one.draw, seed_of_draws=wanted.seed, contexts=len(items), threads=THREADS,
+        )  # fmt: skip
+        write_records(one.path, responses, signature=recipe, kind=Response)
 
 
 def key_of(response: Response) -> tuple[object, ...]:
     """What tells two responses apart."""
     draw = response.extra.get("draw", 0)
     return response.model, response.seed, response.checkpoint, response.decoding, draw, response.item
-
-
-def _response(item: str, trained: Trained, checkpoint: str, how: Decoding, draw: int, weights: str) -> Response:
-    extra = {"draw": draw, "weights": weights}
-    return Response(item, trained.model, trained.seed, checkpoint, "", None, how.name, extra)
-
-
-def _same_weights(response: Response | None, weights: str) -> bool:
-    return response is not None and response.extra.get("weights") == weights

@@ -23,16 +23,18 @@ from generation.batches import stack
 from generation.decoding import mask_special
 from generation.models.interface import Model
 from generation.numbering import Numbered
-from generation.token_metrics import bleu2, bleu_counts, overlap_scores
+from generation.token_metrics import Synonyms, bleu2, bleu_counts, overlap_scores
 from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
 from generation.yardsticks import Yardstick, cosines
 
 
-def overlap_rows(responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
+def overlap_rows(
+    responses: Sequence[Response], references: Mapping[str, Example], synonyms: Synonyms | None = None
+) -> Iterator[Score]:
     """Rows of every overlap score for every response that has a reference."""
     for response in responses:
         reference = references[response.item].target.text
-        for task, (score, stats) in overlap_scores(tokenize(response.text), tokenize(reference)).items():
+        for task, (score, stats) in overlap_scores(tokenize(response.text), tokenize(reference), synonyms).items():
             yield _row(response, references, task, score, stats)
 
 

@@ -6,7 +6,8 @@ Every score is on the scale 0-100, as the papers print BLEU, and takes tokens in
   for c < r. `smooth="exp"` counts no bigram match as half a one (sacrebleu's default); a response of one word has no
   bigrams and is scored by unigrams (effective order).
 - ROUGE-1, ROUGE-L: Lin 2004; F = 2PR / (P + R) over clipped unigrams, or over the longest common subsequence.
-- METEOR: Lavie and Agarwal 2007 (alpha .9, beta 3, gamma .5) with exact and stem matches, no synonyms.
+- METEOR: Lavie and Agarwal 2007 (alpha .9, beta 3, gamma .5) with exact and stem matches; with synonyms too
+  where a WordNet is at hand, under its own name.
 - distinct-n: Li et al. 2016; different n-grams over n-grams of one response.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -23,6 +24,7 @@ from generation.stemmer import stem
 Smooth = Literal["exp", "none"]
 Tokens = Sequence[str]
 Counts = dict[str, float]
+Synonyms = Callable[[str], frozenset[str]]  # a word -> the words that may stand for it, itself among them
 ORDERS = (1, 2)
 
 
@@ -89,9 +91,9 @@ def f_measure(counts: Mapping[str, float]) -> float:
     return 200 * counts["match"] / whole if whole else 0.0
 
 
-def meteor(response: Tokens, reference: Tokens) -> float:
-    """METEOR with exact matches first, stems second; of equal words the last ones are matched first."""
-    matches = _align(response, reference)
+def meteor(response: Tokens, reference: Tokens, synonyms: Synonyms | None = None) -> float:
+    """METEOR: exact matches first, stems second, then synonyms where given; of equal words the last ones go first."""
+    matches = _align(response, reference, synonyms)
     if not matches:
         return 0.0
     precision, recall = len(matches) / len(response), len(matches) / len(reference)
@@ -100,7 +102,7 @@ def meteor(response: Tokens, reference: Tokens) -> float:
     return 100 * mean * (1 - 0.5 * (chunks / len(matches)) ** 3)
 
 
-def _align(response: Tokens, reference: Tokens) -> list[tuple[int, int]]:
+def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> list[tuple[int, int]]:
     """Matched places in order of the response."""
     matches: dict[int, int] = {}
     for form in (str, stem):
@@ -111,6 +113,14 @@ def _align(response: Tokens, reference: Tokens) -> list[tuple[int, int]]:
         for place in reversed(range(len(response))):
             if place not in matches and (places := free.get(form(response[place]))):
                 matches[place] = places.pop()
+    if synonyms:
+        open_places = [place for place in range(len(reference)) if place not in matches.values()]
+        for place in reversed(range(len(response))):
+            if place not in matches:
+                alike = synonyms(response[place])
+                if found := [other for other in open_places if reference[other] in alike]:
+                    matches[place] = found[-1]
+                    open_places.remove(found[-1])
     return sorted(matches.items())
 
 
@@ -120,9 +130,12 @@ def distinct_counts(response: Tokens, order: int) -> Counts:
     return {"different": len(found), "all": found.total()}
 
 
-def overlap_scores(response: Tokens, reference: Tokens) -> dict[str, tuple[float, Counts]]:
+def overlap_scores(
+    response: Tokens, reference: Tokens, synonyms: Synonyms | None = None
+) -> dict[str, tuple[float, Counts]]:
     """Every score of one item: name -> (score, summable counts, empty where a corpus score is the mean of items).
 
+    `meteor_wordnet` is there where synonyms are given.
     `bleu2_swapped` is the variant of the papers' code: response and reference exchanged, no smoothing.
     """
     bleu, swapped = bleu_counts(response, reference), bleu_counts(reference, response)
@@ -134,5 +147,6 @@ def overlap_scores(response: Tokens, reference: Tokens) -> dict[str, tuple[float
         "rouge1": (f_measure(rouge1), rouge1),
         "rouge_l": (f_measure(rouge_l), rouge_l),
         "meteor": (meteor(response, reference), {}),
+        **({"meteor_wordnet": (meteor(response, reference, synonyms), {})} if synonyms else {}),
         **{name: (100 * c["different"] / c["all"] if c["all"] else 0.0, c) for name, c in distinct.items()},
     }

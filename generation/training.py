@@ -29,6 +29,7 @@ from dialogue.signature import signature
 from generation import checkpoints
 from generation.batches import Batch, plan_batches, stack
 from generation.decoding import parse_decoding, respond
+from generation.devices import keep_freed_memory
 from generation.loss import summed_cross_entropy
 from generation.models.architectures import build
 from generation.models.interface import Model
@@ -50,6 +51,7 @@ class Settings:
     learning_rate: float = 1e-3
     clip: float = 1.0
     threads: int = 1
+    precision: str = "float32"  # of the products of an update; weights and Adam's moments are always float32
 
 
 @dataclass
@@ -73,6 +75,7 @@ def train(folder: Path, settings: Settings, data: Data, device: torch.device, *,
     _agree(folder, settings, data)
     if epochs_done(folder) >= settings.epochs:
         return
+    keep_freed_memory()
     with torch.random.fork_rng(devices=[]), threads(settings.threads):
         run = _Run(folder, settings, data, device)
         run.start()
@@ -105,8 +108,27 @@ def recipe_of(settings: Settings, data: Data) -> dict[str, Any]:
     values = {**asdict(settings), "data": data.recipe, "vocabulary": data.vocabulary.hash}
     del values["epochs"]
     sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
-    shown = {name: values[name] for name in ("batch_size", "learning_rate", "clip", "threads", "data")}
+    shown = {name: values[name] for name in ("batch_size", "learning_rate", "clip", "threads", "precision", "data")}
     return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **shown), **values}
+
+
+def done(folder: Path, settings: Settings, data: Data) -> bool:
+    """Whether the folder holds this very model, trained to the end."""
+    path = folder / "config.json"
+    same = path.exists() and not _changes(read_json(path), recipe_of(settings, data))
+    return same and epochs_done(folder) >= settings.epochs
+
+
+def _changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What differs between two recipes, the version of this code included: name -> (theirs, ours)."""
+    theirs = {"precision": "float32", **theirs}  # which a folder begun before there was a choice does not say
+    pairs = {name: (theirs.get(name), ours[name]) for name in ours if name != "signature"}
+    pairs["version"] = (_version(theirs), _version(ours))
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _version(recipe: dict[str, Any]) -> str:
+    return str(recipe.get("signature")).rpartition("|v:")[2]
 
 
 def _agree(folder: Path, settings: Settings, data: Data) -> None:
@@ -114,11 +136,9 @@ def _agree(folder: Path, settings: Settings, data: Data) -> None:
     ours, path = recipe_of(settings, data), folder / "config.json"
     if not path.exists():
         return write_json(path, ours)
-    theirs = read_json(path)
-    if changed := [name for name in ours if name != "signature" and theirs.get(name) != ours[name]]:
-        name = changed[0]
+    for name, (theirs, wanted) in _changes(read_json(path), ours).items():
         raise InputError(
-            f"{folder} was trained with {name} {theirs.get(name)!r}, and {ours[name]!r} was asked for. "
+            f"{folder} was trained with {name} {theirs!r}, and {wanted!r} was asked for. "
             "Remove the folder to train it anew, or use another study."
         )
     return None
@@ -162,7 +182,8 @@ class _Run:
     def _update(self, batch: Batch, number: int) -> float:
         torch.manual_seed(child_seed(self.settings.seed, "update", self.done.epoch, number))
         self.optimizer.zero_grad()
-        summed, tokens = batch_loss(self.model, batch)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
+            summed, tokens = batch_loss(self.model, batch)
         (summed / tokens).backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         loss = float(summed.detach())

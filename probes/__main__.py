@@ -5,14 +5,16 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
+    "codelength": "how many bits the labels take, sent online by a probe on each state",
     "list": "the probe tasks of a corpus, with their labels and majority shares",
     "plot": "draw the pictures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }
+FIRST = "python -m probes list --corpus runs/mine/corpus"
 
 if __name__ == "__main__":
     exit_with(
         lambda: dispatch(
-            "probes", "Classifiers on frozen encoder states, with their baselines.", COMMANDS, sys.argv[1:]
+            "probes", "Classifiers on frozen encoder states, with their baselines.", COMMANDS, sys.argv[1:], first=FIRST
         )
     )

@@ -1,7 +1,7 @@
 """What a probe must beat: features that know little or nothing of the text, put through the same classifier.
 
 Each is a representation like any other. `majority` is the exception: it has no features and always answers the most
-frequent training label.
+frequent set of labels of the fitted examples.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from probes.tasks.labels import Labels
 from probes.tasks.words import tokens
 
 WORDS, AXES = 1000, 256
-TURNS, SEEN, STEP = 12, 100, 8
+TURNS, SEEN, STEP = 10, 100, 5
 
 
 def constant(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
@@ -26,17 +26,17 @@ def constant(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
 
 
 def turn_index(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
-    """How often the other has spoken before: one column for each number up to 12, so that any function of it fits."""
+    """How often the other has spoken before: one column for each number up to 10, so that any function of it fits."""
     del fit
     before = [min(example.n // 2, TURNS) for example in examples]
     return np.eye(TURNS + 1, dtype=np.float32)[before]
 
 
 def context_length(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
-    """How many words the context has, up to the 100 that a model sees: one column for each 8 words."""
+    """How many words and ends of turns the context has, up to the 100 that a model sees: one column for each 5."""
     del fit
-    words = [sum(len(turn.text.split()) for turn in example.context) for example in examples]
-    return np.eye(SEEN // STEP + 1, dtype=np.float32)[[min(number, SEEN) // STEP for number in words]]
+    tokens = [sum(len(turn.text.split()) + 1 for turn in example.context) for example in examples]
+    return np.eye(SEEN // STEP, dtype=np.float32)[[min(number, SEEN - 1) // STEP for number in tokens]]
 
 
 def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
@@ -79,7 +79,8 @@ BASELINES: dict[str, Callable[[Sequence[Example], Sequence[Example]], np.ndarray
 
 
 def always_the_most_frequent(fitted: Labels, rows: int) -> np.ndarray:
-    """Predictions (rows x labels) that name the most frequent training label and no other."""
+    """Predictions (rows x labels): the set of labels that most fitted examples have; of equals the first met."""
+    sets = Counter(tuple(sorted(part)) for part in np.split(fitted.columns, fitted.starts[1:-1]))
     predicted = np.zeros((rows, len(fitted.classes)), bool)
-    predicted[:, fitted.counts().argmax()] = True
+    predicted[:, sets.most_common(1)[0][0]] = True
     return predicted

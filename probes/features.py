@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dialogue.errors import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Features:
@@ -28,14 +30,23 @@ class Features:
 
 def fit_features(states: np.ndarray, *, device: str = "cpu") -> Features:
     """Mean, SD and principal axes of the training states; a feature that does not vary counts for nothing."""
-    raw = _tensor(states, torch.device(device))
-    mean = raw.mean(0, dtype=torch.float64)
-    centred = raw - mean.float()
-    deviation = centred.square().mean(0, dtype=torch.float64).sqrt()
-    shrink = torch.where(deviation > 1e-6 * mean.abs(), 1 / deviation, 0.0).float()
-    scaled = centred * shrink
-    variance, axes = torch.linalg.eigh((scaled.T @ scaled).double() / len(raw))
-    return Features(mean.float(), shrink[:, None] * axes.float(), variance.clamp_min(0).float())
+    centred = _tensor(states, torch.device(device))
+    mean = centred.mean(0)
+    centred -= mean
+    mean += (drift := centred.mean(0))  # what single precision left the first time
+    covariance = (centred.T @ centred).double() / len(centred) - torch.outer(drift, drift)
+    deviation = covariance.diagonal().clamp_min(0).sqrt()
+    shrink = torch.where(deviation > 1e-6 * mean.abs(), 1 / deviation, 0.0)
+    variance, axes = torch.linalg.eigh(covariance * torch.outer(shrink, shrink))
+    return Features(mean, (shrink[:, None] * axes).float(), variance.clamp_min(0).float())
+
+
+def pick_device(name: str) -> str:
+    """The device of that name, `auto` being CUDA where it is at hand; or a sentence."""
+    legal = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
+    if name not in ("auto", *legal):
+        raise InputError(f"Device {name!r} is not at hand here. Legal: {', '.join(('auto', *legal))}.")
+    return legal[-1] if name == "auto" else name
 
 
 def _tensor(states: np.ndarray, device: torch.device) -> Tensor:

@@ -1,140 +1,194 @@
 """Many small convex minimisations at once: limited-memory BFGS with every problem in a row of its own.
 
 Each pass asks for the gradients of all problems that are still open, at one trial point each, so that the caller can
-answer with one matrix product; a problem that has converged is dropped. The line search looks at gradients only: along
-a direction d a convex function has gone down if its slope g(x + t d) . d is still negative, or has turned by less than
-half of the slope at the start; otherwise the step is cut at the zero of the line through the two slopes.
+answer with one matrix product; a problem that has converged is dropped. A sample of the data guesses how far to go; the
+gradient at the trial point then decides. Along a direction d a convex function has gone down if its slope
+g(x + t d) . d is still negative, or has turned by less than half of the slope at the start; otherwise the step is cut
+at the zero of the line through the two slopes.
 
-Source: Nocedal and Wright, Numerical Optimization (2006), algorithm 7.4 (two-loop recursion), with a diagonal
-preconditioner given by the caller.
+Source: Nocedal and Wright, Numerical Optimization (2006), algorithm 7.4 (two-loop recursion), with a preconditioner
+given by the caller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-# Of points (P x S) and problem numbers (P): gradients (P x S), or values (P) in double precision.
-Function = Callable[[Tensor, Tensor], Tensor]
 SHORTEST = 1e-3  # a step cut to this share meets nothing but rounding error
+TRIALS = 6  # lengths tried on the sample before each pass
+
+
+class Problems(Protocol):
+    """The functions to minimise, a row each; `which` (P) numbers those asked for, one point (P x S) each."""
+
+    def gradients(self, points: Tensor, which: Tensor) -> Tensor:
+        """Their gradients (P x S)."""
+
+    def values(self, points: Tensor, which: Tensor) -> Tensor:
+        """Their values (P), in double precision."""
+
+    def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
+        """These vectors (P x S) times a guess of the inverse Hessian."""
+
+    def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
+        """How much the slopes (P) along these directions change, on a sample, after steps of the lengths (P) given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where to begin: points and gradients (P x S), and values (P)."""
+
+    points: Tensor
+    gradients: Tensor
+    values: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """Where each problem stopped (P x S), after how many passes, and the fall in value it still expected (P)."""
+    """Where each problem stopped (P x S), after how many passes, its value and gradient norm there, and the fall in
+    value that it still expected (P)."""
 
     points: Tensor
     passes: Tensor
+    values: Tensor
+    gradient: Tensor
     expected_fall: Tensor
 
 
 @dataclass(slots=True)
 class _Open:
-    """The state of the problems that are still open, one row each."""
+    """The state of the problems that are still open, one row each; the next trial is at `share` of `length`."""
 
     problem: Tensor
-    scale: Tensor
     value: Tensor
     point: Tensor
     gradient: Tensor
     direction: Tensor
     slope: Tensor
-    step: Tensor
+    length: Tensor
+    share: Tensor
+    stretch: Tensor
     steps: list[Tensor]
     changes: list[Tensor]
+    inverse: list[Tensor]
 
     def keep(self, rows: Tensor) -> None:
         """Drop every problem but these."""
-        for name in ("problem", "scale", "value", "point", "gradient", "direction", "slope", "step"):
-            setattr(self, name, getattr(self, name)[rows])
-        self.steps = [past[rows] for past in self.steps]
-        self.changes = [past[rows] for past in self.changes]
+        for field in fields(self):
+            now = getattr(self, field.name)
+            setattr(self, field.name, [past[rows] for past in now] if isinstance(now, list) else now[rows])
 
 
-def minimise(
-    gradients: Function,
-    values: Function,
-    start: Tensor,
-    scale: Tensor,
-    *,
-    tolerance: float,
-    passes: int,
-    memory: int = 10,
-) -> Minimum:
-    """Minimise every row's convex function from `start`; `scale` is a diagonal guess of the inverse Hessian.
+def minimise(problems: Problems, start: Start, *, tolerance: float, passes: int, memory: int = 20) -> Minimum:
+    """Minimise every row's convex function.
 
     A row is closed when half of g . H g, the fall that a quadratic model expects, is below `tolerance` times its value.
     Values only fall, so an old value serves until it would close a row; only then is it computed anew.
     """
-    count = len(start)
-    rows = torch.arange(count, device=start.device)
-    found = Minimum(start.clone(), torch.full((count,), passes), start.new_full((count,), torch.inf))
-    gradient = gradients(start, rows)
+    count, one = len(start.points), torch.ones_like(start.points[:, 0])
+    everyone = torch.arange(count, device=one.device)
+    direction = -problems.precondition(start.gradients, everyone)
     here = _Open(
-        rows, scale, values(start, rows), start.clone(), gradient, direction := -scale * gradient,
-        (gradient * direction).sum(1), start.new_ones(count), [], [],
+        everyone, start.values, start.points, start.gradients, direction, (start.gradients * direction).sum(1),
+        one, one, one, [], [], [],
     )  # fmt: skip
+    found = Minimum(
+        start.points.clone(), torch.full((count,), passes), start.values.clone(), one.clone(), one * torch.inf
+    )
+    if count:
+        _aim(here, problems)
     for done in range(1, passes + 1):
-        _close(here, found, values, done, tolerance)
+        _close(here, found, problems, done, tolerance)
         if not len(here.problem):
-            break
-        _advance(here, gradients(here.point + here.step[:, None] * here.direction, here.problem), memory)
+            return found
+        _advance(here, problems, memory)
+    _note(here, found, problems.values(here.point, here.problem))
     return found
 
 
-def _close(here: _Open, found: Minimum, values: Function, done: int, tolerance: float) -> None:
-    """Note where every problem stands; drop those that expect no further fall, and those that cannot go down."""
+def _close(here: _Open, found: Minimum, problems: Problems, done: int, tolerance: float) -> None:
+    """Drop the problems that expect no further fall, and those that cannot go down, noting where they stand."""
+    fall = -here.slope / 2
+    stuck = ~(fall >= 0) | (here.share < SHORTEST)
+    near = torch.nonzero(stuck | ((fall <= tolerance * here.value) & (here.share == 1)))[:, 0]
+    if not len(near):
+        return
+    here.value[near] = problems.values(here.point[near], here.problem[near])
+    finished = stuck | ((fall <= tolerance * here.value) & (here.share == 1))
+    found.passes[here.problem[finished].cpu()] = done
+    _note(here, found, here.value)
+    here.keep(torch.nonzero(~finished)[:, 0])
+
+
+def _note(here: _Open, found: Minimum, values: Tensor) -> None:
     fall = -here.slope / 2
     found.points[here.problem] = here.point
+    found.values[here.problem] = values
+    found.gradient[here.problem] = here.gradient.norm(dim=1)
     found.expected_fall[here.problem] = torch.where(fall >= 0, fall, torch.inf)
-    near = torch.nonzero((fall <= tolerance * here.value) & (here.step == 1))[:, 0]
-    if len(near):
-        here.value[near] = values(here.point[near], here.problem[near])
-    stuck = ~(fall >= 0) | (here.step < SHORTEST)
-    finished = stuck | ((fall <= tolerance * here.value) & (here.step == 1))
-    found.passes[here.problem[finished].cpu()] = done
-    if finished.any():
-        here.keep(torch.nonzero(~finished)[:, 0])
 
 
-def _advance(here: _Open, gradient: Tensor, memory: int) -> None:
+def _advance(here: _Open, problems: Problems, memory: int) -> None:
     """Take the trial step where the slope allows it, cut it where not; then turn to the next direction."""
+    trial = (here.share * here.length)[:, None] * here.direction
+    gradient = problems.gradients(here.point + trial, here.problem)
     slope = (gradient * here.direction).sum(1)
     taken = slope <= -here.slope / 2
-    step = torch.where(taken, here.step, 0.0)[:, None] * here.direction
+    step = torch.where(taken[:, None], trial, 0.0)
     change = torch.where(taken[:, None], gradient - here.gradient, 0.0)
-    here.point = here.point + step
-    here.gradient = here.gradient + change
-    here.steps, here.changes = [*here.steps, step][-memory:], [*here.changes, change][-memory:]
-    here.direction = torch.where(taken[:, None], _direction(here), here.direction)
+    here.point, here.gradient = here.point + step, here.gradient + change
+    _remember(here, problems, step, change, memory)
     cut = (here.slope / (here.slope - slope)).clamp(0.1, 0.7)
-    here.step = torch.where(taken, 1.0, here.step * cut)
+    here.share = torch.where(taken, 1.0, here.share * cut)
+    here.direction = torch.where(taken[:, None], _direction(here, problems), here.direction)
     here.slope = (here.gradient * here.direction).sum(1)
+    _aim(here, problems)
 
 
-def _direction(here: _Open) -> Tensor:
-    """The two-loop recursion; a pair of zeros (a step not taken) leaves its row as it is."""
+def _remember(here: _Open, problems: Problems, step: Tensor, change: Tensor, memory: int) -> None:
+    """Keep a step and the change of the gradient over it; zeros (a step not taken) leave their row as it is."""
+    curvature = (step * change).sum(1)
+    useful = curvature > 0
+    length = (change * problems.precondition(change, here.problem)).sum(1).clamp_min(1e-30)
+    here.stretch = torch.where(useful, curvature / length, here.stretch)
+    here.steps, here.changes = [*here.steps, step][-memory:], [*here.changes, change][-memory:]
+    here.inverse = [*here.inverse, torch.where(useful, 1 / curvature, 0.0)][-memory:]
+
+
+def _direction(here: _Open, problems: Problems) -> Tensor:
+    """The two-loop recursion; `stretch` is the inverse Hessian over the guess of it along the newest step."""
     heading = -here.gradient
     weights = []
-    curvatures = [(step * change).sum(1) for step, change in zip(here.steps, here.changes, strict=True)]
-    inverse = [torch.where(curvature > 0, 1 / curvature, 0.0) for curvature in curvatures]
-    for step, change, rho in zip(reversed(here.steps), reversed(here.changes), reversed(inverse), strict=True):
+    for step, change, rho in zip(reversed(here.steps), reversed(here.changes), reversed(here.inverse), strict=True):
         weight = rho * (step * heading).sum(1)
         heading = heading - weight[:, None] * change
         weights.append(weight)
-    heading = here.scale * heading * _stretch(here, curvatures)[:, None]
-    for step, change, rho, weight in zip(here.steps, here.changes, inverse, reversed(weights), strict=True):
+    heading = problems.precondition(heading, here.problem) * here.stretch[:, None]
+    for step, change, rho, weight in zip(here.steps, here.changes, here.inverse, reversed(weights), strict=True):
         heading = heading + (weight - rho * (change * heading).sum(1))[:, None] * step
     return heading
 
 
-def _stretch(here: _Open, curvatures: list[Tensor]) -> Tensor:
-    """How much larger the inverse Hessian is than the diagonal guess along the newest step taken."""
-    newest = torch.ones_like(here.step)
-    for change, curvature in zip(here.changes, curvatures, strict=True):
-        length = (change * here.scale * change).sum(1)
-        newest = torch.where(curvature > 0, curvature / length.clamp_min(1e-30), newest)
-    return newest
+def _aim(here: _Open, problems: Problems) -> None:
+    """For a new direction, guess the length at which the sample's slope is zero: false position, from 1 upwards."""
+    bend = problems.bend(here.point, here.direction, here.problem)
+    low, high = torch.zeros_like(here.slope), torch.ones_like(here.slope)
+    below, above = here.slope, here.slope + bend(high)
+    middle = high
+    for _ in range(TRIALS):
+        inside = above > 0
+        middle = torch.where(inside, (low * above - high * below) / (above - below), 3 * high)
+        at = here.slope + bend(middle)
+        upper = at > 0
+        low, below, high, above = (
+            torch.where(inside, torch.where(upper, low, middle), high),
+            torch.where(inside, torch.where(upper, below / 2, at), above),  # halved: or one end would never move
+            torch.where(inside & ~upper, high, middle),
+            torch.where(inside & ~upper, above / 2, at),
+        )
+    here.length = torch.where(here.share == 1, middle, here.length)

@@ -1,112 +1,174 @@
 """The two penalised likelihoods of logistic regression, as gradients of many problems at once.
 
-The labels enter a gradient only through X'Y, which is computed once; a pass over the data is then one product X W, one
-sigmoid (or softmax) and one product X'P, in blocks of rows that stay in the cache.
+The labels enter value and gradient only through Y'X, which is computed once; a pass over the data is then one product
+W X', one sigmoid (or softmax) and one product P X, in blocks of examples that stay in the cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import softplus
 
-ROWS = 2048
+from probes.lbfgs import Start
+
+BLOCK = 512  # examples whose logits stay in a core's cache; a CUDA device wants more at once
+CUDA_BLOCK = 16_384
+SAMPLE = 4096  # examples that tell how far to go along a direction
+TOGETHER = 128  # problems whose sample stays in the cache
 
 
 class Likelihood:
     """Training features (n x (d + 1)), labels (n x L, 0 or 1) and the weight `c` of the data against the penalty."""
 
-    def __init__(self, features: Tensor, variance: Tensor, targets: Tensor, c: float) -> None:
-        self.features, self.targets, self.c = features, targets, c
-        self.share = targets.sum(0, dtype=torch.float64) / len(targets)
-        self.penalty = torch.ones(features.shape[1], device=features.device)
+    def __init__(self, features: Tensor, variance: Tensor, targets: csr_array, c: float) -> None:
+        self.features, self.c = features, c
+        self.share = torch.from_numpy(targets.sum(0) / len(features)).to(features.device)
+        self.penalty = torch.ones_like(features[0])
         self.penalty[-1] = 0
-        self.spread = torch.cat([variance, variance.new_ones(1)])
-        self.attained = torch.zeros(features.shape[1], targets.shape[1], device=features.device)
-        for rows in self._blocks():
-            self.attained.addmm_(features[rows].T, targets[rows].to(features.dtype))
+        self.attained = torch.from_numpy(_attained(targets, features)).to(features.device)
+        self.sample = features[:: max(1, len(features) // SAMPLE)].contiguous()
+        self.spread = c * len(features) * torch.cat([variance, torch.ones_like(variance[:1])])
 
-    def _blocks(self) -> Iterator[slice]:
-        return (slice(at, at + ROWS) for at in range(0, len(self.features), ROWS))
+    def _blocks(self) -> Iterator[Tensor]:
+        size = BLOCK if self.features.device.type == "cpu" else CUDA_BLOCK
+        return (self.features[rows] for rows in _slices(len(self.features), size))
+
+    def _null(self, intercept: Tensor, entropy: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights of zero, where every example has the same probabilities: points, gradients and values."""
+        points = torch.zeros_like(self.attained, dtype=torch.float32)
+        points[:, -1] = intercept.float()
+        expected = self.share[:, None] * self.features.sum(0, dtype=torch.float64)
+        return points, (self.c * (expected - self.attained)).float(), self.c * len(self.features) * entropy
 
     def _gradient(self, weights: Tensor, attained: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
-        """The gradient ((d + 1) x L') for these weights; `activate` turns a block of logits into probabilities."""
+        """The gradient (L' x (d + 1)) for these weights; `activate` turns a block of logits into probabilities."""
         expected = torch.zeros_like(weights)
-        for rows in self._blocks():
-            block = self.features[rows]
-            expected.addmm_(block.T, activate(block @ weights))
-        return self.c * (expected - attained) + self.penalty[:, None] * weights
+        for block in self._blocks():
+            expected.addmm_(activate(weights @ block.T), block)
+        return self.c * (expected - attained.float()) + self.penalty * weights
 
-    def _hessian_diagonal(self) -> Tensor:
-        """The diagonal ((d + 1) x L) at the null model, in which every example has the same probabilities."""
-        varies = self.c * len(self.targets) * self.share * (1 - self.share)
-        return self.spread[:, None] * varies.float() + self.penalty[:, None]
+    def _loss(self, weights: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
+        """What the data cost if no example had any label; `loss` sums a block of logits over its examples."""
+        return self.c * torch.stack([loss(weights @ block.T) for block in self._blocks()]).sum(0, dtype=torch.float64)
 
-    def _ridge(self, weights: Tensor) -> Tensor:
-        return (weights.double().square() * self.penalty[:, None]).sum(0) / 2
+    def _rest(self, weights: Tensor, attained: Tensor) -> Tensor:
+        """The rest of each label's objective: what the labels give back, and the penalty."""
+        exact = weights.double()
+        return (exact.square() * self.penalty / 2 - self.c * exact * attained).sum(1)
+
+    def _bend(
+        self, weights: Tensor, along: Tensor, activate: Callable[[Tensor], Tensor], together: int
+    ) -> Callable[[Tensor], Tensor]:
+        """How each label's slope along its direction changes with the length of the step, on the sample."""
+        ratio = self.c * len(self.features) / len(self.sample)
+        ridge = (along.square() * self.penalty).sum(1)
+        groups = _slices(len(weights), together)
+        here = [weights[rows] @ self.sample.T for rows in groups]
+        rise = [along[rows] @ self.sample.T for rows in groups]
+        before = [activate(logits) for logits in here]
+
+        def bend(length: Tensor) -> Tensor:
+            change = [
+                ((activate(torch.addcmul(z, length[rows, None], dz)) - old) * dz).sum(1)
+                for rows, z, dz, old in zip(groups, here, rise, before, strict=True)
+            ]
+            return ratio * torch.cat(change) + length * ridge
+
+        return bend
 
 
 class ManyLabels(Likelihood):
     """One label against the rest, a problem for each label: points are L x (d + 1)."""
 
-    def start(self) -> Tensor:
+    def start(self) -> Start:
         """Weights of zero and the log-odds of each label."""
-        start = torch.zeros_like(self.attained)
-        start[-1] = self.share.logit().float()
-        return start.T.contiguous()
+        points, gradients, values = self._null(self.share.logit(), _entropy(self.share) + _entropy(1 - self.share))
+        return Start(points, gradients, values)
 
-    def scale(self) -> Tensor:
-        """Diagonal guess of the inverse Hessian."""
-        return (1 / self._hessian_diagonal()).T.contiguous()
+    def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
+        """Times the inverse Hessian at the null model, which is diagonal: the features do not correlate."""
+        share = self.share[which, None].float()
+        return vectors / (share * (1 - share) * self.spread + self.penalty)
 
-    def gradients(self, points: Tensor, problems: Tensor) -> Tensor:
-        """The gradients at these points (P x (d + 1)) of these problems."""
-        return self._gradient(points.T.contiguous(), self.attained[:, problems], torch.Tensor.sigmoid_).T
+    def gradients(self, points: Tensor, which: Tensor) -> Tensor:
+        """The gradients at these points of these problems."""
+        return self._gradient(points, self.attained[which], torch.sigmoid_)
 
-    def values(self, points: Tensor, problems: Tensor) -> Tensor:
+    def values(self, points: Tensor, which: Tensor) -> Tensor:
         """The objective of these problems, summed in double precision."""
-        weights = points.T.contiguous()
-        loss = torch.zeros(len(points), dtype=torch.float64, device=points.device)
-        for rows in self._blocks():
-            against = 1 - 2 * self.targets[rows][:, problems].to(weights.dtype)
-            loss += softplus(self.features[rows] @ weights * against).sum(0, dtype=torch.float64)
-        return self.c * loss + self._ridge(weights)
+        return self._loss(points, lambda logits: softplus(logits).sum(1)) + self._rest(points, self.attained[which])
+
+    def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
+        """The change of slope of these problems."""
+        del which
+        return self._bend(points, directions, torch.sigmoid, TOGETHER)
 
     def weights(self, points: Tensor) -> Tensor:
-        """Points as a weight matrix ((d + 1) x L)."""
-        return points.T
+        """Points as weights (L x (d + 1))."""
+        return points
 
 
 class OneLabel(Likelihood):
-    """One softmax over all labels, a single problem: its point is 1 x ((d + 1) L)."""
+    """One softmax over all labels, a single problem: its point is 1 x (L (d + 1))."""
 
-    def start(self) -> Tensor:
+    def start(self) -> Start:
         """Weights of zero and the log-probability of each label."""
-        start = torch.zeros_like(self.attained)
-        start[-1] = self.share.log().float()
-        return start.reshape(1, -1)
+        points, gradients, values = self._null(self.share.log(), _entropy(self.share))
+        return Start(points.reshape(1, -1), gradients.reshape(1, -1), values.sum()[None])
 
-    def scale(self) -> Tensor:
-        """Diagonal guess of the inverse Hessian."""
-        return (1 / self._hessian_diagonal()).reshape(1, -1)
+    def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
+        """Times the inverse Hessian at the null model: for each feature a diagonal less a matrix of rank one."""
+        del which
+        share, gradient = self.share[:, None].float(), self.weights(vectors)
+        inverse = 1 / (share * self.spread + self.penalty)
+        toward = share * inverse
+        weight = self.penalty * self.spread / toward.sum(0)  # none for the intercept: a shift of all of them is free
+        return (inverse * gradient + toward * weight * (toward * gradient).sum(0)).reshape(1, -1)
 
-    def gradients(self, points: Tensor, problems: Tensor) -> Tensor:
-        """The gradient at this point; `problems` is the only one there is."""
-        del problems
-        return self._gradient(self.weights(points), self.attained, lambda logits: logits.softmax(1)).reshape(1, -1)
+    def gradients(self, points: Tensor, which: Tensor) -> Tensor:
+        """The gradient at this point; `which` is the only problem there is."""
+        del which
+        return self._gradient(self.weights(points), self.attained, _softmax).reshape(1, -1)
 
-    def values(self, points: Tensor, problems: Tensor) -> Tensor:
+    def values(self, points: Tensor, which: Tensor) -> Tensor:
         """The objective, summed in double precision."""
-        del problems
+        del which
         weights = self.weights(points)
-        loss = torch.zeros((), dtype=torch.float64, device=points.device)
-        for rows in self._blocks():
-            logits = self.features[rows] @ weights
-            loss -= (logits.log_softmax(1) * self.targets[rows]).sum(dtype=torch.float64)
-        return (self.c * loss + self._ridge(weights).sum()).reshape(1)
+        loss = self._loss(weights, lambda logits: logits.logsumexp(0).sum())
+        return (loss + self._rest(weights, self.attained).sum())[None]
+
+    def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
+        """The change of slope."""
+        del which
+        labels = len(self.attained)
+        each = self._bend(self.weights(points), self.weights(directions), _softmax, labels)
+        return lambda length: each(length.expand(labels)).sum()[None]
 
     def weights(self, points: Tensor) -> Tensor:
-        """The point as a weight matrix ((d + 1) x L)."""
+        """The point as weights (L x (d + 1))."""
         return points.reshape(self.attained.shape)
+
+
+def _attained(targets: csr_array, features: Tensor) -> np.ndarray:
+    """The sum of the features over the examples that have each label, in double precision."""
+    total = np.zeros((targets.shape[1], features.shape[1]))
+    for rows in _slices(len(features), CUDA_BLOCK):
+        total += targets[rows].T @ features[rows].cpu().numpy().astype(np.float64)
+    return total
+
+
+def _slices(count: int, size: int) -> list[slice]:
+    return [slice(at, at + size) for at in range(0, count, size)]
+
+
+def _softmax(logits: Tensor) -> Tensor:
+    return logits.softmax(0)
+
+
+def _entropy(share: Tensor) -> Tensor:
+    return -share * share.log()

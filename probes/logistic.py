@@ -48,7 +48,11 @@ class Fit:
 
     def predict(self, features: Tensor) -> np.ndarray:
         """A boolean matrix: the labels with p > 1/2, or the most probable label of a one-label task."""
-        return decide((features @ self.weights).cpu().numpy(), many=self.many)
+        return decide(self.logits(features).cpu().numpy(), many=self.many)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """One column a label."""
+        return features @ self.weights
 
 
 def decide(logits: np.ndarray, *, many: bool) -> np.ndarray:
@@ -60,21 +64,18 @@ def fit(features: Tensor, axes: Features, labels: Labels, *, c: float = 1.0, pas
     """Fit one task on training features and labels; a label that never varies is left out and predicted as it is."""
     counts = labels.counts()
     varied = np.flatnonzero((counts > 0) & (counts < len(features)) if labels.many else counts > 0)
-    targets = torch.from_numpy(labels.dense()[:, varied]).to(features.device)
+    targets = labels.sparse()[:, varied]
     likelihood = (ManyLabels if labels.many else OneLabel)(features, axes.variance, targets, c)
-    start = likelihood.start()
-    found = minimise(likelihood.gradients, likelihood.values, start, likelihood.scale(), tolerance=STOP, passes=passes)
+    found = minimise(likelihood, likelihood.start(), tolerance=STOP, passes=passes)
     weights = torch.zeros(features.shape[1], len(counts), device=features.device)
     weights[-1] = torch.from_numpy(np.where(counts > 0, NEVER, -NEVER)).to(features.device)
-    weights[:, torch.from_numpy(varied).to(features.device)] = likelihood.weights(found.points)
-    everyone = torch.arange(len(start), device=features.device)
-    objective, slope = likelihood.values(found.points, everyone), likelihood.gradients(found.points, everyone)
+    weights[:, torch.from_numpy(varied).to(features.device)] = likelihood.weights(found.points).T
     return Fit(
         labels.many,
         weights,
         tuple(labels.classes[column] for column in varied) if labels.many else (labels.task,),
-        objective.cpu().numpy(),
-        slope.double().norm(dim=1).cpu().numpy(),
-        (found.expected_fall.double() / objective.clamp_min(1e-30)).cpu().numpy(),
+        found.values.cpu().numpy(),
+        found.gradient.double().cpu().numpy(),
+        (found.expected_fall.double() / found.values.clamp_min(1e-30)).cpu().numpy(),
         found.passes.numpy(),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from dialogue.corpora.examples import Example
 from dialogue.corpora.reading import Corpus
+from dialogue.jobs import THREADS
 from dialogue.signature import signature
 from probes.splits import Splits
 from probes.tasks.catalogue import tasks_of
@@ -35,7 +36,7 @@ class Options:
     def recipe(self) -> str:
         """What the scores depend on, besides states and labels."""
         how = {"seeds": self.mlp_seeds} if self.method == "mlp" else {"c": self.c} if self.method != "paper" else {}
-        return signature(probe=self.method, **how, shuffle=self.shuffle_seed)
+        return signature(probe=self.method, **how, shuffle=self.shuffle_seed, threads=THREADS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,12 +52,12 @@ class Outcome:
 class Material:
     """The states of one representation on the three sides, as they are and as features; made once for all tasks."""
 
-    def __init__(self, representation: Representation, study: Study) -> None:
+    def __init__(self, representation: Representation, study: Study, device: str = "cpu") -> None:
         self.majority = representation.evaluator == "baseline" and representation.model == "majority"
         self.fit, self.choose, self.report = (
             representation.rows(side.items) for side in (study.fit, study.choose, study.report)
         )
-        self.axes = fit_features(self.fit)
+        self.axes = fit_features(self.fit, device=device)
         self.features = self.axes.apply(self.fit)
         self.choose_features, self.report_features = self.axes.apply(self.choose), self.axes.apply(self.report)
 
@@ -114,6 +115,12 @@ def _nothing_to_fit() -> Convergence:
     return Convergence((), empty, empty, empty, empty.astype(bool))
 
 
-def use_threads(number: int) -> None:
-    """How many threads the matrix products of this process may use."""
+@contextlib.contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Compute with so many threads, then with as many as before: their number moves the last bits."""
+    before = torch.get_num_threads()
     torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -44,21 +44,22 @@ def _age(checkpoint: str) -> tuple[int, int, str]:
     return (1, int(number), "") if number.isdigit() else (2, 0, checkpoint)
 
 
-def as_text(cells: Sequence[Cell], tasks: Sequence[str]) -> Iterator[str]:
-    """A table for the terminal, a block of tasks at a time: mean F1 over seeds, and the SD over seeds in points."""
+def as_text(cells: Sequence[Cell], tasks: Sequence[str], *, digits: int = 1) -> Iterator[str]:
+    """A table for the terminal, a block of tasks at a time: mean over seeds, and the SD over seeds."""
     table = rows(cells)
     for start in range(0, len(tasks), 5):
         block = tasks[start : start + 5]
         yield f"{'':<32}" + "".join(f"{task:>16}" for task in block)
         for (model, checkpoint), row in table.items():
-            yield f"{f'{model} {checkpoint}':<32}" + "".join(f"{_plain(row.get(task)):>16}" for task in block)
+            yield f"{f'{model} {checkpoint}':<32}" + "".join(f"{_plain(row.get(task), digits):>16}" for task in block)
         yield ""
 
 
-def _plain(cell: Cell | None) -> str:
+def _plain(cell: Cell | None, digits: int) -> str:
     if cell is None:
         return "-"
-    return f"{cell.seeds.mean:.1f}" + ("" if math.isnan(cell.seeds.sd) else f" (sd {cell.seeds.sd:.1f})")
+    sd = "" if math.isnan(cell.seeds.sd) else f" (sd {cell.seeds.sd:.{digits}f})"
+    return f"{cell.seeds.mean:.{digits}f}{sd}"
 
 
 def as_latex(cells: Sequence[Cell], tasks: Sequence[str], signature: str) -> str:

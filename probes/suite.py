@@ -1,22 +1,20 @@
-"""The whole suite: every representation and task, one part file each, over several processes; what is done is kept."""
+"""The whole suite: every representation and task, one part file each; what is done is kept."""
 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dialogue.files import atomic, write_json
+from dialogue.jobs import THREADS, Job, content_key
 from probes.baselines import BASELINES
+from probes.features import pick_device
 from probes.plan import Options, Question, Study
-from probes.probing import Material, ask, use_threads
+from probes.probing import Material, ask, threads
 from probes.splits import Splits
 from probes.states import Representation, read_states
 from probes.table import convergence, key_of, scores, write_part
@@ -69,49 +67,21 @@ def write_baselines(folder: Path, splits: Splits) -> list[Representation]:
     return found
 
 
-def answer(todo: Sequence[Part], study: Study, *, jobs: int) -> Iterator[Part]:
-    """Do the parts, those of one representation in one process; each is yielded when it is on disk."""
+def as_jobs(todo: Sequence[Part]) -> list[Job]:
+    """Those of one representation are one job."""
     groups: dict[str, list[Part]] = {}
     for part in todo:
-        groups.setdefault(str(part.path.parent), []).append(part)
-    if jobs == 1 or len(groups) <= 1:
-        for group in groups.values():
-            yield from _answer_one(group, study)
-        return
-    context = multiprocessing.get_context("spawn")
-    workers = min(jobs, len(groups))
-    pool = ProcessPoolExecutor(workers, context, _receive, (study, max(1, cores() // workers)))
-    try:
-        waiting = [pool.submit(_answer_all, group) for group in groups.values()]
-        for finished in as_completed(waiting):
-            yield from finished.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+        groups.setdefault(part.path.parent.name, []).append(part)
+    return [Job(name, content_key(*[part.key for part in group]), group) for name, group in groups.items()]
 
 
-def cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-_received: Study
-
-
-def _receive(study: Study, threads: int) -> None:
-    global _received
-    _received = study
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is the parent's to tell
-    use_threads(threads)
-
-
-def _answer_all(group: Sequence[Part]) -> list[Part]:
-    return list(_answer_one(group, _received))
-
-
-def _answer_one(group: Sequence[Part], study: Study) -> Iterator[Part]:
-    material = Material(group[0].representation, study)
-    for part in group:
-        outcomes = list(ask(material, part.question, part.options))
-        tables = [scores(part.representation, part.question, study, outcome) for outcome in outcomes]
-        write_part(part.path, tables, part.key, convergence(outcomes))
-        yield part
+def answer(shared: tuple[Study, str], todo: Sequence[Part]) -> int:
+    """Answer the questions to one representation, each written when it is answered; how many there were."""
+    study, device = shared
+    with threads(THREADS):
+        material = Material(todo[0].representation, study, pick_device(device))
+        for part in todo:
+            outcomes = list(ask(material, part.question, part.options))
+            tables = [scores(part.representation, part.question, study, outcome) for outcome in outcomes]
+            write_part(part.path, tables, part.key, convergence(outcomes))
+    return len(todo)

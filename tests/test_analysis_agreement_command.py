@@ -97,6 +97,14 @@ def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
         assert words in shown
 
 
+def test_one_pair_and_pairs_that_all_agree_have_no_interval_to_be_sure_of(tmp_path, agreement):
+    votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice"], [["p", "r", "a"], ["p", "s", "tie"]])
+    found = json.loads(agreement(votes, "--json", "-"))
+    assert found["gwet_ac1"]["low"] is None and found["cohen_kappa"]["high"] is None
+    write(votes, ["pair", "rater", "choice"], [[f"p{k // 2}", f"r{k % 2}", "a"] for k in range(20)])
+    assert "the intervals are too narrow" in json.loads(agreement(votes, "--json", "-"))["warnings"][0]
+
+
 def test_a_dialogue_column_is_asked_for_in_a_sentence(tmp_path, agreement):
     votes = write(tmp_path / "votes.csv", ["pair", "choice"], [["p", "a"], ["p", "b"]])
     for words in (("--unit", "dialogue"), ("--posteriors", tmp_path / "posterior.csv")):

@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import t
 
 from analysis import costs
-from analysis.compare import Method
 from analysis.costs import cost, seeds_needed, training_seconds
+from analysis.panel import Method
 from analysis.study import read_study
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
@@ -71,6 +72,7 @@ def test_hours_are_measured_and_money_follows_from_the_prices(folder):
     people = Method("people", "net preference", "hred", "last", (0, 1, 2), (1.0, 2.0, 3.0), (1.0, 1.0, 1.0), 30)
     found = cost(people, study, 1.0, an_hour=10.0, machine_hour=2.0)
     assert found.seeds == 7
+    assert found.seeds_low < 7 < found.seeds_high
     assert found.rater_hours == pytest.approx(7 * 30 * 36 / 3600)
     assert found.machine_hours == 7.0
     assert found.money == pytest.approx(10 * found.rater_hours + 14)
@@ -82,7 +84,10 @@ def test_the_command_prints_a_table_for_people_and_the_same_for_machines(folder)
         folder, "--pay", "12", "--published", "--json", folder / "compare.json", "--figure", folder / "compare"
     )
     assert done.returncode == 0, done.stderr
-    assert "people: net preference" in done.stdout and "fewer than five seeds" in done.stdout
+    assert (
+        "people: net preference" in done.stdout
+        and "An SD over 3 seeds is known to within a factor of 0.5 to 6.3" in done.stdout
+    )
     assert "100 x the variance" in done.stdout
     found = json.loads((folder / "compare.json").read_text())
     assert {m["kind"] for m in found["methods"]} == {"people", "probe"}
@@ -90,9 +95,25 @@ def test_the_command_prints_a_table_for_people_and_the_same_for_machines(folder)
     assert found["published"] and (folder / "compare.png").exists() and (folder / "compare.pdf").exists()
 
 
-def test_a_study_with_one_seed_has_nothing_to_compare(folder):
+def test_votes_that_cannot_be_traced_to_models_have_nothing_to_compare(folder):
     (folder / "pairs.jsonl").unlink()
     (folder / "scores.parquet").unlink()
     done = compare(folder)
     assert done.returncode == 2
-    assert "no architecture with two seeds or more" in done.stderr
+    assert "does not say which model was judged" in done.stderr
+
+
+def test_one_architecture_is_said_to_have_no_order(folder):
+    found = compare(folder).stdout
+    assert "Only one architecture (hred) was judged, so no order of architectures can be told." in found
+    assert "Chance that a re-run reverses" not in found
+
+
+def test_a_figure_of_spreads_that_no_one_has_is_refused_in_a_sentence(folder):
+    (folder / "votes.jsonl").unlink()
+    table = pq.read_table(folder / "scores.parquet")
+    pq.write_table(table.filter(pc.equal(table["seed"], 0)), folder / "scores.parquet")
+    done = compare(folder, "--figure", folder / "compare")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "No architecture has two seeds, so there is no spread over seeds to draw" in done.stderr
+    assert "One seed of hred" in compare(folder).stdout

@@ -55,7 +55,10 @@ def test_the_anaesthetists_of_1979():
     (item, rater, label), published = paper()
     found = dawid_skene(item, rater, label, 4)
     assert found.prior.round(2).tolist() == published["prior"]
-    assert found.confusion[0, :3].round(2).tolist() == published["first_observer"]
+    assert found.confusion.round(2).tolist() == published["error_rates"]
+    rounded = found.posterior.round(2)
+    unsure = {str(patient + 1): rounded[patient].tolist() for patient in np.flatnonzero(rounded.max(1) < 1)}
+    assert unsure == published["unsure"]
     assert found.converged
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from statsmodels.stats.weightstats import DescrStatsW
 
 from analysis.equivalence import tost
@@ -24,8 +24,8 @@ def test_equivalent_means_that_the_ninety_percent_interval_lies_within_the_margi
 
 
 def test_no_spread_at_all_and_a_margin_of_nothing():
-    assert tost(0.0, 0.0, 0.1).p == 0.0
-    assert tost(0.2, 0.0, 0.1).p == 1.0
+    assert tost(0.0, 0.0, 0.1).p == 0.0  # endless degrees of freedom
+    assert tost(0.2, 0.0, 0.1, freedom=50).p == 1.0
     with pytest.raises(InputError, match="margin must be above 0"):
         tost(0.0, 0.1, 0.0)
 
@@ -34,3 +34,14 @@ def test_at_the_margin_itself_the_claim_is_made_in_five_percent_of_studies():
     generator = np.random.default_rng(1)
     made = [tost(0.15 + 0.04 * z, 0.04, 0.15).equivalent for z in generator.normal(size=5_000)]
     assert np.mean(made) == pytest.approx(0.05, abs=0.01)
+
+
+@pytest.mark.parametrize("value", [-1.0, -0.4, 0.0, 0.05, 1.0])
+@pytest.mark.parametrize("clusters", [2, 28, 29, 300])
+def test_clusters_that_all_say_the_same_claim_no_more_than_their_number_allows(value, clusters):
+    found = tost(value, 0.0, 0.1, freedom=clusters - 1)
+    assert -1 <= found.low <= value <= found.high <= 1
+    assert found.equivalent == (abs(value) < 0.1 and found.low > -0.1 and found.high < 0.1)
+    if abs(value) < 0.1:  # so often none is seen of a share that would put the mean at the margin
+        share = (0.1 - abs(value)) / (1 - abs(value))
+        assert found.p == pytest.approx(binom.pmf(0, clusters, share))

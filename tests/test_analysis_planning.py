@@ -140,8 +140,29 @@ def test_votes_without_any_spread_are_no_plan(capsys, tmp_path):
     path.write_text("pair,choice\n" + "".join(f"p{k},tie\n" for k in range(60)))
     with pytest.raises(InputError, match="All votes are ties"):
         plan(capsys, path)
-    path.write_text("pair,choice\n" + "".join(f"p{k},a\n" for k in range(60)))
+    path.write_text("pair,choice\np0,a\n")
+    with pytest.raises(InputError, match="One vote shows no spread"):
+        plan(capsys, path)
+    path.write_text("pair,rater,choice\n" + "".join(f"p{k // 2},r{k % 20},a\n" for k in range(120)))
     assert "all votes of this contrast are alike" in plan(capsys, path)
+
+
+def test_a_single_rater_is_said_where_the_votes_cannot_show_how_alike_raters_are(capsys, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("pair,rater,choice\n" + "".join(f"p{k},r,{'ab'[k % 2]}\n" for k in range(60)))
+    assert "all of one rater" in plan(capsys, path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--ties", 1), ("--ties", -1), ("--power", 2), ("--power", 0), ("--alpha", 0), ("--per-pair", 0), ("--size", 0),
+        ("--rater-icc", -3), ("--price", -1), ("--difference", "nan"), ("--difference", 2), ("--seed-sd", 0),
+    ],
+)  # fmt: skip
+def test_a_number_out_of_its_range_is_refused_by_its_name(capsys, words):
+    with pytest.raises(InputError, match=f"^{words[0]} is {words[1]}; it must be at least"):
+        plan(capsys, *words)
 
 
 def test_votes_that_nothing_ties_together_have_a_design_effect_of_one(capsys, tmp_path):

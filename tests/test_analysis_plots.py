@@ -6,7 +6,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from analysis import laws, plots
+from analysis import figures, laws, plots
+from analysis.planning import Crowd
+from analysis.planning_report import Question
 from analysis.plots import Estimate, Line
 from analysis.ties import Recipe, analyse
 from analysis.votes import votes_from_columns
@@ -14,6 +16,14 @@ from analysis.votes import votes_from_columns
 ROWS = [Estimate("kappa", 0.2, 0.1, 0.3, "0.20"), Estimate("alpha", 0.25, 0.15, 0.35, "0.25")]
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
 X = np.linspace(1, 100, 20)
+RANKING = {
+    "davidson": {
+        "model": "rao-kupper",
+        "strengths": {name: {"value": 0.1, "low": -0.1, "high": 0.3} for name in ("seq2seq_attn-0", "transformer-1")},
+        "wrong_order": [{"above": "seq2seq_attn-0", "below": "transformer-1", "p": 0.001}],
+    },
+    "signature": TEXT["recipe"],
+}
 
 
 def small_study(**more):
@@ -35,6 +45,11 @@ def texts(figure):
 FIGURES = {
     "ties": lambda: plots.ties_figure(small_study()),
     "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
+    "ties by every unit": lambda: plots.ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
+    "ranking": lambda: figures.ranking_figure(RANKING),
+    "stopping": lambda: figures.stopping_figure(
+        Question(0.16, 0.167, 200, 0.8, 0.05, None, 0.2), Crowd(0.35, 3, 12, 0.3, 0.1), X + 60, TEXT["recipe"]
+    ),
     "bars": lambda: plots.bars_figure(ROWS, **TEXT),
     "curves": lambda: plots.curves_figure(
         [Line("one", X, X / 100, X / 200, X / 90), Line("two", X, X / 100)],
@@ -65,6 +80,7 @@ def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name):
         width, height = figure.get_size_inches() * figure.dpi
         figure.draw_without_rendering()
         titles = [part for axes in figure.axes for part in (axes._left_title, axes.xaxis.label, axes.yaxis.label)]
+        titles += [label for axes in figure.axes for label in axes.get_yticklabels()]
         for text in [*titles, *figure.texts, *figure.findobj(mpl.text.Annotation)]:
             box = text.get_window_extent()
             assert box.x0 > -1 and box.y0 > -1 and box.x1 < width + 1 and box.y1 < height + 1, text.get_text()

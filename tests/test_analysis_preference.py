@@ -175,7 +175,7 @@ def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_
         rows = [[f"p{k % 30}", ["a", "b", "tie"][k % 3]] for k in range(90)]
         csv.writer(handle).writerows([["pair", "choice"], *rows])
     text = preference(path, "--margin", 0.5)
-    assert "No pairs.jsonl was given" in text
+    assert "No pairs.jsonl holds these pairs" in text
     assert "name no rater" in text
     assert "a and b are alike within a net preference of 0.5" in text
 
@@ -194,7 +194,30 @@ def test_only_ties_leave_no_strengths_but_everything_else(tmp_path, preference):
     found = json.loads(preference(path, "--margin", 0.1, "--json", "-"))
     assert found["davidson"] is None
     assert any("All votes are ties" in warning for warning in found["warnings"])
-    assert found["tost"]["equivalent"] is True
+    assert found["tost"]["p"] == pytest.approx(0.9**20) and not found["tost"]["equivalent"]
+    assert found["net"]["high"] == -found["net"]["low"] == pytest.approx(1 - 0.025 ** (1 / 20))
+    path.write_text("pair,choice\n" + "".join(f"p{k},tie\n" for k in range(29)))
+    assert json.loads(preference(path, "--margin", 0.1, "--json", "-"))["tost"]["equivalent"]
+
+
+def test_a_system_that_always_won_has_a_bound_and_no_certainty(tmp_path, preference):
+    path = tmp_path / "votes.csv"
+    path.write_text("pair,choice\n" + "".join(f"p{k},b\n" for k in range(20)))
+    net = json.loads(preference(path, "--json", "-"))["net"]
+    assert net["low"] == -1 and net["high"] == pytest.approx(-1 + 2 * (1 - 0.025 ** (1 / 20)))
+    with pytest.raises(InputError, match="margin must be under 1"):
+        preference(path, "--margin", 1)
+
+
+def test_pairs_beside_the_votes_that_are_not_theirs_are_left_alone(tmp_path, preference):
+    study(tmp_path, pairs=4)
+    path = tmp_path / "others.csv"
+    path.write_text("pair,choice\n" + "".join(f"q{k},{'ab'[k % 2]}\n" for k in range(20)))
+    found = json.loads(preference(path, "--json", "-"))
+    assert found["systems"] == ["a", "b"]
+    assert "No pairs.jsonl holds these pairs" in found["warnings"][0]
+    with pytest.raises(InputError, match="does not hold pair 'q0'"):
+        preference(path, "--pairs", tmp_path / "pairs.jsonl")
 
 
 def crowd(generator, *, pairs=200, raters=60, rater_sd=0.3, pair_sd=0.2, shift=0.0):

@@ -2,13 +2,11 @@
 
 import gzip
 import json
-import subprocess
-import sys
 
-from analysis.report import render
+from analysis.report import as_latex, page, report
 from analysis.study import read_study
 from dialogue.files import write_records
-from dialogue.records import Vote
+from dialogue.records import Candidate, Pair, Utterance, Vote
 
 CHOICES = {"MarCo": "a", "HDSA": "b", "Tie": "tie"}
 
@@ -23,12 +21,34 @@ def votes(shared):
                 yield Vote(name, f"position-{k}", CHOICES[said], k, dialogue=dialogue["file"])
 
 
+def pairs(shared):
+    """The two systems' answers, as they were judged."""
+    with gzip.open(shared / "data" / "marco_human_eval" / "human_annotation.json.gz") as handle:
+        dialogues = json.load(handle)
+    for dialogue in dialogues:
+        for turn in dialogue["info"]:
+            name, context = f"{dialogue['file']}:{turn['turn_num']}", (Utterance("user", turn["user"]),)
+            sides = (Candidate(turn["MarCo"], "MarCo"), Candidate(turn["HDSA"], "HDSA"))
+            yield Pair(name, name, context, *sides, dialogue=dialogue["file"])
+
+
 def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(shared, tmp_path):
     write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
-    command = [sys.executable, "analyze_ties.py", tmp_path / "votes.jsonl", "--out", tmp_path]
-    subprocess.run(command, check=True, capture_output=True)
-    page, facts = render(read_study(tmp_path), title="MarCo against HDSA, completion")
-    assert facts["findings"][0].startswith("1520 of 2226 votes were ties (68.3 %")
-    assert "lies outside that interval" in facts["findings"][1]
-    assert "came from simulated raters" not in page
-    assert "0.451" in page  # nominal alpha, as published
+    found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
+    written = page(found)
+    preferred, ties, chance, agreed = found.findings
+    assert preferred.startswith("No preference between a and b was shown: a leads by 10.2 points")
+    assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
+    assert "lies outside that interval" in chance and "kappa 0.45" in agreed
+    assert "came from simulated raters" not in written
+    assert "0.451" in written  # nominal alpha, as published
+
+
+def test_with_its_pairs_the_two_systems_have_names_and_one_training_each(shared, tmp_path):
+    write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
+    write_records(tmp_path / "pairs.jsonl", pairs(shared), signature="marco", kind=Pair)
+    found = report(read_study(tmp_path))
+    assert found.title == "Is MarCo preferred to HDSA?"
+    assert found.findings[0].startswith("No preference between MarCo and HDSA was shown: MarCo leads by 10.2 points")
+    assert "One seed each of HDSA, MarCo: nothing here says how far a new training would move them." in page(found)
+    assert r"MarCo against HDSA & 2,226 & 467 & 239 & 1,520 & +10.2" in as_latex(found)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis import laws
-from analysis.summary import document, sentences, table
+from analysis.summary import document, parts, sentences
 from analysis.ties import UNITS, Recipe, analyse
 from analysis.votes import votes_from_columns
 from dialogue.errors import InputError
@@ -239,7 +239,7 @@ def test_one_vote_has_a_share_and_no_interval():
     found = analyse(votes_from_columns({"pair": ["p"], "choice": ["tie"]}), Recipe(size=1))
     assert found.pooled.share == 1 and found.pooled.interval is None
     assert "One vote has no interval." in found.warnings
-    assert table(found) and sentences(found)[0] == "100.0 % of 1 vote are ties."
+    assert parts(found)[2] == "100.0 % of 1 vote are ties."
 
 
 def test_raters_who_vote_once_are_as_good_as_independent_votes():
@@ -295,6 +295,19 @@ def test_json_goes_to_standard_output_alone(tmp_path):
     assert json.loads(done.stdout)["pooled"]["votes"] > 100
 
 
+def whole_clusters(names, tie):
+    """Votes and ties of every cluster, one loop."""
+    return np.array([[(names == name).sum(), tie[names == name].sum()] for name in np.unique(names)]).T
+
+
+def test_a_choice_with_two_meanings_and_a_folder_that_cannot_be_made_are_refused(tmp_path):
+    done = run_program("examples/votes.csv", "--values", "a=a,b=a", "--out", str(tmp_path))
+    assert (done.returncode, done.stderr) == (2, "error: --values gives 'a' two meanings, a and b. Keep one.\n")
+    (tmp_path / "file").write_text("")
+    done = run_program("examples/votes.csv", "--out", str(tmp_path / "file" / "folder"))
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
 @pytest.mark.skipif(not MARCO.exists(), reason="the real evaluation is not here (shared/data/marco_human_eval)")
 def test_a_real_evaluation_is_reproduced_from_its_raw_file_through_the_command_line(tmp_path):
     lines = ["cell,file,position,verdict"]
@@ -311,7 +324,14 @@ def test_a_real_evaluation_is_reproduced_from_its_raw_file_through_the_command_l
     shares = {label: round(100 * count / pooled["votes"], 2) for label, count in pooled["choices"].items()}
     assert shares == {"tie": 68.28, "a": 20.98, "b": 10.74}
     spread = {curve["name"]: curve["sd"] for curve in found["units"]}
-    published = {"vote": 0.0325, "pair": 0.0451, "dialogue": 0.0491}  # from drawn sets, good to about 1 %
-    assert all(abs(spread[unit] / sd - 1) < 0.015 for unit, sd in published.items())
+    assert {name: round(sd, 4) for name, sd in spread.items()} == {"vote": 0.0329, "pair": 0.0455, "dialogue": 0.0495}
+    verdicts = np.array([line.split(",") for line in lines[1:]])
+    for unit, column in (("pair", 0), ("dialogue", 1)):
+        votes, ties = whole_clusters(verdicts[:, column], verdicts[:, 3] == "Tie")
+        drawn = np.random.default_rng(1).integers(0, len(votes), (100_000, round(200 / votes.mean())))
+        assert abs((ties[drawn].sum(1) / votes[drawn].sum(1)).std() / spread[unit] - 1) < 0.008  # 3.5 errors of an SD
+    assert abs(spread["vote"] - np.sqrt(1520 * 706 / 2226**2 / 200)) < 1e-12
+    told = {"vote": 0.0325, "pair": 0.0451, "dialogue": 0.0491}  # drawn by others; one error of the SD of 2,000 sets:
+    assert all(abs(sd / spread[unit] - 1) < 1 / np.sqrt(2 * 2000) for unit, sd in told.items())
     assert any("no rater column" in warning for warning in found["warnings"])
     assert any("one dialogue" in warning for warning in found["warnings"])

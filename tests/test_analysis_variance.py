@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import statsmodels.api as sm
+from scipy.stats import chi2
 
 from analysis.__main__ import COMMANDS
 from analysis.long_table import NESTED, read_long
@@ -17,6 +18,8 @@ from analysis.reruns import design, error_variance, flip, resized, study_of
 from analysis.variance import RESIDUAL, components, terms_of
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair
 
 ROOT = Path(__file__).resolve().parents[1]
 TRUE = {"model": 1.0, "model:seed": 0.25, "item": 0.64, "model:item": 0.09, "residual": 0.36}
@@ -115,6 +118,11 @@ def test_the_terms_are_those_that_the_data_can_tell_apart():
     assert terms_of({"pair": pair, "rater": rater}, NESTED) == [("pair",), ("rater",)]
     dialogue = {"dialogue": pair // 5, "pair": pair}
     assert terms_of(dialogue, {}) == [("dialogue",), ("pair",)]
+
+
+def test_one_observation_has_no_variance():
+    with pytest.raises(InputError, match="One observation has no variance"):
+        components(np.ones(1), {}, [], generator=np.random.default_rng(0))
 
 
 def test_what_cannot_be_told_apart_is_refused():
@@ -225,6 +233,35 @@ def test_the_interval_of_the_seed_component_covers(models, seeds):
     assert covered / 400 > 0.90
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("pairs", "raters"), [(0.0, 0.03), (0.005, 0.03), (0.02, 0.02), (0.04, 0.0)])
+def test_the_intervals_of_votes_cover_and_hold_zero_where_pairs_are_all_alike(pairs, raters):
+    covered, width = np.zeros(2), []
+    for run in range(400):
+        generator = np.random.default_rng(run)
+        pair, rater = np.repeat(np.arange(200), 3), generator.integers(0, 60, 600)
+        leanings = (generator.uniform(-1, 1, size) * np.sqrt(3 * v) for size, v in ((200, pairs), (60, raters)))
+        chance = 0.5 + sum(lean[at] for lean, at in zip(leanings, (pair, rater), strict=True))
+        found = estimate(
+            (generator.random(600) < chance).astype(float), {"pair": pair, "rater": rater}, sets=100, seed=run
+        )
+        parts = found["pair"], found["rater"]
+        covered += [part.low <= true <= part.high for part, true in zip(parts, (pairs, raters), strict=True)]
+        width.append([part.high - part.low for part in parts])
+    print(pairs, raters, covered / 400, np.mean(width, 0))
+    assert (covered / 400 > 0.92).all()
+
+
+def test_without_noise_the_interval_is_that_of_a_variance():
+    """Ten groups told apart by nothing else: chi-square with nine degrees of freedom, as in any textbook."""
+    generator = np.random.default_rng(0)
+    groups = generator.normal(0, 2, 10)
+    score = np.repeat(groups, 50) + generator.normal(0, 1e-6, 500)
+    found = estimate(score, {"pair": np.repeat(np.arange(10), 50)}, sets=4000)["pair"]
+    ends = 9 * groups.var(ddof=1) / chi2.ppf([0.975, 0.025], 9)
+    assert (found.low, found.high) == pytest.approx(tuple(ends), rel=0.05)
+
+
 def score_rows(seed=0):
     score, factors = crossed_study(seed, models=3, items=15)
     for task in ("T1", "T2"):
@@ -269,6 +306,25 @@ def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
     assert variance(path, "--score", "net", "--sets", 20) == 0
 
 
+def test_votes_of_another_tool_are_named_and_systems_are_looked_up_beside_them(tmp_path, capsys):
+    path = tmp_path / "votes.csv"
+    rows = "".join(f"p{k},w{k % 7},{'XY'[k % 2]}\np{k},w{k % 5},Z\n" for k in range(20))
+    path.write_text("item,worker,label\n" + rows)
+    words = (path, "--score", "net", "--sets", 5, "--columns", "pair=item,rater=worker,choice=label")
+    words += ("--values", "a=X,b=Y,tie=Z", "--json", "-")
+
+    def mean():
+        assert variance(*words) == 0
+        said = json.loads(capsys.readouterr().out)
+        return said["tables"][0]["mean"], any("No pairs.jsonl" in warning for warning in said["warnings"])
+
+    assert mean() == (0, True)
+    one, two = (Candidate("text", "model", seed) for seed in (0, 1))
+    turned = [Pair(f"p{k}", "c", (), *((one, two) if k % 2 == 0 else (two, one))) for k in range(20)]
+    write_records(tmp_path / "pairs.jsonl", turned, signature="test", kind=Pair)
+    assert mean() == (0.5, False)
+
+
 def test_bad_tables_are_refused_in_a_sentence(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text("model,item,value\na,1,0.5\nb,1,0.7\n")
@@ -281,6 +337,14 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path):
     ):
         with pytest.raises(InputError, match=sentence):
             variance(*words)
+    path.write_text("pair,rater,choice\np,r,a\np,s,tie\nq,r,b\nq,s,b\n")
+    for words, sentence in (
+        (("--factors", "model"), "no factor 'model'; votes have pair, rater"),
+        (("--target", "judge"), "--target is 'judge', which is no factor here: pair, rater"),
+        (("--sets", "0"), "--sets is 0; it must be at least 2"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            variance(path, "--score", "tie", *words)
     path.write_text("model,item,score\na,1,0.5\na,1,0.7\n")
     with pytest.raises(InputError, match="no scores for two levels"):
         variance(path)

@@ -41,7 +41,7 @@ def free_port():
 class Server:
     """A server process of a study, to be killed and started again on the same port."""
 
-    def __init__(self, study, url, *, gunicorn=False):
+    def __init__(self, study, url, *, gunicorn=False, wait=True):
         self.port, self.kills = free_port(), 0
         self.environment = os.environ | {"SEEDVOTE_STUDY": str(study), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
         self.command = [sys.executable, "-m", "crowd", "serve", str(study), "--database", url, "--rate", "0"]
@@ -60,17 +60,17 @@ class Server:
             ]
             self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.app:from_environment()"]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.start()
+        self.start(wait=wait)
 
-    def start(self):
+    def start(self, *, wait=True):
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, start_new_session=True, **quiet)
-        for _ in range(200):
+        for _ in range(200 if wait else 0):
             with contextlib.suppress(httpx.TransportError):
                 if httpx.get(self.url + "/health", trust_env=False).status_code == 200:
                     return
             time.sleep(0.1)
-        raise AssertionError("the server did not start")
+        assert not wait, "the server did not start"
 
     def end(self, how):
         os.killpg(self.process.pid, how)
@@ -182,6 +182,32 @@ def test_gunicorn_serves_a_study_on_postgresql_with_two_workers(tmp_path, monkey
         acknowledged = load(server, made, monkeypatch, raters=8, concurrency=4)
         found, counted = stored(url, made)
         assert acknowledged.items() <= found.items() and set(counted.values()) == {3}
+
+
+def test_two_workers_that_start_on_an_empty_database_answer_every_first_request(tmp_path):
+    write_records(tmp_path / "pairs.jsonl", make_pairs(40, checks=2), signature="test", kind=Pair)
+    (tmp_path / "hit.toml").write_text(HIT_TOML)
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with database("postgresql", folder) as url:
+            server, codes = Server(tmp_path, url, gunicorn=True, wait=False), []
+
+            def ask(n, server=server, codes=codes):
+                with httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client:
+                    for _ in range(600):
+                        with contextlib.suppress(httpx.ConnectError):
+                            codes.extend(client.get("/", params={"rater": f"r{n}-{m}"}).status_code for m in range(5))
+                            return
+                        time.sleep(0.05)
+
+            threads = [threading.Thread(target=ask, args=(n,)) for n in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            server.end(signal.SIGKILL)
+        assert codes == [200] * 30
 
 
 @pytest.fixture

@@ -121,18 +121,27 @@ def test_beliefs_are_those_that_a_plain_loop_over_the_file_finds(shared):
             assert list(dialogue.turns[n].belief.items()) == expected
 
 
-# The table's belief counts are not those of these files: every slot is filled less often there, some domains more
-# often, and one act differs, so no rule on these files gives them. They fit 2.0, whose states 2.1 corrected in about a
-# third of the turns. They still show that our beliefs stand with the right turns: one turn late is .14 away in `ntop`.
+def test_every_slot_is_filled_in_more_turns_than_in_the_table(labels):
+    """2.1 added to the states of 2.0, of which the table is; the one slot without a change is the hospital's."""
+    table, dialogues = labels
+    ours = label_counts(dialogues)["allslots"]
+    assert ours.keys() == table["allslots"].keys()
+    assert {slot for slot, n in table["allslots"].items() if ours[slot] <= n} <= {"hospital-semi-department"}
+    assert 0.91 < sum(table["allslots"].values()) / sum(ours.values()) < 0.94
+
+
+# Total variation from the table's shares, of which the larger of valid and test stands here. It shows that our beliefs
+# stand with the right turns: one turn late is .14 away in `ntop`.
 NEAR = {
-    "ntop": 0.01,
-    "multi": 0.01,
-    "rtopic": 0.01,
-    "alltop": 0.01,
-    "nrep": 0.035,
-    "nrec": 0.07,
-    "nrecv": 0.07,
-    "nall": 0.07,
+    "ntop": 0.0075,
+    "multi": 0.0065,
+    "rtopic": 0.005,
+    "alltop": 0.003,
+    "nrep": 0.0305,
+    "rep": 0.0535,
+    "nrec": 0.0635,
+    "nrecv": 0.0645,
+    "nall": 0.0605,
 }
 
 

@@ -6,7 +6,7 @@ import torch
 
 from dialogue.errors import InputError
 from generation.batches import plan_batches, stack, stack_contexts
-from generation.devices import pick_device
+from generation.devices import pick_device, pick_precision
 from generation.numbering import Numbered
 from generation.vocabulary import BOS, EOS, PAD
 
@@ -56,3 +56,9 @@ def test_devices():
     assert pick_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     with pytest.raises(InputError, match="Legal: auto, cpu"):
         pick_device("tpu")
+
+
+def test_bf16_is_taken_by_itself_on_cuda_only():
+    assert pick_precision("auto", CPU) == "float32"
+    assert pick_precision("bf16", CPU) == "bf16"
+    assert pick_precision("float32", torch.device("cuda")) == "float32"

@@ -1,5 +1,6 @@
 """The line of commands on a tiny corpus: each re-run skips what is done, bad input is one sentence."""
 
+import json
 import math
 import subprocess
 import sys
@@ -18,7 +19,9 @@ from dialogue.errors import InputError
 from dialogue.files import digest, from_json, read_header, read_json, read_records
 from dialogue.records import Pair, Response, States
 from generation.__main__ import COMMANDS
+from generation.curves import draw_curves
 from generation.vocabulary import normalize, tokenize
+from generation.wordnet import find_wordnet
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
 
@@ -49,6 +52,27 @@ def test_a_second_call_of_train_sample_and_encode_changes_no_file(study, capsys)
     generation("sample", study, "--limit", "20")
     generation("encode", study, "--limit", "15")
     assert stamps(study) == before
+
+
+def test_the_course_of_training_is_drawn_and_drawn_again_when_a_log_has_grown(study, tmp_path):
+    assert (study / "curves.png").read_bytes().startswith(b"\x89PNG")
+    log = tmp_path / "models" / "seq2seq-0" / "log.jsonl"
+    log.parent.mkdir(parents=True)
+    lines = [{"epoch": n, "loss": 3 / n, "valid_loss": 4 / n, "bleu2": 2.0 * n} for n in (1, 2, 3)]
+    log.write_text(json.dumps(lines[0]) + "\n")
+    picture = draw_curves(tmp_path)
+    first = picture.read_bytes()
+    assert draw_curves(tmp_path) is None
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert draw_curves(tmp_path) == picture
+    assert picture.read_bytes() != first
+
+
+def test_without_validation_the_loss_alone_is_drawn(tmp_path):
+    log = tmp_path / "models" / "seq2seq-0" / "log.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"epoch": 1, "loss": 2.5}\n')
+    assert draw_curves(tmp_path).stat().st_size > 1000
 
 
 def test_every_model_answers_the_same_contexts(study):
@@ -105,6 +129,24 @@ def test_pairs_hold_two_seeds_controls_and_balanced_checks(study):
     assert len({pair.pair for pair in pairs}) == len(pairs)
 
 
+def test_two_systems_are_paired_with_controls_of_both(study, tmp_path):
+    for name in ("corpus", "responses.jsonl"):
+        (tmp_path / name).symlink_to(study / name)
+    generation("pair", tmp_path, "--models", "hred,seq2seq", "--pairs", "12", "--controls", "4", "--checks", "2")
+    pairs = read_records(tmp_path / "pairs.jsonl", Pair)
+    real = [pair for pair in pairs if pair.kind == "real"]
+    assert [{pair.a.model, pair.b.model} for pair in real] == [{"hred", "seq2seq"}] * 12
+    assert all(pair.a.seed == pair.b.seed for pair in real)
+    assert len({pair.pair for pair in pairs}) == len(pairs)
+    assert {kind: Counter(pair.contrast for pair in pairs)[kind] for kind in ("within-seed", "reference-model")} == {
+        "within-seed": 4,
+        "reference-model": 4,
+    }
+    within = {pair.a.model for pair in pairs if pair.contrast == "within-seed"}
+    assert within == {"hred", "seq2seq"}
+    assert "model:hred,seq2seq" in read_header(tmp_path / "pairs.jsonl")["signature"]
+
+
 def test_checks_that_a_person_has_edited_are_kept(study, tmp_path):
     for name in ("corpus", "responses.jsonl"):
         (tmp_path / name).symlink_to(study / name)
@@ -119,10 +161,11 @@ def test_scores_have_counts_that_add_up_to_the_corpus_score(study):
     assert b"embedding:words of hred-0" in table.schema.metadata[b"signature"]
     rows = table.to_pylist()
     tasks = {row["task"] for row in rows}
-    assert tasks == {
+    assert tasks - {"meteor_wordnet"} == {
         "bleu2", "bleu2_swapped", "rouge1", "rouge_l", "meteor", "distinct1", "distinct2", "embedding", "perplexity",
         "bleu2_teacher_forced",
     }  # fmt: skip
+    assert ("meteor_wordnet" in tasks) == (find_wordnet() is not None)
     losses = [row for row in rows if row["task"] == "perplexity"]
     assert len(losses) == 4 * 20
     for row in losses:
@@ -172,6 +215,7 @@ def test_a_reference_in_a_control_is_spelt_like_a_response(study):
         (["encode", "{}", "--device", "abacus"], "Device 'abacus' is not at hand"),
         (["pair", "{}", "--checkpoint", "best_bleu"], "none of checkpoint 'best_bleu'. It has: last"),
         (["pair", "{}", "--model", "transformer"], "no responses of transformer"),
+        (["pair", "{}", "--models", "hred,gpt"], "two names joined by a comma are expected, of: hred, seq2seq"),
         (["score", "{}", "--words-of", "gpt-0"], "'gpt-0' is no model of this study"),
         (["train", "{}", *GRID, "--clip", "2"], "was trained with clip 1.0, and 2.0 was asked for"),
     ],

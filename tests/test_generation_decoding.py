@@ -1,5 +1,6 @@
 """The response to a context is the same whatever the batch; sampled responses follow from (seed, item) alone."""
 
+import copy
 import math
 from collections import Counter
 from itertools import chain
@@ -118,7 +119,72 @@ def test_greedy_is_what_step_by_step_argmax_of_the_forced_pass_gives(name):
                 written.append(int(logits.argmax()))
                 total += float(logits.log_softmax(0)[written[-1]])
         assert got.tokens == tuple(token for token in written if token != EOS)
-        assert got.logprob == pytest.approx(total, abs=1e-9)
+        assert got.logprob == pytest.approx(total, rel=1e-3)
+
+
+@every
+def test_greedy_by_single_precision_is_that_of_double_in_any_batch_and_order(name):
+    model = lively(name)
+    encoded = copy.deepcopy(model).double().encode(stack_contexts(CONTEXTS, CPU))
+    exact = decoding.run_free(copy.deepcopy(model).double(), encoded, decoding.most_likely)
+    expected = [tuple(t for t in line if t != EOS) for line in exact.tokens.tolist()]
+    rng = np.random.default_rng(0)
+    for size in (1, 3, 16, 40):
+        rows = rng.permutation(40).tolist()
+        answers = respond(
+            model, [CONTEXTS[r] for r in rows], how=parse_decoding("greedy"), seed=0, items=[ITEMS[r] for r in rows],
+            batch_size=size,
+        )  # fmt: skip
+        assert [a.tokens for a in answers] == [expected[r] for r in rows]
+        assert [a.logprob for a in answers] == pytest.approx(exact.logprob[rows].tolist(), rel=1e-3)
+
+
+def test_a_model_whose_logits_rounding_moves_far_is_answered_in_double_at_once(monkeypatch):
+    """Weights three times as large make the transformer's single precision a hundred times worse."""
+    calm, wild = build("transformer", WORDS, SIZES["transformer"]).eval(), lively("transformer")
+    assert decoding.rounding(calm, CONTEXTS) < decoding.NEAR[torch.float32] / 10 < decoding.rounding(wild, CONTEXTS)
+    exact = respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
+    monkeypatch.setattr(decoding, "NEAR", {torch.float32: -1.0, torch.float64: 0.0})
+    assert respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS) == exact
+    assert decoding.rounding(calm, []) == 0.0
+
+
+@every
+def test_single_precision_errs_a_twentieth_of_what_counts_as_near(name):
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(0)
+        single = build(name, WORDS, SIZES[name]).eval()
+    double, latest = copy.deepcopy(single).double(), torch.full((40,), 2)
+    with torch.inference_mode():
+        both = [(m, m.encode(stack_contexts(CONTEXTS, CPU))) for m in (single, double)]
+        states = [model.start(encoded) for model, encoded in both]
+        for _ in range(LONGEST_RESPONSE):
+            steps = [m.step(e, state, latest) for (m, e), state in zip(both, states, strict=True)]
+            states = [state for _, state in steps]
+            one, two = (model.output(hidden) for (model, _), (hidden, _) in zip(both, steps, strict=True))
+            reach = two.amax(1) - two.amin(1)
+            assert ((one - two).abs().amax(1) / reach).max() < decoding.NEAR[torch.float32] / 20
+            latest = two.argmax(1)
+
+
+@every
+def test_tokens_that_single_precision_cannot_tell_apart_are_told_apart_by_double(name, monkeypatch):
+    model = lively(name)
+    half, output = (WORDS - len(SPECIAL)) // 2, model.output
+    with torch.no_grad():  # every word has a twin that is likelier by less than single precision sees
+        output.weight[-half:] = output.weight[-2 * half : -half]
+        output.bias[-2 * half : -half] = 1.0
+        output.bias[-half:] = 1.0 + 2**-23
+        output.weight[len(SPECIAL)] = output.weight[-1]  # the odd one out never wins
+        output.bias[len(SPECIAL)] = 0.0
+    greedy = parse_decoding("greedy")
+    for batch_size in (1, 7, 40):
+        answers = respond(model, CONTEXTS, how=greedy, seed=0, items=ITEMS, batch_size=batch_size)
+        assert min(min(answer.tokens) for answer in answers) >= WORDS - half
+    monkeypatch.setitem(decoding.NEAR, torch.float32, 0.0)
+    monkeypatch.setattr(decoding, "rounding", lambda *_: -1.0)  # single precision is taken whatever it does
+    answers = respond(model, CONTEXTS, how=greedy, seed=0, items=ITEMS)
+    assert min(min(answer.tokens) for answer in answers) < WORDS - half
 
 
 @every
@@ -157,7 +223,7 @@ def test_draws_have_the_frequencies_of_the_distribution():
     expected = slow_filter(logits[0], how)
     total = sum(expected.values())
     sampler = Sampler(how, [f"i{n}" for n in range(20_000)], 0, CPU)
-    tokens = sampler.choose(logits.double().expand(20_000, -1), torch.arange(20_000), 0)
+    tokens, _ = sampler.choose(logits.double().expand(20_000, -1), torch.arange(20_000), 0)
     counts = Counter(tokens.tolist())
     assert set(counts) == set(expected)
     for token, mass in expected.items():

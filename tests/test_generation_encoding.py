@@ -32,7 +32,17 @@ def tiny(name):
 
 def write(path, model, form, name="hred"):
     write_states(
-        path, model, EXAMPLES, form, name=name, seed=0, checkpoint="last", weights="abc", splits=["test"], device=CPU
+        path,
+        model,
+        EXAMPLES,
+        form,
+        name=name,
+        seed=0,
+        checkpoint="last",
+        weights="abc",
+        key="k",
+        splits=["test"],
+        device=CPU,
     )
     return np.load(path, mmap_mode="r"), from_json(States, read_json(path.with_suffix(".json")), str(path))
 

@@ -10,7 +10,15 @@ from dialogue.corpora.toy import write_toy
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Response, Turn
 from generation.checks import sanity_checks, telling_words
-from generation.pairing import against_reference, answers_of, choose_contexts, real_pairs, spreads, within_seed
+from generation.pairing import (
+    against_reference,
+    answers_of,
+    choose_contexts,
+    real_pairs,
+    spreads,
+    system_pairs,
+    within_seed,
+)
 from generation.preview import page
 from generation.vocabulary import normalize, tokenize
 
@@ -43,6 +51,38 @@ def test_more_pairs_than_contexts_take_other_seeds_for_the_same_context():
     assert len(pairs) == 60 * 3
     assert len({(pair.item, pair.contrast) for pair in pairs}) == 60 * 3
     assert len({pair.pair for pair in pairs}) == 60 * 3
+
+
+def other(seeds):
+    return answers_of([response(i, s, model="other") for i in EXAMPLES for s in seeds], "other", "nucleus:0.9")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "contrasts"),
+    [
+        ((0, 1, 2), {(0, 0), (1, 1), (2, 2)}),
+        ((1, 2, 7), {(1, 1), (2, 2)}),
+        ((8, 9), {(s, t) for s in (0, 1, 2) for t in (8, 9)}),
+        ((None,), {(0, None), (1, None), (2, None)}),
+    ],
+)
+def test_two_systems_meet_under_the_seeds_that_both_have_else_under_all(seeds, contrasts):
+    pairs = system_pairs(ANSWERS, other(seeds), EXAMPLES, 60, seed=0)
+    found = Counter()
+    for pair in pairs:
+        sides = {side.model: side.seed for side in (pair.a, pair.b)}
+        found[sides["m"], sides["other"]] += 1
+        assert pair.contrast.startswith("m-other:")
+    assert set(found) == contrasts
+    assert max(found.values()) - min(found.values()) <= 1
+    assert len({pair.pair for pair in pairs}) == len({pair.item for pair in pairs}) == 60
+    assert 15 < sum(pair.a.model == "m" for pair in pairs) < 45
+
+
+def test_systems_that_answered_different_contexts_cannot_be_paired():
+    apart = {(0, 0): {"elsewhere:1": response("elsewhere:1", 0)}}
+    with pytest.raises(InputError, match="No context is answered by all"):
+        system_pairs(ANSWERS, apart, EXAMPLES, 5, seed=0)
 
 
 def test_the_lower_seed_is_on_either_side_about_as_often():

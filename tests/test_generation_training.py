@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from dialogue.errors import InputError
-from dialogue.files import digest
+from dialogue.files import digest, read_json, write_json
 from generation import training
-from generation.checkpoints import Trained, load_model
+from generation.checkpoints import Trained, load_model, read_weights
 from generation.decoding import parse_decoding, respond
 from generation.numbering import Data, Numbered
 from generation.token_metrics import add_counts, bleu2, bleu_counts
@@ -75,10 +75,14 @@ class Killed(BaseException):
     """Stands for a process that ends here and now."""
 
 
-@pytest.mark.parametrize("model", ["seq2seq", "bilstm_attn"])
+@pytest.mark.parametrize(
+    ("model", "precision"), [("seq2seq", "float32"), ("bilstm_attn", "float32"), ("bilstm_attn", "bf16")]
+)
 @pytest.mark.parametrize("at", [0, 5, 8, 15])
-def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, model, at):
-    whole = trained(tmp_path / "whole", model=model)
+def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(
+    tmp_path, monkeypatch, model, precision, at
+):
+    whole = trained(tmp_path / "whole", model=model, precision=precision)
     seen = 0
     update = training._Run._update
 
@@ -92,8 +96,8 @@ def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(tm
     monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(training._Run, "_update", dying)
-        trained(tmp_path / "broken", model=model)
-    assert trained(tmp_path / "broken", model=model) == whole
+        trained(tmp_path / "broken", model=model, precision=precision)
+    assert trained(tmp_path / "broken", model=model, precision=precision) == whole
     assert [line["loss"] for line in read_log(tmp_path / "broken")] == [
         line["loss"] for line in read_log(tmp_path / "whole")
     ]
@@ -138,6 +142,43 @@ def test_other_settings_in_the_same_folder_are_refused(tmp_path):
     trained(tmp_path / "a")
     with pytest.raises(InputError, match=r"was trained with clip 1.0, and 2.0 was asked for"):
         train(tmp_path / "a", settings(clip=2.0), DATA, CPU)
+
+
+@pytest.mark.parametrize("model", SIZES)
+def test_bf16_learns_like_float32_and_keeps_its_weights_in_float32(tmp_path, model):
+    assert trained(tmp_path / "a", model=model, precision="bf16", epochs=5) != trained(
+        tmp_path / "b", model=model, epochs=5
+    )
+    assert {part.dtype for part in read_weights(tmp_path / "a" / "resume.safetensors").values()} == {torch.float32}
+    one, two = (read_log(tmp_path / name) for name in "ab")
+    assert one[-1]["loss"] < one[0]["loss"] - 0.3
+    assert one[-1]["loss"] == pytest.approx(two[-1]["loss"], rel=0.01)
+
+
+def test_the_precision_is_in_the_signature_and_older_folders_know_float32_only(tmp_path):
+    trained(tmp_path / "a", epochs=1)
+    config = read_json(tmp_path / "a" / "config.json")
+    assert "precision:float32" in config["signature"]
+    write_json(tmp_path / "a" / "config.json", {k: v for k, v in config.items() if k != "precision"})
+    trained(tmp_path / "a")
+    with pytest.raises(InputError, match="was trained with precision 'float32', and 'bf16' was asked for"):
+        trained(tmp_path / "a", precision="bf16")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+@pytest.mark.parametrize("model", SIZES)
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_on_cuda_a_model_learns_resumes_and_answers(tmp_path, model, precision):
+    cuda = torch.device("cuda")
+    train(tmp_path, settings(model, epochs=1, precision=precision), DATA, cuda)
+    train(tmp_path, settings(model, epochs=6, precision=precision), DATA, cuda)
+    log = read_log(tmp_path)
+    assert log[-1]["loss"] < log[0]["loss"] - 0.3
+    ready = load_model(Trained(tmp_path, model, 0), "last", WORDS)
+    contexts, items = [e.context for e in DATA.valid], [e.item for e in DATA.valid]
+    how = parse_decoding("greedy")
+    there, here = (respond(ready, contexts, how=how, seed=0, items=items, device=d) for d in (cuda, CPU))
+    assert [a.tokens for a in there] == [a.tokens for a in here]
 
 
 def test_every_checkpoint_is_there(tmp_path):
@@ -201,6 +242,16 @@ def test_kill_9_leaves_the_weights_of_an_undisturbed_run(tmp_path, after):
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert trained(tmp_path / "broken", model="bilstm_attn", epochs=6) == whole
+
+
+@pytest.mark.parametrize("model", SIZES)
+def test_ten_dialogues_are_learned_by_heart(tmp_path, model):
+    sizes = {**SIZES[model], "dropout": 0.0, **({} if model == "transformer" else {"hidden": 24})}
+    few = dataclasses.replace(DATA, train=DATA.train[:10], valid=[])
+    train(tmp_path, Settings(model, 0, sizes, 60, batch_size=5, learning_rate=0.02), few, CPU)
+    log = read_log(tmp_path)
+    assert log[0]["loss"] > 2
+    assert log[-1]["loss"] < 0.2 * log[0]["loss"]
 
 
 @pytest.mark.slow

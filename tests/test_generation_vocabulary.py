@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
-from dialogue.records import Turn
+from dialogue.records import Dialogue, Turn
+from generation.numbering import study_vocabulary
 from generation.vocabulary import (
     EOS,
     EOU,
@@ -83,6 +85,13 @@ def test_the_file_gives_back_the_same_words_and_refuses_foreign_ones(tmp_path):
 def test_no_words_is_said_in_a_sentence():
     with pytest.raises(InputError, match="holds no words"):
         vocabulary()
+
+
+def test_a_corpus_without_training_dialogues_is_refused_by_what_it_holds(tmp_path):
+    chats = tuple(Dialogue(f"D{n}", split, (), {}) for n, split in enumerate(("valid", "test", "test")))
+    with pytest.raises(InputError, match="no training dialogues, only 1 of valid, 2 of test"):
+        study_vocabulary(tmp_path, Corpus("personachat", "JSON", chats), largest=10, at_least=1)
+    assert not (tmp_path / "vocabulary.json").exists()
 
 
 def test_marks_close_up_with_their_word():

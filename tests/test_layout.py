@@ -14,6 +14,7 @@ PACKAGES = ("dialogue", "generation", "crowd", "analysis", "probes")
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "common.py"}
 LIGHT = ["torch", "mephisto", "matplotlib", "statsmodels", "boto3", "scipy", "numpy", "flask", "sqlalchemy", "sklearn"]
+LIGHT += ["ray", "submitit"]
 
 
 def imported(path):
@@ -34,10 +35,14 @@ def test_a_package_imports_itself_and_the_leaf_only(path):
     assert not {name for name in imported(path) if name.split(".")[0] in others}
 
 
-def test_the_leaf_uses_the_standard_library_only():
-    leaf = [path for path in SOURCES if package_of(path) == "dialogue"]
-    roots = {name.split(".")[0] for path in leaf for name in imported(path)}
-    assert roots <= set(sys.stdlib_module_names) | {"dialogue"}
+ENGINES = {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}}  # each in one module, imported when it is asked for
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "dialogue").rglob("*.py")), ids=lambda path: path.name)
+def test_the_leaf_uses_the_standard_library_only_and_each_engine_in_a_module_of_its_own(path):
+    allowed = ENGINES.get(path.name, set()) if path.parent.name == "engines" else set()
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert roots <= set(sys.stdlib_module_names) | {"dialogue"} | allowed
 
 
 def test_nothing_shadows_the_standard_library_or_hides_behind_a_name_that_says_nothing():
@@ -85,7 +90,7 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
     locked = {
         line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()
     }
-    for name in ("requirements.txt", "requirements-dev.txt"):
+    for name in ("requirements.txt", "requirements-scale.txt", "requirements-dev.txt"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             if line.startswith(("#", "-r")) or not line.strip():
                 continue
@@ -99,7 +104,8 @@ OPTIONAL = {"transformers"}  # says so in a sentence where it is absent
 
 
 def test_every_package_that_is_imported_is_a_requirement():
-    lines = [line for name in ("", "-mephisto") for line in (ROOT / f"requirements{name}.txt").read_text().splitlines()]
+    files = [ROOT / f"requirements{name}.txt" for name in ("", "-scale", "-mephisto")]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     names = {re.split(r"[>=\[]", line)[0].strip() for line in lines if line and line[0] not in "#-"}
     known = {IMPORT_NAMES.get(name, name) for name in names} | set(sys.stdlib_module_names) | set(PACKAGES) | OPTIONAL
     assert not {name for path in SOURCES for name in imported(path) if name.split(".")[0] not in known}

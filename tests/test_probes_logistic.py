@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes import logistic, reference
+from probes import likelihood, logistic, reference
 from probes.features import fit_features
 from probes.scoring import count
 from probes.tasks.labels import Labels
@@ -166,6 +166,14 @@ def test_a_label_that_every_training_example_has_or_none_is_answered_as_it_is():
     ours, features = fitted(x, as_labels(y))
     assert ours.predict(features)[:, 0].all() and not ours.predict(features)[:, 1].any()
     assert ours.problems == ("l2",)
+    nothing, _ = fitted(x, as_labels(y[:, :2]))
+    assert nothing.problems == () and nothing.predict(features)[:, 0].all()
+
+
+def test_a_task_with_a_single_label_is_answered_with_it():
+    x = states(100)
+    ours, features = fitted(x, one_of(np.zeros(100, int), 1))
+    assert ours.predict(features).all() and ours.converged.all()
 
 
 def test_a_feature_that_does_not_vary_counts_for_nothing():
@@ -173,3 +181,80 @@ def test_a_feature_that_does_not_vary_counts_for_nothing():
     labels = as_labels(long_tail(x, 4))
     wider = np.hstack([x, np.full((200, 1), 7.3, np.float32)])
     assert fitted(wider, labels)[0].objective == pytest.approx(fitted(x, labels)[0].objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("sample", [50, 10**6])
+@pytest.mark.parametrize("many", [True, False])
+def test_the_sample_that_guesses_the_step_changes_nothing_but_the_time(monkeypatch, sample, many):
+    x = states()
+    matrix = long_tail(x, 8)
+    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 8)
+    usual, _ = fitted(x, labels)
+    monkeypatch.setattr(likelihood, "SAMPLE", sample)
+    other, _ = fitted(x, labels)
+    assert other.converged.all() and other.objective == pytest.approx(usual.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_the_objective_falls_with_its_gradient(many):
+    """At random points: the slope of the value along a direction, by differences, is gradient times direction."""
+    x = states()
+    matrix = long_tail(x, 5)
+    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 5)
+    axes = fit_features(x)
+    kind = likelihood.ManyLabels if many else likelihood.OneLabel
+    problem = kind(axes.apply(x), axes.variance, labels.sparse(), 0.7)
+    start = problem.start()
+    which = torch.arange(len(start.points))
+    draw = torch.Generator().manual_seed(5)
+    point, along = (torch.randn(start.points.shape, generator=draw) / 10 for _ in range(2))
+    assert problem.values(start.points, which).tolist() == pytest.approx(start.values.tolist(), rel=1e-6)
+    assert torch.allclose(problem.gradients(start.points, which), start.gradients, atol=1e-3)
+    rise = (problem.values(point + 0.01 * along, which) - problem.values(point - 0.01 * along, which)) / 0.02
+    slope = (problem.gradients(point, which) * along).sum(1)
+    assert rise.tolist() == pytest.approx(slope.tolist(), rel=5e-3, abs=0.05)
+    bent = problem.bend(point, along, which)(torch.full((len(which),), 0.5))
+    further = (problem.gradients(point + 0.5 * along, which) * along).sum(1)
+    assert (further - slope).tolist() == pytest.approx(bent.tolist(), rel=1e-3)
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_the_preconditioner_is_the_inverse_hessian_of_the_null_model(many):
+    """By differences of the gradient there; one label's intercepts are left out, which may all be shifted."""
+    x = states()
+    matrix = long_tail(x, 5)
+    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 5)
+    axes = fit_features(x)
+    kind = likelihood.ManyLabels if many else likelihood.OneLabel
+    problem = kind(axes.apply(x), axes.variance, labels.sparse(), 0.7)
+    start = problem.start()
+    which = torch.arange(len(start.points))
+    step = torch.randn(5, 25, generator=torch.Generator().manual_seed(7)) / 100
+    step[:, -1] = 0
+    step = step.reshape(start.points.shape)
+    change = problem.gradients(start.points + step, which) - problem.gradients(start.points - step, which)
+    assert torch.allclose(problem.precondition(change / 2, which), step, atol=3e-4)
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_labels_that_are_separable_and_nearly_alone_converge(many):
+    """Three examples in 3,000, far from the rest: the optimum is far out, where only the penalty holds the weights."""
+    x, rng = states(3000, 12), np.random.default_rng(6)
+    y = np.zeros((3000, 4), bool)
+    for column in range(4):
+        y[rng.choice(3000, 3, replace=False), column] = True
+    x[:, :4] += 60 * y
+    ours, _ = fitted(x, as_labels(y) if many else one_of(np.where(y.any(1), 1 + y.argmax(1), 0), 5))
+    assert ours.converged.all()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("many", [True, False])
+def test_a_cuda_device_finds_the_same_optimum(many):
+    x = states()
+    matrix = long_tail(x, 8)
+    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 8)
+    axes = fit_features(x, device="cuda")
+    there = logistic.fit(axes.apply(x), axes, labels)
+    assert there.converged.all() and there.weights.is_cuda
+    assert there.objective == pytest.approx(fitted(x, labels)[0].objective, rel=1e-5)

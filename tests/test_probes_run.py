@@ -1,5 +1,6 @@
 """The commands, from states on disk to the score table."""
 
+import csv
 import json
 
 import numpy as np
@@ -12,6 +13,7 @@ from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
 from dialogue.records import Score
+from probes import codelength
 from probes.__main__ import COMMANDS
 from probes.convergence import warnings
 from probes.scoring import micro_f1
@@ -141,6 +143,7 @@ def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, 
         (("--c", "much"), "--c is 'much'"),
         (("--classifier", "forest"), "--classifier is 'forest'"),
         (("--c", "0"), "must be above zero"),
+        (("--device", "abacus"), "Device 'abacus' is not at hand here. Legal: auto, cpu"),
         (("--checkpoints", "best_bleu"), "No states of checkpoint best_bleu; there: epoch-1"),
         (("--tasks", "Everything"), "Everything is not a probe task"),
     ],
@@ -222,3 +225,29 @@ def test_two_arrays_of_one_name_are_refused(tmp_path, corpus, members):
     twins = [write_states(tmp_path / folder, members, "m", 0, "last") for folder in ("a", "b")]
     with pytest.raises(InputError, match="2 arrays are called m-0-last"):
         probes("run", tmp_path, "--corpus", corpus, "--states", *twins)
+
+
+def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys, monkeypatch):
+    words = (study, "--corpus", corpus, "--tasks", "IsMultiTopic,AllTopics")
+    probes("codelength", *words)
+    shown = capsys.readouterr().out
+    path = study / "probes" / "codelength-multiwoz.csv"
+    lines = path.read_text().splitlines()
+    assert lines[0].startswith("# code:online|c:1|blocks:")
+    assert "Compression" in shown
+    rows = list(csv.DictReader(lines[1:]))
+    best = {task: max((r for r in rows if r["task"] == task), key=lambda r: float(r["compression"])) for task in
+            ("IsMultiTopic", "AllTopics")}  # fmt: skip
+    assert best["AllTopics"]["checkpoint"] == "last"
+    assert {r["model"] for r in rows} >= {"constant", "turn_index", "bag_of_words"}
+    assert all(float(r["uniform_bits"]) / float(r["bits"]) == pytest.approx(float(r["compression"]), rel=1e-3)
+               for r in rows)  # fmt: skip
+    monkeypatch.setattr(codelength, "online", None)  # a second run must not code anything
+    before = path.read_text()
+    probes("codelength", *words)
+    assert path.read_text() == before
+
+
+def test_codelength_refuses_a_penalty_of_no_size(study, corpus):
+    with pytest.raises(InputError, match="above zero"):
+        probes("codelength", study, "--corpus", corpus, "--c", "0")

@@ -1,7 +1,8 @@
-"""People, token metrics and probes side by side: how far each moves with the training seed, and what certainty costs.
+"""People, token metrics and probes side by side: how far each moves with seeds, items and raters.
 
-Reads STUDY (votes.jsonl, pairs.jsonl, metrics.parquet, scores.parquet, what there is), prints one table and draws one
-figure. --published adds the papers' numbers with their "+-" turned into the standard deviation that it stands for.
+Reads STUDY (votes.jsonl, pairs.jsonl, metrics.parquet, scores.parquet, what there is). Prints one table of methods, the
+chance that a re-run reverses two architectures, and what a stated certainty costs; draws one figure. --published adds
+the papers' numbers with their "+-" turned into the standard deviation that it stands for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 from pathlib import Path
 
 from analysis.arguments import add_json_argument, deliver
+from dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,24 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.compare_text import compare_text, document, figure
-    from analysis.costs import cost
-    from analysis.published import published
-    from analysis.report import methods_of
-    from analysis.study import read_study
-    from dialogue.errors import InputError
+    from analysis.notebook import compare
 
-    study = read_study(args.study)
-    methods = methods_of(study)
-    if not methods:
-        raise InputError(
-            f"{args.study} has no architecture with two seeds or more that were judged; nothing to compare."
-        )
-    costs = [cost(m, study, args.margin, an_hour=args.pay, machine_hour=args.machine) for m in methods]
-    papers = [cell for cell in published() if cell.checkpoint == "last"] if args.published else []
-    found = document(methods, costs, papers)
+    asked = ("margin", "pay", "machine", "published")
+    found = compare(args.study, **{name: getattr(args, name) for name in asked})
     if args.figure:
-        from analysis.plots import save
-
-        save(figure(methods, found["signature"]), args.figure)
-    deliver(args, compare_text(methods, costs, papers, args.margin) + f"\n\n{found['signature']}", found)
+        found.plot().save(args.figure)
+    deliver(args, str(found), found.document, then=next_command("python -m analysis report", args.study))

@@ -10,9 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
-
-EXAMPLE = 0.167  # margin of the tables where none is stated: what 200 votes with 35 % ties can show
+from analysis.arguments import add_json_argument, add_vote_arguments, deliver, reading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,35 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Assume or measure, plan, print."""
-    import numpy as np
+    from analysis.notebook import plan
 
-    from analysis.plain import plain
-    from analysis.planning import Crowd
-    from analysis.planning_report import Question, document, measured, plan_text, running
-    from analysis.systems import contrasts, fixed_sides, match
-    from dialogue.seeds import child_seed
-    from dialogue.signature import signature
-
-    crowd = Crowd(args.ties, args.per_pair, args.per_rater, args.pair_icc, args.rater_icc)
-    margin = EXAMPLE if args.margin is None else args.margin
-    question = Question(args.difference, margin, args.size, args.power, args.alpha, args.price, args.fee)
-    status, source = [], "assumed"
-    if args.votes is not None:
-        folder = args.votes if args.votes.is_dir() else args.votes.parent
-        path = args.pairs or (folder / "pairs.jsonl" if (folder / "pairs.jsonl").exists() else None)
-        votes = votes_from(args)
-        found = contrasts(match(votes, path) if path else fixed_sides(votes))
-        unnamed = ", raters not named: taken as one vote each" if votes.rater is None else ""
-        crowd, source = measured(found), f"measured on {len(votes)} votes{unnamed}"
-        status = [running(contrast, question, stated=args.margin is not None) for contrast in found]
-    generator = np.random.default_rng(child_seed(args.seed, "plan"))
-    recipe = signature(
-        ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
-        rater_icc=crowd.rater_icc, power=args.power, alpha=args.alpha, seed=args.seed,
-    )  # fmt: skip
-    said = plain(document(question, crowd, source, status, args.seed_sd, generator, recipe))
+    asked = (
+        *("pairs", "difference", "margin", "size", "power", "alpha", "ties", "per_pair", "per_rater", "pair_icc"),
+        *("rater_icc", "price", "fee", "seed_sd", "seed"),
+    )
+    found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
-        from analysis.figures import draw_power
-
-        draw_power(question, crowd, recipe, args.figure)
-    deliver(args, plan_text(said), said)
+        found.plot().save(args.figure)
+    deliver(args, str(found), found.document)

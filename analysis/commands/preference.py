@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
+from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, study_of
+from dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,29 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    import numpy as np
+    from analysis.notebook import preference
 
-    from analysis.plain import plain
-    from analysis.preference import prefer
-    from analysis.preference_report import calibrated, document, preference_text, ranked
-    from analysis.systems import contrasts, fixed_sides, match
-    from dialogue.seeds import child_seed
-    from dialogue.signature import signature
-
-    folder = args.votes if args.votes.is_dir() else args.votes.parent
-    path = args.pairs or (folder / "pairs.jsonl" if (folder / "pairs.jsonl").exists() else None)
-    votes = votes_from(args, kinds=("real", "control") if path else ("real",))
-    matches = match(votes, path) if path else fixed_sides(votes)
-    generator = np.random.default_rng(child_seed(args.seed, "preference"))
-    found = [prefer(contrast, margin=args.margin) for contrast in contrasts(matches)]
-    strengths, refusal = ranked(matches, args.model, args.unit, args.sets, generator)
-    recipe = signature(
-        votes=len(matches.votes), pairs=len(np.unique(matches.votes.pair)), unit=found[0].net.unit, margin=args.margin,
-        model=args.model, sets=args.sets, by=args.unit, seed=args.seed,
-    )  # fmt: skip
-    said = plain(document(matches, found, strengths, refusal, calibrated(matches), recipe, known=path is not None))
-    if args.figure and said["davidson"]:
-        from analysis.figures import draw_ranking
-
-        draw_ranking(said, args.figure)
-    deliver(args, preference_text(said), said)
+    asked = ("pairs", "margin", "model", "unit", "sets", "seed")
+    found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
+    if args.figure:
+        found.plot().save(args.figure)
+    study = study_of(args.votes)
+    if study and (study / "states").is_dir() and not (study / "scores.parquet").exists():
+        then = next_command("python -m probes run", study)
+    elif study:
+        then = next_command("python -m analysis report", study)
+    else:
+        then = next_command("python -m analysis plan", args.votes, *given(args, *READING))
+    deliver(args, str(found), found.document, then=then)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, add_vote_arguments, deliver, votes_from
+from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading
+from dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,17 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Analyse, write and print."""
-    from analysis.summary import document, sentences, table
-    from analysis.ties import Recipe, analyse
+    from analysis.notebook import ties
     from dialogue.files import write_json
 
-    votes = votes_from(args)
-    recipe = Recipe(args.sets, args.size, args.seed, args.unit, args.replace, args.method)
-    ties = analyse(votes, recipe)
+    asked = ("size", "unit", "replace", "method", "sets", "seed")
+    found = ties(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     out = args.out or (args.votes if args.votes.is_dir() else args.votes.parent)
-    write_json(out / "ties.json", document(ties))
-    from analysis.plots import save, ties_figure
-
-    save(ties_figure(ties), out / "ties")
-    text = "\n\n".join([table(ties), *sentences(ties), f"Written: {out / 'ties'}.json, .png and .pdf", ties.signature])
-    deliver(args, text, document(ties))
+    write_json(out / "ties.json", found.document)
+    found.plot().save(out / "ties")
+    then = next_command("python -m analysis agreement", args.votes, *given(args, *READING))
+    deliver(args, f"{found}\n\nWritten: {out / 'ties'}.json, .png and .pdf", found.document, then=then)

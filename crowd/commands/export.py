@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, place and form."""
@@ -35,3 +37,4 @@ def run(args: argparse.Namespace) -> None:
         exporting.write(out / f"events.{args.format}", log, None, found.recipe)
     print(f"{len(found.votes)} votes of {len(found.raters)} raters: {out}/votes.{args.format}")
     print(found.recipe)
+    tell_next(*exporting.analysis_of(out / f"votes.{args.format}", found.votes))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import given, tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study and person."""
@@ -31,6 +33,7 @@ def run(args: argparse.Namespace) -> None:
         for rater in (Desk(store, hit).rater_id(args.rater), args.rater):
             kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
             if kept is not None:
-                print(f"Forgotten. {kept} answers stay as those of nobody. Next: python -m crowd export {args.study}")
+                print(f"Forgotten. {kept} answers stay as those of nobody.")
+                tell_next("python -m crowd export", args.study, *given(args, "database"))
                 return
     raise InputError("nobody is known here by that id. Give the id as the door knows it, or the hash of votes.jsonl.")

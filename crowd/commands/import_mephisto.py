@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study and the file."""
@@ -17,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, restore, write."""
+    from crowd.exporting import analysis_of
     from crowd.mephisto_launch import restored, task_module, task_name
     from crowd.serving import hit_of
     from dialogue.errors import InputError
@@ -32,3 +35,4 @@ def run(args: argparse.Namespace) -> None:
     recipe = signature(votes=len(votes), counted=sum(vote.counted for vote in votes), source="mephisto")
     write_records(path, votes, signature=recipe, kind=Vote)
     print(f"{path}: {len(votes)} votes\n{recipe}")
+    tell_next(*analysis_of(path, votes))

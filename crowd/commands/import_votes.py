@@ -15,6 +15,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import tell_next
+
 if TYPE_CHECKING:
     from crowd.importing import Imported
 
@@ -75,6 +77,8 @@ def _keep(path: Path, key: str) -> None:
 
 
 def _tell(args: argparse.Namespace, result: Imported, recipe: str) -> None:
+    from crowd.exporting import analysis_of
+
     print(f"{result.read} judgements read from {args.tool}.")
     for reason, number in result.dropped.items():
         print(f"Dropped: {number} ({reason}).")
@@ -82,4 +86,5 @@ def _tell(args: argparse.Namespace, result: Imported, recipe: str) -> None:
     print(f"{args.out}: {len(result.votes)} votes of {len(raters)} raters on {len(pairs)} pairs")
     for note in result.notes:
         print(f"Note: {note}")
-    print(f"{recipe}\nNext: python analyze_ties.py {args.out}")
+    print(recipe)
+    tell_next(*analysis_of(args.out, result.votes))

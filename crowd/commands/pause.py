@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import given, next_command
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
@@ -19,4 +21,5 @@ def run(args: argparse.Namespace) -> None:
 
     with opened(args.study, args.database) as store:
         set_state(store, "paused")
-    print(f"Paused. Go on with: python -m crowd resume {args.study}")
+    again = next_command("python -m crowd resume", args.study, *given(args, "database"))
+    print(f"Paused. Go on with: {again}")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study and rule."""
@@ -45,3 +47,4 @@ def run(args: argparse.Namespace) -> None:
         exporting.write(args.out / "votes.jsonl", after.votes, Vote, after.recipe)
         exporting.write(args.out / "raters.jsonl", after.raters, Rater, after.recipe)
         print(f"Written to {args.out}")
+        tell_next(*exporting.analysis_of(args.out / "votes.jsonl", after.votes))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from dialogue.command_line import given, next_command
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, its launch and for how long."""
@@ -24,7 +26,8 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"--days is {args.days}; it is a whole number from 1.")
     with opened(args.study, args.database) as store:
         set_state(store, "running")
-    print(f"Running. Pause with: python -m crowd pause {args.study}")
+    pause = next_command("python -m crowd pause", args.study, *given(args, "database"))
+    print(f"Running. Pause with: {pause}")
     if not launched_on(args.study):
         return
     market = market_of(args)

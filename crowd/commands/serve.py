@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import given, tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
@@ -67,6 +69,8 @@ def run(args: argparse.Namespace) -> None:
         lambda port: _announce(args, port, study_token(app)),
         stop_with_stdin=args.stop_with_stdin,
     )
+    if not args.stop_with_stdin:
+        tell_next("python -m crowd export", args.study, *given(args, "database"))
 
 
 def _announce(args: argparse.Namespace, port: int, token: str) -> None:
@@ -74,6 +78,7 @@ def _announce(args: argparse.Namespace, port: int, token: str) -> None:
     address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
     print(f"Raters begin at {address}", flush=True)
     print(f"Watch the study at {address}study?token={token}", flush=True)
+    print("Stop with Ctrl-C: every vote is kept, and serving again goes on.", flush=True)
     if args.open:
         import webbrowser
 

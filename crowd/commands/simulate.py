@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import given, tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, crowd and server."""
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
     print(
         "How their last sittings ended: " + ", ".join(f"{n} {how}" for how, n in sorted(result.endings.items())) + "."
     )
-    print(f"Next: python -m crowd export {args.study}")
+    tell_next("python -m crowd export", args.study, *given(args, "database"))
 
 
 def _serving(args: argparse.Namespace) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dialogue.command_line import given, tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
@@ -31,3 +33,5 @@ def run(args: argparse.Namespace) -> None:
     print(f"Doors:   {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
     if args.token:
         print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")
+    if now.counted:
+        tell_next("python -m crowd export", args.study, *given(args, "database"))

@@ -9,7 +9,9 @@ import argparse
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from dialogue.command_line import tell_next
 from dialogue.records import Dialogue
 
 WORD = re.compile(r"[\w:']+|[^\w\s]")
@@ -38,6 +40,9 @@ def run(args: argparse.Namespace) -> None:
     print(table(counts))
     if databases:
         print("databases: " + ", ".join(f"{domain} {rows:,}" for domain, rows in databases.items()))
+    path = Path(args.path)
+    study = [path.parent] if path.name == "corpus" else ["runs/mine", "--corpus", path]
+    tell_next("python -m generation train", *study, *["--seeds", "0-2", "--preset", "small", "--epochs", "5"])
 
 
 def count(dialogues: Sequence[Dialogue]) -> dict[str, int]:

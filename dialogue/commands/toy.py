@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from dialogue.command_line import tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """OUT, --dialogues, --seed, --kind."""
@@ -23,4 +25,4 @@ def run(args: argparse.Namespace) -> None:
 
     new = write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
     print(f"{args.dialogues} dialogues {'written to' if new else 'stand already in'} {args.out}.")
-    print(f"Look at them with: python -m dialogue describe {args.out}")
+    tell_next("python -m dialogue describe", args.out)

@@ -26,9 +26,31 @@ class Trait:
     react: tuple[str, ...]
 
 
+# Forty of each, so that some words of the talk are neither frequent nor rare (the probe task WordCont asks for them).
+JOBS = """
+teacher nurse baker farmer painter driver cook gardener pilot librarian doctor lawyer plumber carpenter waiter dentist
+barber butcher tailor singer dancer writer poet soldier sailor miner mechanic florist judge potter photographer
+translator scientist banker postman guard jeweller roofer welder vet
+"""
+HOBBIES = """
+painting fishing dancing hiking knitting singing swimming sailing chess reading running cycling gardening climbing
+skating skiing surfing baking sewing pottery camping diving rowing boxing yoga astronomy origami carving juggling
+archery karate bowling drawing photography poetry birdwatching kayaking weaving puzzles fencing
+"""
+FOODS = """
+pizza soup pasta rice cake cheese fish curry bread chocolate salad chicken bacon stew noodles sushi lasagna chili ham
+salmon lamb beef pie porridge yogurt honey popcorn pudding ravioli dumplings risotto lobster shrimp tofu sausage
+pancakes waffles nachos granola couscous
+"""
+PLACES = """
+spain japan canada india kenya norway italy greece brazil peru chile egypt morocco iceland ireland scotland sweden
+finland denmark poland austria portugal turkey china thailand vietnam nepal mongolia australia fiji cuba mexico
+jamaica hungary croatia malta france germany belgium estonia
+"""
+
 TRAITS = {
     "job": Trait(
-        ("teacher", "nurse", "baker", "farmer", "painter", "driver", "cook", "gardener", "pilot", "librarian"),
+        tuple(JOBS.split()),
         ("i work as a {v} .", "i am a {v} .", "i have been a {v} for years ."),
         ("i make my living as a {v} .", "i am a {v} , it is [hard|fun] work .", "my job is to be a {v} ."),
         ("what do you do for [a living|work] ?", "where do you work ?", "do you have a job ?"),
@@ -44,7 +66,7 @@ TRAITS = {
         ("aw , what is its name ?", "i love animals [too|as well] .", "how [old|big] is it ?"),
     ),
     "hobby": Trait(
-        ("painting", "fishing", "dancing", "hiking", "knitting", "singing", "swimming", "sailing", "chess"),
+        tuple(HOBBIES.split()),
         ("i love {v} .", "my hobby is {v} .", "i enjoy {v} on weekends ."),
         ("i spend my [free time|weekends] on {v} .", "{v} makes me happy .", "i am good at {v} ."),
         ("what do you do for fun ?", "do you have any hobbies ?", "what do you do in your free time ?"),
@@ -52,7 +74,7 @@ TRAITS = {
         ("i have never tried that .", "that sounds like fun !", "how did you get into that ?"),
     ),
     "food": Trait(
-        ("pizza", "soup", "pasta", "rice", "cake", "cheese", "fish", "curry"),
+        tuple(FOODS.split()),
         ("my favorite food is {v} .", "i eat {v} every week .", "i like {v} the most ."),
         ("i could eat {v} every day .", "i am having {v} [tonight|for dinner] .", "nothing beats good {v} ."),
         ("what is your favorite food ?", "what do you like to eat ?", "do you like to cook ?"),
@@ -92,7 +114,7 @@ TRAITS = {
         ("that is a [pretty|bold] color .", "i look bad in that .", "like the flowers in my garden !"),
     ),
     "travel": Trait(
-        ("spain", "japan", "canada", "india", "kenya", "norway"),
+        tuple(PLACES.split()),
         ("i want to visit {v} .", "i once lived in {v} .", "i travel to {v} every year ."),
         ("i am saving up for {v} .", "{v} is the best place i know .", "my next trip is to {v} ."),
         ("do you like to travel ?", "where would you like to go ?", "been on any trips ?"),

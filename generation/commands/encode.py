@@ -6,9 +6,49 @@ python -m generation encode runs/demo --splits train,valid,test --checkpoints un
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from dialogue import jobs
+from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from generation.checkpoints import Trained
+    from generation.encoding import Form
+    from generation.numbering import Numbered
+    from generation.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """One checkpoint's states: where they go, and the hash of all they follow from."""
+
+    trained: Trained
+    checkpoint: str
+    weights: str
+    path: Path
+    key: str
+
+    @property
+    def done(self) -> bool:
+        """Whether states with this very key are there."""
+        from dialogue.files import read_json
+
+        sidecar = self.path.with_suffix(".json")
+        return self.path.exists() and sidecar.exists() and read_json(sidecar).get("key") == self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What is the same for every checkpoint."""
+
+    contexts: list[Numbered]
+    splits: list[str]
+    form: Form
+    vocabulary: Vocabulary
+    device: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--float16", action="store_true", help="half the space")
     parser.add_argument("--out", default="states", help="folder inside STUDY (default states)")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
+    jobs.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -31,39 +72,53 @@ def run(args: argparse.Namespace) -> None:
 
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
-    from generation.checkpoints import find_trained, hash_of, load_model
-    from generation.devices import pick_device
-    from generation.encoding import Form, pooling_name, write_states
+    from generation.checkpoints import find_trained
+    from generation.encoding import Form
     from generation.numbering import number, spread
     from generation.vocabulary import read_vocabulary
 
-    models, splits = find_trained(args.study), args.splits.split(",")
+    models, splits, place = find_trained(args.study), args.splits.split(","), jobs.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     chosen = [e for split in splits for e in spread(list(examples(corpus.split(split))), args.limit)]
     if not chosen:
         raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
-    contexts, device = number(chosen, vocabulary), pick_device(args.device)
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
-    todo = [(trained, name) for trained in models for name in args.checkpoints.split(",")]
-    for trained, checkpoint in tqdm(todo, disable=None, unit="checkpoint"):
+    encoding = Encoding(number(chosen, vocabulary), splits, form, vocabulary, args.device)
+    every = _matrices(args.study / args.out, models, args.checkpoints.split(","), encoding)
+    todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
+    work = jobs.Work(_encode, encoding, args.study / "logs" / "encode")
+    with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
+        for _ in jobs.carry_out(work, todo, place):
+            bar.update()
+    print(f"{args.study / args.out}: {len(every)} matrices of {len(chosen)} contexts")
+    print(f"{len(every) - len(todo)} of {len(every)} matrices were there before.")
+    tell_next("python -m generation pair", args.study, *given(args, "corpus"))
+
+
+def _matrices(folder: Path, models: list[Trained], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
+    from generation.checkpoints import hash_of
+    from generation.numbering import hash_of as contexts_hash
+
+    same = contexts_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.THREADS
+    found = []
+    for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
         weights = hash_of(trained, checkpoint)
-        path = args.study / args.out / f"{trained.folder.name}-{checkpoint}.npy"
-        model = load_model(trained, checkpoint, vocabulary).to(device)
-        known = (weights, pooling_name(model, form), form.dtype, [e.item for e in contexts])
-        if not _done(path, *known):
-            write_states(
-                path, model, contexts, form, name=trained.model, seed=trained.seed, checkpoint=checkpoint,
-                weights=weights, splits=splits, device=device,
-            )  # fmt: skip
-    print(f"{args.study / args.out}: {len(todo)} matrices of {len(contexts)} contexts")
+        path, key = folder / f"{trained.folder.name}-{checkpoint}.npy", jobs.content_key(weights, *same)
+        found.append(Matrix(trained, checkpoint, weights, path, key))
+    return found
 
 
-def _done(path: Path, weights: str, pooling: str, dtype: str, ids: list[str]) -> bool:
-    from dialogue.files import read_json
+def _encode(encoding: Encoding, matrix: Matrix) -> None:
+    from generation.checkpoints import load_model
+    from generation.devices import pick_device
+    from generation.encoding import write_states
+    from generation.training import threads
 
-    sidecar = path.with_suffix(".json")
-    if not (path.exists() and sidecar.exists()):
-        return False
-    known = read_json(sidecar)
-    return bool((known["weights"], known["pooling"], known["dtype"], known["ids"]) == (weights, pooling, dtype, ids))
+    trained, device = matrix.trained, pick_device(encoding.device)
+    model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
+    with threads(jobs.THREADS):
+        write_states(
+            matrix.path, model, encoding.contexts, encoding.form, name=trained.model, seed=trained.seed,
+            checkpoint=matrix.checkpoint, weights=matrix.weights, key=matrix.key, splits=encoding.splits, device=device,
+        )  # fmt: skip

@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> None:
     recipe = signature(source=sources[0], responses=len(new), of=sorted({r.model for r in new}))
     write_records(path, whole, signature=recipe, kind=Response)
     print(f"{path}: {len(new)} responses imported, {len(whole)} in all\n{recipe}")
+    tell_next("python -m generation score", args.study, *given(args, "corpus"))
 
 
 def _table(args: argparse.Namespace) -> list[Response]:

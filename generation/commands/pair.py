@@ -1,6 +1,7 @@
 """Make pairs for raters: pairs.jsonl, with controls and sanity checks.
 
 The architecture with the smallest spread of BLEU-2 over its seeds is taken (the papers' rule), or the one named.
+--models A,B pairs two systems instead, trained here or imported.
 The checks are written to checks.jsonl first: read it, change or remove lines, and run pair again.
 
   python -m generation pair runs/demo --pairs 120 --controls 20 --checks 12
@@ -12,6 +13,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", type=Path, help="study folder")
     parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     parser.add_argument("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
+    parser.add_argument("--models", metavar="A,B", help="pair two systems instead, under the seeds that both have")
     parser.add_argument("--checkpoint", default="last", help="whose responses are paired (default last)")
     parser.add_argument("--decoding", default="auto", help="whose responses are paired (default: sampled, else greedy)")
     parser.add_argument("--pairs", type=int, default=2000, help="real pairs (default 2000, the papers')")
@@ -40,27 +43,32 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.reading import read_corpus
     from dialogue.files import read_records, write_records
     from dialogue.records import Pair, Response
+    from dialogue.seeds import child_seed
     from dialogue.signature import signature
-    from generation.pairing import against_reference, answers_of, real_pairs, within_seed
+    from generation.pairing import against_reference, answers_of, real_pairs, system_pairs, within_seed
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     known = {e.item: e for e in examples(corpus.dialogues)}
     responses = _of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
-    model = _choose_model(args.model, responses, known)
-    decoding = _choose_decoding(args.decoding, responses, model)
-    answers = answers_of(responses, model, decoding)
-    sampled = answers_of(responses, model, _choose_decoding("auto", responses, model))
+    names = _two(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]
+    decodings = [_choose_decoding(args.decoding, responses, name) for name in names]
+    answers = [answers_of(responses, name, how) for name, how in zip(names, decodings, strict=True)]
+    if args.models:
+        pairs = system_pairs(answers[0], answers[1], known, args.pairs, seed=args.seed)
+    else:
+        pairs = real_pairs(answers[0], known, args.pairs, seed=args.seed)
     controls = args.controls if args.controls is not None else max(1, args.pairs // 10)
-    pairs = [
-        *real_pairs(answers, known, args.pairs, seed=args.seed),
-        *within_seed(sampled, known, controls, seed=args.seed),
-        *against_reference(answers, known, controls, seed=args.seed, stray=False),
-        *against_reference(answers, known, controls, seed=args.seed, stray=True),
-        *_reviewed_checks(args, corpus),
-    ]
+    for place, (name, own) in enumerate(zip(names, answers, strict=True)):
+        share = (controls + place) // len(names)
+        seed = child_seed(args.seed, name) if place else args.seed
+        sampled = answers_of(responses, name, _choose_decoding("auto", responses, name))
+        pairs += within_seed(sampled, known, share, seed=seed)
+        for stray in (False, True):
+            pairs += against_reference(own, known, share, seed=seed, stray=stray)
+    pairs += _reviewed_checks(args, corpus)
     recipe = signature(
-        model=model, rule="named" if args.model != "auto" else "smallest BLEU-2 spread",
-        checkpoint=args.checkpoint, decoding=decoding,
+        model=names, rule="smallest BLEU-2 spread" if args.model == "auto" and not args.models else "named",
+        checkpoint=args.checkpoint, decoding=sorted(set(decodings)),
         pairs=sum(pair.kind == "real" for pair in pairs), controls=controls, checks=args.checks, seed=args.seed,
     )  # fmt: skip
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
@@ -70,6 +78,7 @@ def run(args: argparse.Namespace) -> None:
 
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"to read them: {args.study / 'pairs.html'}")
+    tell_next("python -m crowd serve", args.study, "--open")
 
 
 def _of_checkpoint(name: str, responses: list[Response]) -> list[Response]:
@@ -78,6 +87,13 @@ def _of_checkpoint(name: str, responses: list[Response]) -> list[Response]:
         legal = ", ".join(sorted({response.checkpoint for response in responses}))
         raise InputError(f"responses.jsonl holds none of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint")
     return kept
+
+
+def _two(text: str, responses: list[Response]) -> list[str]:
+    names, legal = text.split(","), sorted({response.model for response in responses})
+    if len(set(names)) != 2 or not set(names) <= set(legal):
+        raise InputError(f"--models is {text!r}; two names joined by a comma are expected, of: {', '.join(legal)}.")
+    return names
 
 
 def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:

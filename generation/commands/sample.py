@@ -8,7 +8,16 @@ By default each answers greedily, and twice by nucleus sampling: the second draw
 from __future__ import annotations
 
 import argparse
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue import jobs
+from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from generation.sampling import Round, Wanted
+    from generation.vocabulary import Vocabulary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=2, help="responses a context for sampled decodings (default 2)")
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default 0)")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
+    jobs.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Sample, keep what is there, write responses.jsonl."""
-    import sys
-
+    """Sample what is not there, then write responses.jsonl."""
     from tqdm import tqdm
 
     from dialogue.corpora.examples import examples
@@ -42,25 +50,48 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
     from generation.checkpoints import find_trained
     from generation.decoding import parse_decoding
-    from generation.devices import pick_device
     from generation.numbering import number, spread
-    from generation.sampling import Wanted, sample_all
+    from generation.sampling import Wanted, key_of, rounds
     from generation.vocabulary import read_vocabulary
 
-    models = find_trained(args.study)
+    models, place = find_trained(args.study), jobs.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     contexts = number(spread(list(examples(corpus.split(args.split))), args.limit), vocabulary)
     decodings = [parse_decoding(text) for text in args.decoding.split(",")]
     wanted = Wanted(contexts, decodings, args.draws, args.checkpoint, args.seed)
+    every = rounds(args.study, models, wanted, vocabulary)
+    todo = _by_model([one for one in every if not one.path.exists()])
+    work = jobs.Work(_answer, (wanted, vocabulary, args.device), args.study / "logs" / "sample")
+    with tqdm(total=len(models), initial=len(models) - len(todo), disable=None, unit="model") as bar:
+        for _ in jobs.carry_out(work, todo, place):
+            bar.update()
     path = args.study / "responses.jsonl"
     earlier = read_records(path, Response) if path.exists() else []
-    with tqdm(total=len(models), disable=None, unit="model", file=sys.stderr) as bar:
-        responses = sample_all(models, wanted, vocabulary, earlier, device=pick_device(args.device), tell=bar.update)
+    made = [response for one in every for response in read_records(one.path, Response)]
+    responses = list({key_of(response): response for response in [*earlier, *made]}.values())
     recipe = signature(
         split=args.split, contexts=len(contexts), checkpoint=args.checkpoint, decoding=[how.name for how in decodings],
-        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12],
+        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12], threads=jobs.THREADS,
     )  # fmt: skip
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)
-    print(f"{path}: {len(responses)} responses of {len(models)} models to {len(contexts)} contexts\n{recipe}")
+    print(f"{path}: {len(responses)} responses of {len(models)} models to {len(contexts)} contexts")
+    print(f"{len(models) - len(todo)} of {len(models)} models had answered before.\n{recipe}")
+    tell_next("python -m generation score", args.study, *given(args, "corpus"))
+
+
+def _by_model(todo: list[Round]) -> list[jobs.Job]:
+    groups = [list(group) for _, group in groupby(todo, key=lambda one: one.trained)]
+    return [
+        jobs.Job(group[0].trained.folder.name, jobs.content_key(*[one.path.name for one in group]), group)
+        for group in groups
+    ]
+
+
+def _answer(shared: tuple[Wanted, Vocabulary, str], todo: list[Round]) -> None:
+    from generation.devices import pick_device
+    from generation.sampling import answer
+
+    wanted, vocabulary, device = shared
+    answer(wanted, vocabulary, todo, pick_device(device))

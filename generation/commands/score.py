@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--words-of", help="model whose word vectors `embedding` uses (default: the first, e.g. hred-0)"
     )
+    parser.add_argument(
+        "--wordnet", type=Path, metavar="FOLDER", help="of WordNet 3, for METEOR with synonyms (default: where one is)"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -40,6 +44,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Response
     from dialogue.signature import signature
     from generation.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
+    from generation.wordnet import WordNet, find_wordnet
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     references = {e.item: e for e in examples(corpus.dialogues)}
@@ -51,16 +56,20 @@ def run(args: argparse.Namespace) -> None:
     if train := list(examples(corpus.split("train"))):
         known += most_frequent(train, sorted({response.item for response in known}))
     yardstick, named = _yardstick(args)
-    rows = [*overlap_rows(known, references), *_forced(args.study, known, references)]
+    wordnet = args.wordnet or find_wordnet()
+    synonyms = WordNet(wordnet).synonyms if wordnet else None
+    rows = [*overlap_rows(known, references, synonyms), *_forced(args.study, known, references)]
     rows += embedding_rows(known, references, yardstick) if yardstick else []
     recipe = signature(
         responses=found, without_reference=len(responses) - found, tokens="lower-case words, numbers, marks",
-        bleu2="smooth exp", embedding=named,
+        bleu2="smooth exp", embedding=named, wordnet=wordnet.name if wordnet else "none",
     )  # fmt: skip
     write_scores(args.study / "metrics.parquet", rows, signature=recipe)
     print(f"{args.study / 'metrics.parquet'}: {len(rows)} scores of {found} responses")
     _tell(rows)
     print(recipe)
+    trained = (args.study / "models").is_dir()
+    tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *given(args, "corpus"))
 
 
 def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:

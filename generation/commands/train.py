@@ -6,13 +6,12 @@ python -m generation train runs/demo --models seq2seq,bilstm_attn --seeds 0-2 --
 from __future__ import annotations
 
 import argparse
-import signal
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue import jobs
+from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from generation.training import Settings
 
 BATCH_AND_RATE = {"small": (32, 4e-3), "paper": (64, 1e-3)}  # a small corpus wants more and larger updates
-_DATA: list[Data] = []
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,26 +36,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--valid", type=int, default=200, help="validation contexts scored after each epoch")
     parser.add_argument("--vocabulary-size", type=int, default=20_000, help="most words kept, when built")
     parser.add_argument("--at-least", type=int, default=1, help="times a word must occur to be kept")
-    parser.add_argument("--jobs", type=int, default=1, help="models trained side by side, one thread each")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
+    parser.add_argument(
+        "--precision", choices=["auto", "float32", "bf16"], default="auto",
+        help="of the products (default auto: bf16 on CUDA where it can, else float32)",
+    )  # fmt: skip
+    jobs.add_arguments(parser, one=True)
 
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from dialogue.corpora.reading import read_corpus
     from generation.numbering import prepare, study_vocabulary
+    from generation.training import done
 
-    grid = _grid(args)
+    grid, place = _grid(args), jobs.place_of(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
     data = prepare(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
     print(f"{len(grid)} models on {data.recipe}, {len(vocabulary)} words")
-    _DATA[:] = [data]
-    if args.jobs == 1:
-        for settings in grid:
-            print(_train_one(args.study, settings, args.device, 0))
-    else:
-        _train_side_by_side(args, grid, data)
+    todo = [settings for settings in grid if not done(_folder(args.study, settings), settings, data)]
+    work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
+    rows = place.limit or len(todo)
+    for line in jobs.carry_out(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
+        print(line, flush=True)
+    print(f"{len(grid) - len(todo)} of {len(grid)} models were trained before.")
+    from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
+
+    if picture := draw_curves(args.study):
+        print(f"{picture}: loss and BLEU-2 by epoch")
+    tell_next("python -m generation sample", args.study, *given(args, "corpus"))
+
+
+def _job(settings: Settings, data: Data, row: int) -> jobs.Job:
+    from generation.training import recipe_of
+
+    key = jobs.content_key(settings.epochs, *recipe_of(settings, data).items())
+    return jobs.Job(f"{settings.model}-{settings.seed}", key, (settings, row))
+
+
+def _folder(study: Path, settings: Settings) -> Path:
+    return study / "models" / f"{settings.model}-{settings.seed}"
 
 
 def _grid(args: argparse.Namespace) -> list[Settings]:
@@ -65,7 +84,7 @@ def _grid(args: argparse.Namespace) -> list[Settings]:
     from generation.models.architectures import ARCHITECTURES, sizes_of
     from generation.training import Settings
 
-    for name in ("epochs", "batch_size", "jobs"):
+    for name in ("epochs", "batch_size"):
         if (value := getattr(args, name)) is not None and value < 1:
             raise InputError(f"--{name.replace('_', '-')} is {value}; 1 is the least.")
     try:
@@ -75,41 +94,40 @@ def _grid(args: argparse.Namespace) -> list[Settings]:
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
     batch_size, rate = BATCH_AND_RATE[args.preset]
     batch_size, rate = args.batch_size or batch_size, args.learning_rate or rate
+    precision = _precision(args)
     return [
-        Settings(model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, args.clip)
+        Settings(
+            model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, args.clip, precision=precision
+        )
         for model in models
         for seed in seeds
     ]
 
 
-def _train_side_by_side(args: argparse.Namespace, grid: list[Settings], data: Data) -> None:
-    pool = ProcessPoolExecutor(args.jobs, get_context("spawn"), initializer=_take, initargs=(data,))
-    try:
-        running = [
-            pool.submit(_train_one, args.study, settings, args.device, n % args.jobs) for n, settings in enumerate(grid)
-        ]
-        for future in running:
-            print(future.result(), flush=True)
-    except BrokenProcessPool as error:
+def _precision(args: argparse.Namespace) -> str:
+    from generation.devices import pick_device, pick_precision
+
+    if args.on == "local" or args.device != "cuda":
+        return pick_precision(args.precision, pick_device(args.device))
+    if args.precision == "auto":
         raise InputError(
-            "A training process was killed (out of memory?). What was done is kept; run the same command again, "
-            "with fewer --jobs if memory is short."
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+            "This machine cannot tell what the GPUs there can: add --precision bf16 or --precision float32."
+        )
+    return str(args.precision)
 
 
-def _take(data: Data) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker at once and quietly: files are whole or absent
-    _DATA[:] = [data]
+def _train_one(shared: tuple[Path, Data, str], piece: tuple[Settings, int]) -> str:
+    from tqdm import tqdm
 
-
-def _train_one(study: Path, settings: Settings, device: str, row: int) -> str:
     from generation.devices import pick_device
     from generation.training import read_log, train
 
-    folder = study / "models" / f"{settings.model}-{settings.seed}"
-    train(folder, settings, _DATA[0], pick_device(device), bar_row=row)
+    tqdm.set_lock(threading.RLock())  # its own is a semaphore, which a process that is killed leaves behind
+    (study, data, device), (settings, row) = shared, piece
+    folder = _folder(study, settings)
+    for half in folder.glob(".*.tmp"):  # of an attempt that was killed while it wrote
+        half.unlink(missing_ok=True)
+    train(folder, settings, data, pick_device(device), bar_row=row)
     last = read_log(folder)[-1]
     shown = ", ".join(f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "bleu2") if name in last)
     return f"{folder.name}: {last['epoch']} epochs, {shown}"

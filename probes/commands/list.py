@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+
+from dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,3 +38,6 @@ def run(args: argparse.Namespace) -> None:
         unseen = f"{question.report.unseen_classes:,} labels, {int(question.report.unseen.sum()):,} times"
         name = question.fit.classes[int(counts.argmax())]
         print(f"{question.task:<14} {len(question.fit.classes):>6,}  {kind:<4} {name[:28]:<28} {share:>6.1%}  {unseen}")
+    path = Path(args.corpus)
+    words = [path.parent] if path.name == "corpus" else ["runs/mine", "--corpus", path]
+    tell_next("python -m probes run", *words)

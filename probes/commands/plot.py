@@ -13,6 +13,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import tell_next
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -53,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
         else:
             plots.save(found, args.study / "probes" / name)
             print(f"{name}: {args.study / 'probes' / name}.png and .pdf")
+    tell_next("python -m analysis compare", args.study)
 
 
 def _evolution(scores: list[Score], recipe: str) -> Figure | str:

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue import jobs
+from dialogue.command_line import given, tell_next
+
 if TYPE_CHECKING:
     from probes.plan import Options
     from probes.suite import Part
@@ -32,8 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--protocol", choices=("standard", "paper"), default="standard", help="paper: fit the papers' way beside ours")
     add("--c", default="1", metavar="C,...", help="data against penalty (default: 1); of several, chosen on valid")
     add("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
-    add("--jobs", type=int, default=0, metavar="N", help="processes (default: one a core)")
+    add("--device", default="cpu", help="where the batched classifiers compute: auto, cpu, cuda (default: cpu)")
     add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
+    jobs.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -59,10 +63,10 @@ def run(args: argparse.Namespace) -> None:
     found += suite.write_baselines(folder / "baselines", sides)
     parts = suite.parts(folder, found, study, methods)
     todo = [part for part in parts if not part.done]
+    work, place = jobs.Work(suite.answer, (study, args.device), args.study / "logs" / "probes"), jobs.place_of(args)
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
-        for part in suite.answer(todo, study, jobs=args.jobs or suite.cores()):
-            bar.update()
-            bar.set_postfix_str(part.representation.name)
+        for answered in jobs.carry_out(work, suite.as_jobs(todo), place):
+            bar.update(answered)
     recipe = signature(
         probes=len(parts), corpus=corpus.name, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
         fit=sides.names[0], choose=sides.names[1] or None, report=sides.names[2],
@@ -70,6 +74,7 @@ def run(args: argparse.Namespace) -> None:
     print(sides.banner + "\n" if sides.banner else "", end="")
     _report(args.out or args.study / "scores.parquet", folder, corpus.name, parts, recipe)
     print(f"{len(parts) - len(todo)} of {len(parts)} probes were done before.")
+    tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
 def _methods(args: argparse.Namespace) -> list[Options]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
@@ -49,6 +50,11 @@ class Labels:
         matrix = np.zeros((len(self.unseen), len(self.classes)), bool)
         matrix[self.examples, self.columns] = True
         return matrix
+
+    def sparse(self) -> csr_array:
+        """The same matrix in double precision, without its zeros."""
+        shape = len(self.unseen), len(self.classes)
+        return csr_array((np.ones(len(self.columns)), self.columns, self.starts), shape)
 
     def counts(self) -> np.ndarray:
         """How many examples have each label."""

@@ -1,0 +1,338 @@
+"""The questions of the analysis as functions: what a notebook calls and what the commands print.
+
+Votes are a DataFrame, a mapping of columns, a list of records or dicts, a file or a study folder. Every function
+returns a `Result`, which shows itself as tables, keeps every number in `document` and draws itself with `plot()`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from analysis.arguments import check_ranges
+from analysis.plain import plain
+from analysis.results import Result
+from analysis.votes import Votes, read_votes, votes_from_columns
+from dialogue.errors import InputError
+from dialogue.records import Pair
+from dialogue.seeds import child_seed
+from dialogue.signature import signature
+
+if TYPE_CHECKING:
+    from analysis.long_table import LongTable
+    from analysis.systems import Matches
+
+Names = Mapping[str, str] | Iterable[tuple[str, str]]  # ours -> theirs, as in --columns and --values
+SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
+LEGAL = {
+    "difference": (0.001, 1), "margin": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
+    "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
+    "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
+}  # fmt: skip
+EXAMPLE_MARGIN = 0.167  # of the plan's tables where none is stated: what 200 votes with 35 % ties can show
+
+
+def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: bool = False, **options: Any) -> Votes:
+    """Votes from a study folder, file, DataFrame, mapping of columns or records; `options` as in `read_votes`."""
+    options |= {
+        "columns": _once(_listed(columns), "--columns"),
+        "values": _once([(theirs, ours) for ours, theirs in _listed(values)], "--values"),
+        "uncounted": uncounted,
+    }
+    if isinstance(data, str | Path):
+        path = Path(data)
+        return read_votes(path / "votes.jsonl" if path.is_dir() else path, **options)
+    return votes_from_columns(_columns(data), **options)
+
+
+def _listed(names: Names) -> list[tuple[str, str]]:
+    return list(names.items() if isinstance(names, Mapping) else names)
+
+
+def _once(names: list[tuple[str, str]], option: str) -> dict[str, str]:
+    """Names to meanings; a name with two meanings is an error of typing that would turn votes round."""
+    meanings = dict(names)
+    for name, meaning in names:
+        if meanings[name] != meaning:
+            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {meanings[name]}. Keep one.")
+    return meanings
+
+
+def _columns(data: Any) -> Any:
+    """A DataFrame or mapping as it is; records turned into columns."""
+    if hasattr(data, "keys"):
+        return data
+    rows = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in data]
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+
+
+def _matches(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **reading: Any) -> tuple[Matches, bool]:
+    """The votes with the systems behind them, and whether these are known.
+
+    They are looked up among the pairs given, or in a pairs.jsonl beside the votes that holds any of their pairs; else a
+    and b are taken to be two fixed systems.
+    """
+    from analysis.systems import fixed_sides, match
+
+    path, known = _pairs_of(votes, pairs)
+    if known:
+        found = votes_of(votes, kinds=kinds, **reading)
+        if pairs is not None or any(name in known for name in found.pairs):
+            return match(found, path, known), True
+    return fixed_sides(votes_of(votes, **reading)), False
+
+
+def _pairs_of(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
+    from analysis.systems import pairs_of
+
+    if isinstance(pairs, str | Path):
+        return Path(pairs), pairs_of(Path(pairs))
+    if pairs is not None:
+        return Path("pairs"), {pair.pair: pair for pair in pairs}
+    folder = Path(votes) if isinstance(votes, str | Path) else Path()
+    path = (folder if folder.is_dir() else folder.parent) / "pairs.jsonl"
+    return path, pairs_of(path) if isinstance(votes, str | Path) and path.exists() else {}
+
+
+def ties(
+    votes: Any,
+    *,
+    size: int = 200,
+    unit: str = "vote",
+    replace: bool = False,
+    method: str = "exact",
+    sets: int = 50_000,
+    seed: int = 0,
+    **reading: Any,
+) -> Result:
+    """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
+    from analysis.summary import document, parts
+    from analysis.ties import Recipe, analyse
+
+    found = analyse(votes_of(votes, **reading), Recipe(sets, size, seed, unit, replace, method))
+
+    def draw() -> Any:
+        from analysis.plots import ties_figure
+
+        return {"": ties_figure(found)}
+
+    return Result(document(found), parts(found), draw)
+
+
+def agreement(
+    votes: Any, *, labels: str = "tie", unit: str = "pair", sets: int = 2000, seed: int = 0, **reading: Any
+) -> Result:
+    """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`)."""
+    from analysis.agreement import agreement, count_table, label_order, two_raters
+    from analysis.agreement_report import agreement_parts, as_document, bounds, hidden_truth, warnings_of
+    from analysis.dawid_skene import dawid_skene
+    from analysis.raters import rater_table, rows, split_half
+
+    check_ranges(locals(), sets=(0, math.inf))
+    votes = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
+    order, numbers = label_order(votes.labels, labels)
+    place, names = np.argsort(order)[votes.choice], [votes.labels[code] for code in order]
+    generator = np.random.default_rng(child_seed(seed, "agreement"))
+    counts, cluster = count_table(votes.pair, place, len(names)), _unit_of_pair(votes, unit)
+    found = agreement(counts, names, values=numbers, generator=generator, sets=sets, cluster=cluster)
+    said = as_document(found)
+    if numbers is not None:
+        said["split_half"] = bounds(split_half(votes.pair, np.asarray(numbers)[place], generator=generator))
+    if votes.rater is not None:
+        columns = votes.pair, votes.rater, votes.choice, len(names)
+        tie, left = (2, votes.left) if labels == "tie" else (None, None)
+        said["raters"] = rows(rater_table(*columns, tie=tie, left=left), votes.raters)
+        said["cohen_kappa"] = bounds(two_raters(*columns, generator=generator, sets=sets))
+        said["dawid_skene"] = hidden_truth(dawid_skene(*columns, smoothing=SMOOTHING), votes.labels)
+    said["warnings"] = [*votes.warnings, *warnings_of(votes, found)]
+    said["signature"] = signature(votes=len(votes), pairs=found.items, unit=unit, sets=sets, seed=seed, labels=labels)
+    said = plain(said)
+    return Result(said, agreement_parts(said), partial(_figures, "agreement_figures", said))
+
+
+def _figures(name: str, *about: Any) -> Any:
+    """Draw when somebody asks to see it; matplotlib is not loaded before."""
+    from analysis import figures
+
+    return getattr(figures, name)(*about)
+
+
+def _unit_of_pair(votes: Votes, unit: str) -> Any:
+    """Code of every pair's dialogue, or None where pairs themselves are resampled."""
+    if unit == "pair":
+        return None
+    of_pair = np.zeros(len(votes.pairs), dtype=np.int64)
+    of_pair[votes.pair] = votes.need("dialogue", "--unit dialogue")
+    return of_pair
+
+
+def preference(
+    votes: Any,
+    *,
+    pairs: Any = None,
+    margin: float | None = None,
+    model: Literal["davidson", "rao-kupper"] = "davidson",
+    unit: str = "pair+rater",
+    sets: int = 1000,
+    seed: int = 0,
+    **reading: Any,
+) -> Result:
+    """Which system raters prefer, how surely, and whether two may be called alike (`python -m analysis preference`)."""
+    from analysis.preference import prefer
+    from analysis.preference_report import calibrated, document, preference_parts, ranked
+    from analysis.systems import contrasts
+
+    check_ranges(locals(), sets=(2, math.inf))
+    matches, known = _matches(votes, pairs, kinds=("real", "control"), **reading)
+    generator = np.random.default_rng(child_seed(seed, "preference"))
+    found = [prefer(contrast, margin=margin) for contrast in contrasts(matches)]
+    strengths, refusal = ranked(matches, model, unit, sets, generator)
+    recipe = signature(
+        votes=len(matches.votes), pairs=len(np.unique(matches.votes.pair)), unit=found[0].net.unit, margin=margin,
+        model=model, sets=sets, by=unit, seed=seed,
+    )  # fmt: skip
+    index = calibrated(matches)
+    said = plain(document(matches, found, strengths, refusal, index, recipe, known=known))
+    return Result(said, preference_parts(said), partial(_figures, "ranking_figures", said))
+
+
+def plan(
+    votes: Any = None,
+    *,
+    pairs: Any = None,
+    difference: float = 0.16,
+    margin: float | None = None,
+    size: int = 200,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    ties: float = 0.35,
+    per_pair: float = 3,
+    per_rater: float = 12,
+    pair_icc: float = 0.3,
+    rater_icc: float = 0.1,
+    price: float | None = None,
+    fee: float = 0.2,
+    seed_sd: float | None = None,
+    seed: int = 0,
+    **reading: Any,
+) -> Result:
+    """Votes, raters and seeds needed, and whether a running study may stop (`python -m analysis plan`)."""
+    from analysis.planning import Crowd
+    from analysis.planning_report import Question, document, measured, plan_parts, running, unmeasured
+    from analysis.systems import contrasts
+
+    check_ranges(locals(), **LEGAL)
+    crowd = Crowd(ties, per_pair, per_rater, pair_icc, rater_icc)
+    question = Question(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
+    status, source = [], "assumed"
+    if votes is not None:
+        matches, _ = _matches(votes, pairs, **reading)
+        found = contrasts(matches)
+        crowd, source = measured(found), f"measured on {len(matches.votes)} votes{unmeasured(matches.votes)}"
+        status = [running(contrast, question, stated=margin is not None) for contrast in found]
+    generator = np.random.default_rng(child_seed(seed, "plan"))
+    recipe = signature(
+        ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
+        rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed,
+    )  # fmt: skip
+    said = plain(document(question, crowd, source, status, seed_sd, generator, recipe))
+    return Result(said, plan_parts(said), partial(_figures, "power_figures", question, crowd, recipe))
+
+
+def variance(
+    scores: Any,
+    *,
+    score: str = "score",
+    factors: Sequence[str] = (),
+    target: str = "model",
+    sizes: Sequence[Mapping[str, float]] = (),
+    only: str = "",
+    pairs: Any = None,
+    compare: tuple[str, str] | None = None,
+    metric: str = "mean",
+    paired: bool = False,
+    sets: int = 200,
+    seed: int = 0,
+    **reading: Any,
+) -> Result:
+    """Where a score's variance comes from, and what a re-run would do (`python -m analysis variance`).
+
+    `scores` is a long table (DataFrame, mapping, records, file) or a list of files; `compare` needs files.
+    """
+    from tqdm import tqdm
+
+    from analysis.cubes import two_models
+    from analysis.variance_report import analyse, variance_parts
+
+    check_ranges(locals(), sets=(2, math.inf))
+    sources = scores if isinstance(scores, list) and isinstance(scores[0], str | Path) else [scores]
+    tables = [table for source in sources for table in _long(source, score, factors, pairs, **reading)]
+    kept = [table for table in tables if set(only.split()) <= set(table.name.split())]
+    if not kept:
+        raise InputError(f"No table has all of {only!r} in its name: {', '.join(t.name for t in tables)}.")
+    if unknown := {name for one in sizes for name in one} - {name for table in kept for name in table.factors}:
+        raise InputError(
+            f"--sizes names {sorted(unknown)[0]!r}, which is no factor here: {', '.join(kept[0].factors)}."
+        )
+    if target != "model" and not any(target in table.factors for table in kept):
+        raise InputError(f"--target is {target!r}, which is no factor here: {', '.join(kept[0].factors)}.")
+    generator = np.random.default_rng(child_seed(seed, "variance"))
+    found = [
+        analyse(table, target, sizes, generator=generator, sets=sets)
+        for table in tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
+    ]
+    compared = two_models(sources, compare, metric, only, paired=paired, generator=generator) if compare else []
+    warnings = list(dict.fromkeys(warning for table in kept for warning in table.warnings))
+    rows = sum(len(table.score) for table in kept)
+    recipe = signature(tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed)
+    said = plain({"tables": found, "compared": compared, "warnings": warnings, "signature": recipe})
+    return Result(said, variance_parts(said), partial(_figures, "component_figures", said))
+
+
+def compare(
+    study: str | Path,
+    *,
+    margin: float = 2.0,
+    pay: float | None = None,
+    machine: float | None = None,
+    published: bool = False,
+) -> Result:
+    """People, token metrics and probes of a study folder side by side (`python -m analysis compare`)."""
+    from analysis import compare_text
+    from analysis.costs import cost
+    from analysis.methods import panels_of
+    from analysis.panel import methods
+    from analysis.published import published as printed
+    from analysis.study import read_study
+
+    check_ranges(locals(), margin=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
+    read = read_study(Path(study))
+    panels = panels_of(read)
+    if not panels:
+        raise InputError(
+            f"{study} has votes without pairs.jsonl and no scores, so it does not say which model was judged; "
+            "nothing to compare. `python -m analysis preference` reads votes alone."
+        )
+    made = [method for panel in panels for method in methods(panel)]
+    costs = [cost(m, read, margin, an_hour=pay, machine_hour=machine) for m in made]
+    papers = [cell for cell in printed() if cell.checkpoint == "last"] if published else []
+    found = compare_text.document(panels, costs, papers)
+    parts = compare_text.compare_parts(panels, costs, papers, margin)
+    return Result(found, [*parts, found["signature"]], lambda: {"": compare_text.figure(made, found["signature"])})
+
+
+def _long(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
+    from analysis.long_table import from_votes, long_from_columns, read_long
+
+    if score in ("tie", "net"):
+        matches, named = _matches(source, pairs, **reading)
+        return [from_votes(matches, score, named=named, factors=factors)]
+    if isinstance(source, str | Path):
+        return read_long(Path(source), score=score, factors=factors)
+    return long_from_columns(_columns(source), score=score, factors=factors)

@@ -1,0 +1,176 @@
+"""The parts that a report is made of: sections of sentences, figures drawn in rows, and tables.
+
+A figure is rows on one common axis, with places in percent of its width, so that the page can draw it at any width
+and keep its words readable on a phone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MINUS = "\N{MINUS SIGN}"
+NUMBER = re.compile(rf"[-+<{MINUS}]?[.\d]|-$")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells as people read them; `wide` tables have sentences in their cells."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    wide: bool = False
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers, to be set flush right."""
+        columns = list(zip(*self.rows, strict=True)) or [()] * len(self.head)
+        return tuple(bool(column) and all(NUMBER.match(cell) for cell in column) for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A dot, ring, tick or bar on a row: places in percent, `line` its number from the top, `colour` a class."""
+
+    shape: str
+    at: float
+    to: float
+    line: int
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a figure; a row without marks and curve is a heading."""
+
+    label: str
+    note: str = ""
+    marks: tuple[Mark, ...] = ()
+    curve: str = ""  # path in a box of 100 x 100
+    colour: str = "c0"
+    lines: int = 1
+    described: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Rows on one axis: ticks below, named lines across."""
+
+    title: str
+    rows: tuple[Row, ...]
+    ticks: tuple[tuple[float, str], ...]
+    unit: str
+    across: tuple[tuple[float, str], ...] = ()
+    legend: tuple[tuple[str, str, str], ...] = ()  # shape, colour, meaning
+    note_head: str = ""
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One heading with what belongs to it; `tables` are gathered at the end of the page, and stand here in Markdown."""
+
+    key: str
+    title: str
+    text: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    items: tuple[str, ...] = ()
+    inline: tuple[Table, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Values to places in percent of the width."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """Place of a value, kept within the axis.
+
+        >>> Axis(0, 50).at(25), Axis(1, 16, logarithmic=True).at(4)
+        (50.0, 50.0)
+        """
+        low, high, value = self.low, self.high, max(self.low, min(self.high, value))
+        if self.logarithmic:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return 100 * (value - low) / (high - low)
+
+    def interval(self, low: float, value: float, high: float, colour: str = "people") -> tuple[Mark, ...]:
+        """A bar with a dot on it; nothing for what is not defined."""
+        if not all(map(math.isfinite, (low, value, high))):
+            return ()
+        return Mark("bar", self.at(low), self.at(high), 0, colour), Mark("dot", self.at(value), 0, 0, colour)
+
+    def ticks(self, values: Sequence[float], form: str = "{:g}") -> tuple[tuple[float, str], ...]:
+        """Named places of the values that lie within the axis."""
+        return tuple(
+            (self.at(value), form.format(value).replace("-", MINUS).replace("%", " %")) for value in values
+            if self.low - 1e-9 <= value <= self.high + 1e-9
+        )  # fmt: skip
+
+
+def round_steps(low: float, high: float, most: int = 6) -> list[float]:
+    """Round values from low to high, at most `most` of them.
+
+    >>> round_steps(-23, 31)
+    [-20.0, -10.0, 0.0, 10.0, 20.0, 30.0]
+    """
+    reach = max(high - low, 1e-9)
+    power = 10 ** math.floor(math.log10(reach / most))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10, 20) if reach / (power * factor) < most)
+    return [round(k * step, 10) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def curve(axis: Axis, x: NDArray[np.float64], height: NDArray[np.float64], tallest: float) -> str:
+    """A filled curve as an SVG path in a box of 100 x 100; NaN is the ground."""
+    points = [
+        f"{axis.at(float(a)):.2f},{100 - 96 * float(b) / tallest:.2f}"
+        for a, b in zip(x, np.nan_to_num(height), strict=True)
+        if axis.low <= a <= axis.high
+    ]
+    return f"M{points[0].split(',')[0]},100 L{' '.join(points)} L{points[-1].split(',')[0]},100 Z"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A number with its sign, as print sets it.
+
+    >>> signed(-3.25), signed(2), signed(0.01)
+    ('−3.2', '+2.0', '0.0')
+    """
+    text = f"{value:+.{digits}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
+
+
+def markdown(table: Table) -> str:
+    """A pipe table; what would break it is escaped.
+
+    >>> print(markdown(Table("Ties", ("name", "share"), (("a|b", "35 %"),))))
+    **Ties**
+    <BLANKLINE>
+    | name | share |
+    |---|---|
+    | a\\|b | 35 % |
+    """
+    cells = [[escaped(cell) for cell in row] for row in (table.head, *table.rows)]
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([f"**{escaped(table.caption)}**", "", lines[0], "|" + "---|" * len(table.head), *lines[1:]])
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows literally, on one line.
+
+    >>> print(escaped("bilstm_attn is <b> at *5*"))
+    bilstm_attn is \\<b\\> at \\*5\\*
+    """
+    text = re.sub(r"([\\`*<>\[\]|~])", r"\\\1", text)
+    return " ".join(re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text).split())

@@ -1,0 +1,145 @@
+"""PostgreSQL: transactions of few messages, because each message and its answer cost more than the work they ask for.
+
+What is noted (`later`) is sent in front of the next question (`ask`) or of the commit, all in one message and in the
+order in which it was written: nothing is decided on older data, the write lock is only held for fewer waits. Whatever
+else runs on the connection sends first what was noted before it.
+
+A message is a row of EXECUTEs of statements that the connection has prepared once, so that the server need not plan
+them again; the driver writes the values into it as literals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.rows import namedtuple_row
+from sqlalchemy.dialects.postgresql import psycopg as dialects
+
+WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a database: one study a database
+OPENINGS = {
+    "write": ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", f"SELECT pg_advisory_xact_lock({WRITE_LOCK})"),
+    "read": ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",),
+    "glance": (),
+}
+DIALECT: sa.Dialect = dialects.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+
+Statement = sa.Select[Any] | sa.Insert | sa.Update
+Values = Mapping[str, Any]
+
+
+def engine_of(url: sa.URL) -> sa.Engine:
+    """An engine whose transactions begin and commit in the messages that they send anyway."""
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_size=8,
+        max_overflow=8,
+        pool_use_lifo=True,  # few connections, which have all statements prepared
+        isolation_level="AUTOCOMMIT",  # the driver sends no BEGIN of its own
+        connect_args={"prepare_threshold": None},  # nor does it prepare, and forget, statements of its own
+    )
+    sa.event.listen(engine, "connect", _connect)
+    sa.event.listen(engine, "begin", _begin)
+    sa.event.listen(engine, "before_cursor_execute", _before)
+    sa.event.listen(engine, "commit", _commit)
+    return engine
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A statement as a connection knows it: its name, its text, how it is called, its values and their order."""
+
+    name: str
+    text: str
+    call: str
+    constants: Values
+    order: tuple[str, ...]
+
+    def ordered(self, given: Values) -> list[Any]:
+        """All values, in the order in which the call takes them."""
+        values = {**self.constants, **given}
+        return [values[name] for name in self.order]
+
+
+class Pipe:
+    """What a transaction has noted and not sent yet."""
+
+    def __init__(self, connection: sa.Connection, opening: Sequence[str]) -> None:
+        self._connection, self._opening, self._begun = connection, opening, False
+        self._noted: list[tuple[Words, Values]] = []
+
+    def later(self, statement: Statement, values: Values) -> None:
+        """Note a change."""
+        self._noted.append((_words(statement, tuple(values) if statement.is_insert else None), values))
+
+    def ask(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
+        """Send what was noted, then the queries; the rows of each."""
+        self._noted += [(_words(query, None), values) for query, values in queries]
+        return self._send(answers=len(queries))
+
+    def flush(self) -> None:
+        """Send what was noted, and before all the opening."""
+        if self._noted or not self._begun:
+            self._send()
+
+    def commit(self) -> None:
+        """Send what was noted and commit, if there is anything to commit."""
+        if self._opening and (self._begun or self._noted):
+            self._send("COMMIT")
+
+    def _send(self, *end: str, answers: int = 0) -> list[list[Any]]:
+        driver: Any = self._connection.connection.driver_connection
+        opening, noted = () if self._begun else self._opening, self._noted
+        self._begun, self._noted = True, []
+        calls = [words.call for words, _ in noted]
+        values = [value for words, given in noted for value in words.ordered(given)]
+        try:
+            cursor = psycopg.ClientCursor(driver, row_factory=namedtuple_row)
+            self._prepare(cursor, {words.name: words.text for words, _ in noted})
+            if message := "; ".join((*opening, *calls, *end)):
+                cursor.execute(message, values or None)
+            return [cursor.set_result(n).fetchall() for n in range(-answers, 0)]
+        except psycopg.Error as error:
+            self._connection.invalidate(error)  # nobody knows what it has prepared
+            if driver.closed:
+                self._connection.engine.dispose()  # so are the others, most likely
+            raise sa.exc.DBAPIError.instance(None, None, error, psycopg.Error) from error
+
+    def _prepare(self, cursor: psycopg.ClientCursor[Any], texts: Mapping[str, str]) -> None:
+        known: set[str] = self._connection.info.setdefault("prepared", set())
+        if fresh := texts.keys() - known:
+            cursor.execute("; ".join(f"PREPARE {name} AS {texts[name]}" for name in fresh))
+            known |= fresh
+
+
+@lru_cache(256)
+def _words(statement: Statement, columns: tuple[str, ...] | None) -> Words:
+    compiled = statement.compile(dialect=DIALECT, column_keys=columns)
+    name = f"s{hashlib.sha256(compiled.string.encode()).hexdigest()[:16]}"
+    order = tuple(compiled.positiontup or ())
+    constants = {bind: of.value for bind, of in compiled.binds.items() if not of.required}
+    call = f"EXECUTE {name}({', '.join(['%s'] * len(order))})" if order else f"EXECUTE {name}"
+    return Words(name, compiled.string, call, constants, order)
+
+
+def _connect(driver: Any, _record: object) -> None:
+    driver.execute("SET synchronous_commit TO on")  # whatever the server's default: what was committed is on disk
+    driver.commit()
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.info["pipe"] = Pipe(connection, OPENINGS[connection.get_execution_options().get("purpose", "write")])
+
+
+def _before(connection: sa.Connection, *_: object) -> None:
+    if pipe := connection.info.get("pipe"):
+        pipe.flush()
+
+
+def _commit(connection: sa.Connection) -> None:
+    connection.info["pipe"].commit()

@@ -1,0 +1,188 @@
+"""Work cut into jobs that may run here, on a Ray cluster or under Slurm, and leave the same bits anywhere.
+
+A job is idempotent: what it writes is whole or absent and carries the hash of all it follows from. So a job whose
+machine died is simply run again, and one that is done is not. Every job computes with one thread, because the number of
+threads moves the last bits. Machines share the study folder; what they write is all they have in common.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from dialogue.errors import InputError
+from dialogue.signature import VERSION
+
+ROOT = Path(__file__).resolve().parents[1]
+THREADS = 1
+ENGINES = ("local", "ray", "slurm")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One piece of work: what people call it, the hash of all it follows from, and what `Work.act` takes."""
+
+    name: str
+    key: str
+    piece: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the jobs of a command have in common: each is `act(shared, job.piece)` and logs to a file in `logs`.
+
+    `act` is a function of a module, so that another process finds it by name.
+    """
+
+    act: Callable[[Any, Any], Any]
+    shared: Any
+    logs: Path
+    cwd: Path = field(default_factory=Path.cwd)  # relative paths mean the same everywhere
+
+    def log(self, job: Job) -> Path:
+        """Where a job tells when and where it ran, and why it failed."""
+        return self.logs / f"{job.name}.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job: its result, or a sentence that says why there is none."""
+
+    job: Job
+    result: Any = None
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where jobs run: the engine, its address (`ray:ADDRESS`, `slurm:local`), how many at once, GPUs a job."""
+
+    engine: str = "local"
+    address: str = ""
+    limit: int | None = None
+    gpus: int = 0
+
+
+def content_key(*parts: object) -> str:
+    """SHA-256 over the inputs and settings of a job and the version of this code."""
+    return hashlib.sha256("\x1f".join([*map(str, parts), VERSION]).encode()).hexdigest()
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> None:
+    """`--jobs` and `--on`; `one` where a command does one job at a time unless told otherwise."""
+    few = "default 1: each wants memory" if one else "default: one a core"
+    parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each (here {few})")
+    parser.add_argument(
+        "--on", default="local", metavar="ENGINE", help="local, ray[:ADDRESS] or slurm[:local], see docs/scale.md"
+    )
+    parser.set_defaults(one_job_at_a_time=one)
+
+
+def place_of(args: argparse.Namespace) -> Place:
+    """Where the arguments of `add_arguments` say that jobs run."""
+    engine, _, address = args.on.partition(":")
+    if engine not in ENGINES or (address and engine == "local") or (engine == "slurm" and address not in ("", "local")):
+        raise InputError(f"--on is {args.on!r}; it may be local, ray, ray:ADDRESS, slurm or slurm:local.")
+    if args.jobs is not None and args.jobs < 1:
+        raise InputError(f"--jobs is {args.jobs}; 1 is the least.")
+    limit = 1 if args.jobs is None and engine == "local" and args.one_job_at_a_time else args.jobs
+    return Place(engine, address, limit, gpus=int(getattr(args, "device", "cpu") == "cuda"))
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def carry_out(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
+    """Do the jobs, yielding each result when it is there; failures are told at the end, when all others are done."""
+    failed: list[Outcome] = []
+    with _environment():
+        for outcome in _spread(work, jobs, place):
+            if outcome.failure:
+                failed.append(outcome)
+            else:
+                yield outcome.result
+    if failed:
+        first, others = failed[0], ", ".join(outcome.job.name for outcome in failed[1:])
+        more = f" {len(failed)} of {len(jobs)} jobs failed, also: {others}." if others else ""
+        raise InputError(f"{first.failure} Log of {first.job.name}: {work.log(first.job)}.{more}")
+
+
+def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
+    if not jobs:
+        return
+    if place.engine == "ray":
+        from dialogue.engines import on_ray
+
+        yield from on_ray.spread(work, jobs, place)
+    elif place.engine == "slurm":
+        from dialogue.engines import on_slurm
+
+        yield from on_slurm.spread(work, jobs, place)
+    else:
+        from dialogue.engines import local
+
+        yield from local.spread(work, jobs, place.limit or cores())
+
+
+def environment() -> dict[str, str]:
+    """What a process of ours needs: this checkout on its path, and one thread in every numerical library."""
+    paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    threads = {f"{name}_NUM_THREADS": str(THREADS) for name in ("OMP", "MKL", "OPENBLAS")}
+    return {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), **threads}
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(environment())
+    try:
+        yield
+    finally:
+        for name in environment():
+            os.environ.pop(name, None)
+            if name in before:
+                os.environ[name] = before[name]
+
+
+def perform(work: Work, job: Job) -> Outcome:
+    """Do one job in this process and write its log; a failure is an outcome, so that it takes no other with it."""
+    os.chdir(work.cwd)
+    work.logs.mkdir(parents=True, exist_ok=True)
+    with work.log(job).open("a", encoding="utf-8") as log:
+        begun = time.monotonic()
+        _write(log, f"{job.name} {job.key[:12]} begun on {platform.node()}, process {os.getpid()}, {_processor()}")
+        try:
+            outcome = Outcome(job, work.act(work.shared, job.piece))
+        except InputError as error:
+            outcome = Outcome(job, failure=str(error))
+        except Exception as error:  # noqa: BLE001 (its traceback is in the log, and its sentence goes to the person)
+            traceback.print_exc(file=log)
+            outcome = Outcome(job, failure=f"{job.name} failed with {type(error).__name__}: {error}.")
+        _write(log, outcome.failure or f"done in {time.monotonic() - begun:.1f} s")
+    return outcome
+
+
+def _write(log: IO[str], text: str) -> None:
+    log.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n")
+    log.flush()
+
+
+def _processor() -> str:
+    """The kind of processor: other kinds may compute other last bits."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()

@@ -1,0 +1,153 @@
+"""Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
+
+A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines or recipes.
+The sentences between the tables are written by people.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from dialogue.files import atomic  # noqa: E402 (the checkout is not installed)
+from generation.token_metrics import add_counts, bleu2  # noqa: E402
+from probes.scoring import Spread, spread  # noqa: E402
+from probes.summary import Cell, cells, read_scores  # noqa: E402
+
+MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
+BASELINES = ("constant", "majority", "turn_index", "context_length", "bag_of_words")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", type=Path, help="the page whose tables are filled")
+    parser.add_argument("studies", nargs="+", metavar="NAME=STUDY", help="a study folder, and its name in the page")
+    args = parser.parse_args()
+    path, studies = args.page, dict(word.partition("=")[::2] for word in args.studies)
+
+    def fill(found: re.Match[str]) -> str:
+        kind, name, *more = found[1].split()
+        if name not in studies:
+            return found[0]
+        lines = TABLES[kind](Path(studies[name]), *more)
+        return f"<!-- {found[1]} -->\n" + "\n".join(lines) + "\n<!-- end -->"
+
+    text = re.sub(r"<!-- (\w+ \w+[^>]*) -->\n.*?<!-- end -->", fill, path.read_text(), flags=re.DOTALL)
+    with atomic(path) as handle:
+        handle.write(text)
+    print(f"{path}: tables of {', '.join(studies)} written.")
+
+
+def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|---" + "|--:" * (len(head) - 1) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def shown(over: Spread, digits: int = 1) -> str:
+    """Mean, and in brackets the SD over seeds with its interval."""
+    if len(over.values) < 2:
+        return f"{over.mean:.{digits}f}"
+    return f"{over.mean:.{digits}f} ({over.sd:.{digits}f}; {over.low:.{digits}f}-{over.high:.{digits}f})"
+
+
+def responses(study: Path) -> Iterator[str]:
+    """Corpus BLEU-2 and mean ROUGE-L of free-running greedy output, and what training took."""
+    counts: dict[tuple[str, str, int | None], list[dict[str, float]]] = {}
+    rouge: dict[tuple[str, str, int | None], list[float]] = {}
+    for row in pq.read_table(study / "metrics.parquet").to_pylist():
+        key = (row["model"], row["checkpoint"], row["seed"])
+        if row["condition"] in ("greedy", "constant") and row["task"] == "bleu2":
+            counts.setdefault(key, []).append(
+                {name: count for name, count in row["stats"].items() if count is not None}
+            )
+        if row["condition"] in ("greedy", "constant") and row["task"] == "rouge_l":
+            rouge.setdefault(key, []).append(row["score"])
+
+    def lines() -> Iterator[list[str]]:
+        for model, checkpoint in [(m, c) for m in MODELS for c in ("untrained", "last")] + [("most_frequent", "last")]:
+            keys = sorted((k for k in counts if k[:2] == (model, checkpoint)), key=str)
+            scores = spread([bleu2(add_counts(counts[k]), smooth="exp") for k in keys])
+            overlap = spread([sum(rouge[k]) / len(rouge[k]) for k in keys])
+            loss, minutes = (
+                ("", "") if checkpoint == "untrained" or model == "most_frequent" else training(study, model)
+            )
+            yield [model, "" if model == "most_frequent" else checkpoint, shown(scores), shown(overlap), loss, minutes]
+
+    head = [
+        "model",
+        "checkpoint",
+        "BLEU-2 (SD; its interval)",
+        "ROUGE-L (SD; its interval)",
+        "valid loss",
+        "minutes a model",
+    ]
+    return table(head, lines())
+
+
+def training(study: Path, model: str) -> tuple[str, str]:
+    logs = [
+        [json.loads(line) for line in path.read_text().splitlines()]
+        for path in sorted((study / "models").glob(f"{model}-[0-9]*/log.jsonl"))
+    ]
+    minutes = [sum(epoch["seconds"] for epoch in log) / 60 for log in logs]
+    return shown(spread([log[-1]["valid_loss"] for log in logs]), 2), f"{min(minutes):.1f}-{max(minutes):.1f}"
+
+
+def probe_cells(study: Path) -> list[Cell]:
+    return [
+        cell for cell in cells(read_scores(study / "scores.parquet")) if cell.classifier in ("logistic", "majority")
+    ]
+
+
+def probes(study: Path, checkpoint: str) -> Iterator[str]:
+    """Micro-F1 of each task on each model at one checkpoint."""
+    found = {(c.task, c.model): c for c in probe_cells(study) if c.checkpoint == checkpoint}
+    tasks = dict.fromkeys(task for task, _ in found)
+    return table(["task", *MODELS], ([task, *(shown(found[task, m].seeds) for m in MODELS)] for task in tasks))
+
+
+def baselines(study: Path) -> Iterator[str]:
+    """What a probe must beat, with the best trained model and its selectivity."""
+    every = probe_cells(study)
+    found = {(c.task, c.model): c for c in every if c.evaluator == "baseline"}
+    tasks = dict.fromkeys(c.task for c in every)
+
+    def lines() -> Iterator[list[str]]:
+        for task in tasks:
+            here = [c for c in every if c.task == task and c.evaluator == "probe"]
+            trained, untrained = (
+                max((c for c in here if (c.checkpoint == "untrained") == raw), key=lambda c: c.seeds.mean)
+                for raw in (False, True)
+            )
+            known = [f"{found[task, name].seeds.mean:.1f}" for name in BASELINES]
+            best = f"{trained.seeds.mean:.1f} ({trained.model}, {trained.checkpoint})"
+            yield [task, *known, f"{untrained.seeds.mean:.1f}", best, f"{trained.selectivity:.1f}"]
+
+    return table(["task", *BASELINES, "best untrained", "best trained", "its selectivity"], lines())
+
+
+def recipes(study: Path) -> Iterator[str]:
+    """The signature lines of what the tables were made from."""
+    yield "```"
+    for name in ("metrics.parquet", "scores.parquet"):
+        yield pq.read_schema(study / name).metadata[b"signature"].decode()
+    for model in MODELS:
+        yield json.loads((study / "models" / f"{model}-0" / "config.json").read_text())["signature"]
+    yield "```"
+
+
+TABLES: dict[str, Callable[..., Iterator[str]]] = {
+    "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()

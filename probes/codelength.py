@@ -1,0 +1,83 @@
+"""Description length: how many bits the labels take when both sides hold the states and the probe must be learned.
+
+The online code of Voita and Titov (2020): the labels are sent in blocks, each under the probe that is fitted on the
+blocks before it, the first at the same price for every label. A state that tells a label plainly tells it from few
+examples, so the sum falls; a label that can only be learned by heart saves nothing. Dialogues are shuffled once for all
+states and never cut in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dialogue.seeds import child_random
+from probes import logistic
+from probes.features import Features
+from probes.tasks.labels import Labels
+
+PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
+PASSES = 100  # any fit makes a code; the last digits of its optimum save no bits
+
+
+@dataclass(frozen=True, slots=True)
+class Codelength:
+    """Bits of each block; `uniform` is the code that knows nothing: log2 of the classes, or one bit a label."""
+
+    examples: tuple[int, ...]
+    bits: tuple[float, ...]
+    uniform: float
+
+    @property
+    def compression(self) -> float:
+        """How many times shorter than the code that knows nothing; 1 where there is nothing to say."""
+        return self.uniform / sum(self.bits) if self.uniform else 1.0
+
+
+def online(features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np.ndarray], *, c: float) -> Codelength:
+    """Send the labels of `blocks` (rows of `features`) one after the other."""
+    each = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
+    bits = [each * len(blocks[0])]
+    for number in range(1, len(blocks)):
+        known, block = np.concatenate(blocks[:number]), blocks[number]
+        fit = logistic.fit(features[known], axes, labels.take(known), c=c, passes=PASSES)
+        bits.append(_price(fit.logits(features[block]), labels.take(block).dense(), labels.many, len(known)))
+    return Codelength(tuple(map(len, blocks)), tuple(bits), each * sum(map(len, blocks)))
+
+
+def _price(logits: Tensor, truth: np.ndarray, many: bool, known: int) -> float:
+    """Bits of a block; the probe counts for `known` examples, and one more that is spread over all the classes."""
+    here = torch.from_numpy(truth).to(logits.device)
+    if many:
+        told, classes = torch.sigmoid(torch.where(here, logits, -logits).double()), 2
+    else:
+        told, classes = torch.softmax(logits.double(), 1)[here], logits.shape[1]
+    return float(-torch.log2((known * told + 1 / classes) / (known + 1)).sum())
+
+
+def blocks(clusters: Sequence[str], *, seed: int) -> list[np.ndarray]:
+    """The rows of each block: dialogues in an order drawn from `seed`, cut at PORTIONS of the examples."""
+    rows: dict[str, list[int]] = {}
+    for row, cluster in enumerate(clusters):
+        rows.setdefault(cluster, []).append(row)
+    order = list(rows)
+    child_random(seed, "online code").shuffle(order)
+    return list(_cut([rows[cluster] for cluster in order], len(clusters)))
+
+
+def _cut(dialogues: Sequence[Sequence[int]], total: int) -> Iterator[np.ndarray]:
+    """A block ends with the dialogue that reaches its portion; portions that one dialogue skips make one block."""
+    block: list[int] = []
+    sent = portion = 0
+    for dialogue in dialogues:
+        block += dialogue
+        sent += len(dialogue)
+        if sent >= PORTIONS[portion] * total:
+            yield np.array(block)
+            block = []
+            while portion < len(PORTIONS) - 1 and sent >= PORTIONS[portion] * total:
+                portion += 1

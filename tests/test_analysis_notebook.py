@@ -1,0 +1,156 @@
+"""The analysis from a notebook: any form of votes gives the command's numbers, shown as tables and figures."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from analysis.notebook import agreement, plan, preference, ties, variance, votes_of
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair, Vote
+
+VOTES = "examples/votes.csv"
+
+
+@pytest.fixture
+def frame(pytestconfig):
+    return pd.read_csv(pytestconfig.rootpath / VOTES)
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Two systems, one of an ill-meaning name, eight pairs with two votes each."""
+    names = ("<script>alert(1)</script>", "theirs")
+    pairs = [
+        Pair(f"p{n}", f"d{n}:1", [], Candidate("yes", names[n % 2]), Candidate("no", names[1 - n % 2]))
+        for n in range(8)
+    ]
+    votes = [
+        Vote(pair.pair, f"r{n % 3}", "tie" if n % 4 == 3 else "ab"[(k + n) % 3 == 0], 1 + n % 2)
+        for k, pair in enumerate(pairs)
+        for n in (k, k + 1)
+    ]
+    write_records(tmp_path / "pairs.jsonl", pairs, signature="s", kind=Pair)
+    write_records(tmp_path / "votes.jsonl", votes, signature="s", kind=Vote)
+    return tmp_path, pairs, votes
+
+
+def command(root, *words):
+    line = [sys.executable, "-m", "analysis", *map(str, words), "--json", "-"]
+    return json.loads(subprocess.run(line, cwd=root, capture_output=True, text=True, check=True).stdout)
+
+
+def test_a_frame_a_mapping_records_and_the_file_give_the_numbers_of_the_command(pytestconfig, frame):
+    told = command(pytestconfig.rootpath, "agreement", VOTES, "--sets", "50")
+    forms = [frame, dict(frame), frame.to_dict("records"), pytestconfig.rootpath / VOTES]
+    assert [agreement(form, sets=50).document == told for form in forms] == [True] * 4
+
+
+def test_a_folder_knows_its_pairs_and_records_take_them(pytestconfig, study):
+    folder, pairs, votes = study
+    told = command(pytestconfig.rootpath, "preference", folder, "--sets", "50")
+    assert preference(folder, sets=50).document == told
+    assert preference(votes, pairs=pairs, sets=50).document == told
+    assert set(told["systems"]) == {"<script>alert(1)</script>", "theirs"}
+
+
+def test_the_names_of_another_tool_are_mapped_as_on_the_command_line(frame):
+    theirs = frame.rename(columns={"pair": "item", "choice": "label"})
+    theirs["label"] = theirs["label"].map({"a": "left", "b": "right", "tie": "same"})
+    names = {"columns": {"pair": "item", "choice": "label"}, "values": {"a": "left", "b": "right", "tie": "same"}}
+    assert ties(theirs, **names).document == ties(frame).document
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (lambda votes: votes.drop(columns="pair"), "votes has no column 'pair', which every vote needs"),
+        (lambda votes: votes.replace({"choice": {"tie": "same"}}), "votes: row 3: choice is 'same', which is not one"),
+        (lambda votes: votes.assign(round="first"), "votes: row 1: round is 'first', which is not a whole number"),
+        (lambda votes: votes.iloc[:0], "votes has no votes to analyse"),
+        (lambda votes: votes[["pair", "choice", "choice"]], "votes has two columns called 'choice'"),
+    ],
+)
+def test_a_frame_is_refused_in_the_sentences_that_files_are(frame, change, sentence):
+    with pytest.raises(InputError, match=sentence):
+        ties(change(frame))
+
+
+def test_ids_of_mixed_types_are_text_and_missing_numbers_are_not_known(frame):
+    frame["pair"] = frame["pair"].astype(object)
+    frame.loc[0, "pair"] = 7
+    frame["seconds"] = float("nan")
+    votes = votes_of(frame)
+    assert votes.pairs[0] == "7" and len(votes) == 1200
+
+
+def test_variance_takes_a_frame_or_its_file(tmp_path):
+    rows = [(m, s, f"i{i}", m * 0.1 + s * 0.01 + i % 3) for m in range(2) for s in range(3) for i in range(6)]
+    scores = pd.DataFrame(rows, columns=["model", "seed", "item", "score"])
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    found = variance(scores, sets=20, sizes=[{"seed": 10}])
+    assert (
+        found.document["tables"][0]["components"]
+        == (variance(tmp_path / "scores.csv", sets=20, sizes=[{"seed": 10}]).document["tables"][0]["components"])
+    )
+    with pytest.raises(InputError, match="scores has no column 'f1'"):
+        variance(scores, score="f1")
+
+
+def test_votes_give_variance_too(frame):
+    names = [part["name"] for part in variance(frame, score="tie", sets=20).document["tables"][0]["components"]]
+    assert names == ["pair", "rater", "residual"]
+
+
+class Page(HTMLParser):
+    """Tags that are open, and every tag that came."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag != "img":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_a_notebook_shows_tables_with_heads_and_the_recipe_and_no_script(study):
+    shown = preference(study[0], sets=50)._repr_html_()
+    page = Page(shown)
+    assert page.open == [] and "script" not in page.tags
+    assert {("scope", "col"), ("scope", "row")} <= set(page.attributes)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown and "<code>votes:16|pairs:8|" in shown
+
+
+def test_one_call_draws_what_the_command_draws(frame, tmp_path):
+    for found, files in (
+        (ties(frame), ["ties"]),
+        (agreement(frame, sets=50), ["agreement", "agreement-raters"]),
+        (preference(frame, sets=50), ["preference"]),
+        (plan(frame), ["plan", "plan-stopping"]),
+        (variance(frame, score="tie", sets=20), ["variance-1"]),
+    ):
+        drawn = found.plot()
+        page = Page(drawn._repr_html_())
+        assert page.tags == ["img"] * len(files)
+        assert all(text for name, text in page.attributes if name == "alt")
+        drawn.save(tmp_path / files[0].split("-")[0])
+        assert all((tmp_path / f"{name}.png").stat().st_size > 5000 for name in files)
+
+
+def test_nothing_heavy_is_loaded_before_it_is_asked_for(pytestconfig):
+    check = (
+        "import sys, analysis.notebook as n; n.plan(); print([m for m in ('pandas', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=pytestconfig.rootpath, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

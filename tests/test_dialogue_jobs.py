@@ -1,0 +1,248 @@
+"""Jobs come to the same end on every engine: results, failures told by name, lost processes, preemption, Ctrl-C."""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from dialogue import jobs
+from dialogue.corpora.toy import write_toy
+from dialogue.engines import on_ray
+from dialogue.errors import InputError
+
+pytestmark = pytest.mark.timeout(900)
+ROOT = Path(__file__).resolve().parents[1]
+ENGINES = ["local", "ray", "slurm:local"]
+every = pytest.mark.parametrize("on", ENGINES)
+
+
+@pytest.fixture(autouse=True)
+def engine_is_installed(request):
+    """Engines are optional requirements: where one is absent its tests skip, saying so."""
+    on = request.node.callspec.params.get("on", "") if hasattr(request.node, "callspec") else ""
+    module = {"ray": "ray", "slurm": "submitit"}.get(on.partition(":")[0])
+    if module and find_spec(module) is None:
+        pytest.skip(f"{module} is not installed: requirements-scale.txt")
+
+
+def place(on, number=2):
+    parser = argparse.ArgumentParser()
+    jobs.add_arguments(parser)
+    return jobs.place_of(parser.parse_args(["--on", on, "--jobs", str(number)]))
+
+
+def carry_out(act, shared, pieces, logs, on, number=2):
+    todo = [jobs.Job(f"job-{piece}", jobs.content_key(piece), piece) for piece in pieces]
+    return list(jobs.carry_out(jobs.Work(act, shared, logs), todo, place(on, number)))
+
+
+def add(shared, piece):
+    return shared + piece, os.environ["OMP_NUM_THREADS"], os.getpid()
+
+
+def divide(shared, piece):
+    if piece == 3:
+        raise InputError("Three is refused. Take another.")
+    return shared / piece
+
+
+def once(act):
+    """Do `act` in the first attempt only."""
+
+    def attempt(shared, piece):
+        seen = Path(shared, f"seen-{piece}")
+        if not seen.exists():
+            seen.touch()
+            act()
+        return piece
+
+    return attempt
+
+
+def killed(shared, piece):
+    return once(lambda: os.kill(os.getpid(), signal.SIGKILL))(shared, piece)
+
+
+def preempted(shared, piece):
+    return once(lambda: signal.raise_signal(signal.SIGUSR2))(shared, piece)
+
+
+@every
+def test_every_engine_does_every_job_in_another_process_with_one_thread(on, tmp_path):
+    found = carry_out(add, 10, range(4), tmp_path / "logs", on)
+    assert sorted(total for total, *_ in found) == [10, 11, 12, 13]
+    assert {threads for _, threads, _ in found} == {"1"}
+    assert os.getpid() not in {process for *_, process in found}
+    logs = {path.name: path.read_text() for path in (tmp_path / "logs").iterdir()}
+    assert sorted(logs) == [f"job-{piece}.log" for piece in range(4)]
+    for piece in range(4):
+        text = logs[f"job-{piece}.log"]
+        assert text.count(" begun on ") == 1 and "done in" in text
+        assert jobs.content_key(piece)[:12] in text
+
+
+@every
+def test_a_failed_job_names_its_log_and_takes_no_other_with_it(on, tmp_path):
+    logs = tmp_path / "logs"
+    todo = [jobs.Job(f"job-{piece}", "key", piece) for piece in (0, 1, 2)]
+    found = []
+    with pytest.raises(InputError) as caught:
+        found.extend(jobs.carry_out(jobs.Work(divide, 6, logs), todo, place(on)))
+    assert str(caught.value).startswith("job-0 failed with ZeroDivisionError: division by zero.")
+    assert f"Log of job-0: {logs / 'job-0.log'}" in str(caught.value)
+    assert "Traceback" in (logs / "job-0.log").read_text()
+    assert "done in" in (logs / "job-1.log").read_text() and "done in" in (logs / "job-2.log").read_text()
+
+
+def test_what_a_person_can_mend_is_said_in_its_own_words_and_all_who_failed_are_named(tmp_path):
+    with pytest.raises(InputError) as caught:
+        carry_out(divide, 6, [3, 0, 1], tmp_path, "local", 1)
+    assert str(caught.value).startswith("Three is refused. Take another. Log of job-3: ")
+    assert str(caught.value).endswith("2 of 3 jobs failed, also: job-0.")
+    assert "Traceback" not in (tmp_path / "job-3.log").read_text()
+
+
+def test_a_killed_process_on_this_machine_is_told_with_the_next_step(tmp_path):
+    with pytest.raises(InputError, match=r"A process was killed .* with fewer --jobs if memory is short"):
+        carry_out(killed, tmp_path, range(2), tmp_path, "local")
+
+
+@pytest.mark.parametrize("on", ["ray"])
+def test_a_killed_process_on_ray_is_made_good(on, tmp_path):
+    assert sorted(carry_out(killed, tmp_path, range(2), tmp_path, on)) == [0, 1]
+    assert (tmp_path / "job-0.log").read_text().count(" begun on ") == 2
+
+
+@pytest.mark.parametrize("on", ["ray"])
+def test_ray_gives_up_at_last_and_says_so(on, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_ray, "RETRIES", 0)
+    with pytest.raises(InputError, match=r"Ray gave job-0 up: .*Log of job-0: "):
+        carry_out(killed, tmp_path, [0], tmp_path, on)
+
+
+@pytest.mark.parametrize("on", ["slurm:local"])
+def test_a_preempted_job_goes_back_into_the_queue(on, tmp_path):
+    assert sorted(carry_out(preempted, tmp_path, range(2), tmp_path, on)) == [0, 1]
+    assert (tmp_path / "job-0.log").read_text().count(" begun on ") == 2
+
+
+@pytest.mark.parametrize("on", ["slurm:local"])
+def test_a_job_that_ended_without_a_word_is_named(on, tmp_path):
+    with pytest.raises(InputError, match=r"job-0 ended without a result: .*Log of job-0: "):
+        carry_out(killed, tmp_path, [0], tmp_path, on)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--on", "dask"], "--on is 'dask'; it may be local, ray, ray:ADDRESS, slurm or slurm:local."),
+        (["--on", "local:7"], "--on is 'local:7'"),
+        (["--on", "slurm:gpu"], "--on is 'slurm:gpu'"),
+        (["--jobs", "0"], "--jobs is 0; 1 is the least."),
+    ],
+)
+def test_wrong_options_get_a_sentence(words, sentence):
+    parser = argparse.ArgumentParser()
+    jobs.add_arguments(parser)
+    with pytest.raises(InputError) as caught:
+        jobs.place_of(parser.parse_args(words))
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(("engine", "module"), [("ray", "ray"), ("slurm:local", "submitit")])
+def test_an_engine_that_is_not_installed_is_named_with_the_command_that_installs_it(
+    engine, module, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=rf"(?i)needs {module}.*pip install -r requirements-scale.txt"):
+        carry_out(add, 1, [1], tmp_path, engine)
+
+
+@pytest.mark.parametrize(
+    ("on", "sentence"), [("slurm", "needs sbatch"), ("ray:127.0.0.1:9", "There is no Ray cluster")]
+)
+def test_an_engine_that_is_not_there_is_told(on, sentence, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=sentence):
+        carry_out(add, 1, [1], tmp_path, on)
+
+
+def test_a_key_follows_from_inputs_settings_and_the_version(monkeypatch):
+    key = jobs.content_key("weights", 1, None)
+    assert key == jobs.content_key("weights", 1, None) and len(key) == 64
+    assert key not in {jobs.content_key("weights", 1), jobs.content_key("weights", "1 None"), jobs.content_key()}
+    monkeypatch.setattr(jobs, "VERSION", "other")
+    assert key != jobs.content_key("weights", 1, None)
+
+
+def running(process):
+    """Whether a process of this number computes still; a zombie does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition, seconds=400):
+    until = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.1)
+    return found
+
+
+def heed_ctrl_c():
+    """A shell that runs the tests in the background makes its processes deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
+@every
+def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, tmp_path):
+    for name in ("home", "tmp"):
+        (tmp_path / name).mkdir()
+    short = Path("/tmp", f"seedvote-{os.getpid()}")  # the sockets' paths are short of room
+    short.symlink_to(tmp_path / "tmp")
+    write_toy(tmp_path / "corpus", 60, seed=0)
+    command = f"-m generation train {tmp_path} --models seq2seq --seeds 0-1 --preset small --epochs 5000 --valid 0"
+    environment = os.environ | {"HOME": str(tmp_path / "home"), "TMPDIR": str(short)}
+    try:
+        with subprocess.Popen(
+            [sys.executable, *command.split(), "--jobs", "2", "--on", on],
+            cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c,
+        ) as parent:  # fmt: skip
+            wait_for(lambda: len(list(tmp_path.glob("models/*/epoch-1.safetensors"))) == 2)
+            logs = [path.read_text() for path in tmp_path.glob("logs/train/*.log")]
+            workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
+            assert len(workers) == 2 and all(map(running, workers))
+            parent.send_signal(signal.SIGINT)
+            _, complaint = parent.communicate(timeout=60)
+        assert parent.returncode == 130
+        assert complaint.strip().startswith("Stopped. What was done is kept; run the same command again to go on.")
+        assert on.startswith("slurm") or complaint.count("\n") == 2  # submitit's rehearsal adds words of its own
+        wait_for(lambda: not any(map(running, workers)))
+        assert not list((tmp_path / "home").iterdir())
+        assert not [path for path in (tmp_path / "tmp").iterdir() if "ray" in path.name]
+    finally:
+        short.unlink()
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
+def test_a_killed_command_takes_its_workers_with_it(tmp_path):
+    write_toy(tmp_path / "corpus", 60, seed=0)
+    command = f"-m generation train {tmp_path} --models seq2seq --seeds 0-1 --preset small --epochs 5000 --valid 0"
+    with subprocess.Popen(
+        [sys.executable, *command.split(), "--jobs", "2"], cwd=ROOT, stderr=subprocess.DEVNULL
+    ) as parent:
+        wait_for(lambda: len(list(tmp_path.glob("models/*/epoch-1.safetensors"))) == 2)
+        logs = [path.read_text() for path in tmp_path.glob("logs/train/*.log")]
+        workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
+        assert len(workers) == 2 and all(map(running, workers))
+        parent.kill()
+    wait_for(lambda: not any(map(running, workers)), seconds=60)

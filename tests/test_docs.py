@@ -1,0 +1,172 @@
+"""Every command that README and the documents show is run, or read by the command's own parser with the reason why."""
+
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from tests.doc_blocks import DOCUMENTS, PACKAGES, ROOT, blocks, checkout, lines, parse, parser_for, run
+
+# Commands that a test cannot run, each with the reason. Those of ours are still read by their parser.
+NOT_RUN = {
+    r"make |python3 -m venv|pip install": "sets up the machine; `make -n` below holds the targets",
+    r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
+    r"crowd launch .*--(mturk|prolific)": "wants an account; test_crowd_mturk_study and its like run it on a stand-in",
+    r"crowd (pay|extend|expire|resume) ": "wants a launch on a marketplace; the same tests run it",
+    r"--mephisto": "runs until every unit is done; test_crowd_mephisto runs it",
+    r"--protocol paper": "takes minutes; test_probes_run runs both classifiers and the papers' way",
+    r"--on (ray|slurm)|ray start|export (RAY|SBATCH)_": "wants a cluster; test_scale starts one here",
+    r"--seeds 0-9": "trains fifty models; the same command with fewer stands in generation.md",
+    r"gunicorn": "wants PostgreSQL; test_crowd_faults runs it",
+}
+KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
+    "generation train": "--models seq2seq --seeds 0-1 --epochs 1",
+    "generation sample": "--limit 12",
+    "generation pair": "--pairs 12 --checks 6",
+    "probes run": "--tasks UtteranceLoc,IsMultiTopic --jobs 1",
+}
+MTURK = "AssignmentId,WorkerId,SubmitTime,Input.pair,Input.left,Answer.better\n"
+SMALLER = {  # in the documents' own commands, for the same reason
+    "--models all": "--models seq2seq",
+    "--epochs 5": "--epochs 1",
+    "probes run runs/demo  ": "probes run runs/demo --tasks AllTopics  ",
+    "probes codelength runs/demo  ": "probes codelength runs/demo --tasks IsMultiTopic  ",
+}
+WALK = [
+    *("dialogue toy", "dialogue describe", "generation train", "generation sample", "generation score"),
+    *("generation encode", "generation pair", "crowd serve", "crowd export", "analyze_ties.py", "analysis agreement"),
+    *("analysis preference", "probes run", "probes plot", "analysis compare", "analysis report"),
+]
+SHOWN = [document for document in DOCUMENTS if document.name != "tutorial.md" and any(blocks(document))]
+
+
+def name_of(line):
+    words = shlex.split(line)
+    return words[1] if words[1].endswith(".py") else " ".join(words[2:4])
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory):
+    """A study made by typing nothing but the command that the last one printed, and the names of those commands."""
+    folder = checkout(tmp_path_factory.mktemp("walk"))
+    line, names = "python -m dialogue toy 'runs/my study/corpus' --dialogues 30", []
+    while line:
+        names.append(name_of(line))
+        if names[-1] == "crowd serve":
+            run("python -m crowd simulate 'runs/my study' --raters 12 --seed 0", folder)  # the people
+        printed = run(f"{line} {KEEP_SMALL.get(names[-1], '')}", folder)
+        line = next(iter(re.findall(r"^Next: (.*)$", printed, re.M)), None)
+        if names[-1] == "crowd serve":
+            line = re.findall(r"^Next: (.*)$", (folder / "serve.log").read_text(), re.M)[0]
+    return folder / "runs" / "my study", names
+
+
+def test_whoever_types_the_next_command_each_time_arrives_at_the_report(walked):
+    study, names = walked
+    assert names == WALK
+    assert (study / "report.html").exists()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_alone_says_what_to_type_first(package):
+    told = subprocess.run(["python", "-m", package], cwd=ROOT, capture_output=True, text=True)
+    assert told.returncode == 2
+    parse(re.findall(r"^Next: (.*)$", told.stdout, re.M)[0])
+
+
+@pytest.fixture
+def folder(walked, tmp_path):
+    """What the documents' names stand for: the walked study, its corpus, and a table of another tool."""
+    found = checkout(tmp_path / "project")
+    for name in ("demo", "study", "simulated"):
+        shutil.copytree(walked[0], found / "runs" / name)
+    for name in ("crowd.sqlite", "votes.jsonl", "raters.jsonl"):
+        (found / "runs" / "study" / name).unlink()
+    for batch in (1, 2):
+        (found / f"Batch_{batch}.csv").write_text(f"{MTURK}S{batch},W{batch},2020-11-1{batch},q01,a,A\n")
+    return found
+
+
+def filled(block, study):
+    """The block with names put in for STUDY, PATH and RATER, and with less to compute."""
+    for name, value in (("STUDY", "runs/simulated"), ("PATH", "runs/demo/corpus")):
+        block = re.sub(rf"(?<![\w$]){name}\b", value, block)
+    for words, fewer in SMALLER.items():
+        block = block.replace(words, fewer)
+    rater = re.search(r'"rater": *"([0-9a-f]{20})"', (study / "raters.jsonl").read_text(encoding="utf-8"))[1]
+    return re.sub(r"(?<![\w$])RATER\b", rater, block)
+
+
+def reason(line):
+    return next((why for pattern, why in NOT_RUN.items() if re.search(pattern, line)), None)
+
+
+@pytest.mark.parametrize("document", SHOWN, ids=lambda document: document.name)
+def test_the_commands_of_a_document_run(document, folder):
+    for block in blocks(document):
+        script = filled(block, folder / "runs" / "demo").replace("\\\n", " ")
+        run("\n".join(line for line in script.splitlines() if not reason(line)), folder)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_what_is_not_run_has_a_reason_and_is_read_by_its_parser(document, walked):
+    left = [line for block in blocks(document) for line in lines(filled(block, walked[0])) if reason(line)]
+    for line in left:
+        if re.match(r"python (-m (analysis|crowd|dialogue|generation|probes)|analyze_ties)", line):
+            parse(line)
+        else:
+            assert re.match(
+                r"make |pip |python3 -m venv|\.venv/bin/pip|python examples/demo|SEEDVOTE_STUDY|export |ray start ",
+                line,
+            ), line
+
+
+def test_every_reason_is_needed():
+    shown = [line for document in DOCUMENTS for block in blocks(document) for line in lines(block)]
+    assert [pattern for pattern in NOT_RUN if not any(re.search(pattern, line) for line in shown)] == []
+
+
+def test_make_targets_that_are_shown_exist():
+    shown = [line for document in DOCUMENTS for block in blocks(document) for line in lines(block)]
+    targets = {line.split()[1] for line in shown if line.startswith("make ")}
+    assert {"demo", "hit", "test"} <= targets
+    subprocess.run(["make", "-n", *targets], cwd=ROOT, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_commands_stand_in_blocks_of_their_own_kind(document):
+    """So that none escapes the tests above: in a block of another kind, or indented without one."""
+    text = document.read_text(encoding="utf-8")
+    for block in blocks(document):
+        text = text.replace(block, "")
+    assert re.findall(r"^(?: *|    )(?:python |make |pip |sh )[^\n]*", text, re.M) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_commands_within_sentences_are_known_with_their_options(document):
+    for found in re.findall(
+        rf"`(python (?:-m (?:{'|'.join(PACKAGES)}) [a-z-]+|analyze_ties\.py)[^`]*)`",
+        document.read_text(encoding="utf-8"),
+    ):
+        parser, words = parser_for(shlex.split(found))
+        known = {option for action in parser._actions for option in action.option_strings}
+        assert {word for word in words if word.startswith("--")} <= known, found
+
+
+def test_the_examples_of_the_notebook_page_are_true(tmp_path, monkeypatch):
+    monkeypatch.chdir(checkout(tmp_path / "project"))
+    (tmp_path / "project" / "runs" / "first").mkdir(parents=True)
+    text = "\n".join(blocks(ROOT / "docs" / "notebooks.md", "pycon"))
+    found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, {}, "notebooks.md", None, 0))
+    assert found.attempted > 10 and found.failed == 0
+
+
+def test_other_documents_show_no_python_that_nobody_runs():
+    assert [
+        d.name
+        for d in DOCUMENTS
+        if d.name != "notebooks.md" and any(map(any, (blocks(d, "pycon"), blocks(d, "python"))))
+    ] == []

@@ -1,0 +1,77 @@
+"""Synonyms of a real WordNet against nltk's reader of the same files, and METEOR with them against nltk's."""
+
+import shutil
+import warnings
+
+import nltk
+import pytest
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
+from nltk.translate.meteor_score import single_meteor_score
+
+from dialogue.errors import InputError
+from generation.token_metrics import meteor
+from generation.wordnet import WordNet, find_wordnet
+
+WORDS = (
+    "hotel inexpensive cheap booked booking books leaves leaving left cheaper nicest women taxis taxi centre center "
+    "boxes wolves churches flies ran was better best quickly galore zzz 16:15 . don't reservation reserve dishes"
+)
+PAIRS = [
+    ("i would like an inexpensive hotel", "i want a cheap hotel"),
+    ("a cab leaves the center at nine", "the taxi quits the centre at 9"),
+    ("cheap cheap inexpensive", "inexpensive cheap cheap"),
+    ("yes", "no"),
+    ("the train departs", "the train leaves"),
+]
+home = find_wordnet()
+needs_wordnet = pytest.mark.skipif(home is None, reason="no WordNet here (Debian: wordnet-base)")
+
+
+@pytest.fixture(scope="module")
+def nltks(tmp_path_factory):
+    """nltk wants a list of file names beside the files, which Debian leaves out; its content plays no part here."""
+    data = tmp_path_factory.mktemp("nltk_data")
+    folder = data / "corpora" / "wordnet"
+    folder.mkdir(parents=True)
+    for path in home.glob("*.*"):
+        shutil.copy(path, folder)
+    nltk.data.path.append(str(data))  # it reads nowhere else
+    (folder / "index.sense").touch()
+    if not (folder / "lexnames").exists():
+        (folder / "lexnames").write_text("".join(f"{n}\tname{n}\t1\n" for n in range(45)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that other languages are not there
+        return WordNetCorpusReader(str(folder), None)
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return WordNet(home)
+
+
+@needs_wordnet
+def test_synonyms_are_those_of_nltk(ours, nltks):
+    for word in WORDS.split():
+        lemmas = (lemma.name() for synset in nltks.synsets(word) for lemma in synset.lemmas())
+        assert ours.synonyms(word) == {name for name in lemmas if "_" not in name} | {word}
+
+
+class NoStems:
+    """nltk looks for synonyms of what its stemmer leaves, and few stems are words; so it gets whole words."""
+
+    def stem(self, word):
+        return word
+
+
+@needs_wordnet
+@pytest.mark.parametrize(("response", "reference"), PAIRS)
+def test_meteor_with_synonyms_is_that_of_nltk(response, reference, ours, nltks):
+    one, two = response.split(), reference.split()
+    expected = single_meteor_score(two, one, stemmer=NoStems(), wordnet=nltks)
+    assert meteor(one, two, ours.synonyms) == pytest.approx(100 * expected, abs=1e-9)
+    assert meteor(one, two, ours.synonyms) >= meteor(one, two)
+
+
+def test_another_folder_is_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match=r"is no folder of WordNet 3, with index.noun"):
+        WordNet(tmp_path)
