@@ -34,23 +34,9 @@ HIT = "pairs_per_sitting = 1000\nfirst_checks = 0\nlater_checks = 0\n"
 HIDDEN = re.compile(r'name="(\w+)" value="([^"]*)"')
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "X-Requested-With": "fetch"}
 WORDS = [
-    "hotel",
-    "train",
-    "room",
-    "cheap",
-    "north",
-    "centre",
-    "table",
-    "food",
-    "please",
-    "thanks",
-    "number",
-    "leave",
-    "arrive",
-    "friday",
-    "parking",
-    "star",
-]
+    "hotel", "train", "room", "cheap", "north", "centre", "table", "food", "please",
+    "thanks", "number", "leave", "arrive", "friday", "parking", "star",
+]  # fmt: skip
 
 
 def write_pairs(path: Path, number: int) -> None:

@@ -1,7 +1,6 @@
 """One behaviour behind every door: local, Mechanical Turk, Prolific and Mephisto."""
 
 import threading
-import time
 from collections import Counter
 
 import pytest
@@ -12,6 +11,7 @@ from crowd.browser import FETCH, Form
 from crowd.mephisto_launch import MephistoEntrance, task_module
 from dialogue.files import as_json
 from tests.door_study import ADDRESSES, SITES, Person, make_study
+from tests.waiting import wait_for
 
 DOORS = ("local", "mturk", "prolific", "mephisto")
 
@@ -180,9 +180,8 @@ def test_at_the_end_mephisto_has_the_sitting_and_closes_to_who_is_blocked(app, m
     Person(app, "mephisto", "w1").work()
     Person(app, "mephisto", "w2", prefers="b").work()
     door = app.extensions["entrances"][-1]
-    until = time.monotonic() + 10
-    while len(kept := list(module.handed_in(door.run.task.name))) < 2 and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_for(lambda: len(list(module.handed_in(door.run.task.name))) == 2, seconds=10)
+    kept = list(module.handed_in(door.run.task.name))
     assert [one["rater_status"] for one in kept] == ["passed", "blocked"]
     assert {vote["pair"] for vote in kept[0]["votes"]} == {f"p{n}" for n in range(6)}
     assert door.reception.take("w2", "s2", provider_type="mock").refusal

@@ -22,6 +22,7 @@ from dialogue.files import read_records
 from dialogue.records import Vote
 from tests.door_study import Person, make_study
 from tests.mturk_endpoint import serve
+from tests.waiting import wait_for
 
 
 def votes(folder):
@@ -151,9 +152,7 @@ def test_mephistos_own_mturk_provider_brings_workers_too(folder, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "aws"))
     with launched(folder, extra=[*place, "--port", str(port)]) as url:
-        until = time.monotonic() + 20
-        while len(server.turk.hits) < 9 and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_for(lambda: len(server.turk.hits) >= 9, seconds=20)
         for n, hit in enumerate(list(server.turk.hits)[:2]):
             server.turk.locales[f"AWORKER{n}"] = "US"  # Mephisto asks for English-speaking countries
             assignment = server.turk.accept(hit, f"AWORKER{n}")

@@ -23,22 +23,9 @@ from tests.crowd_study import make_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = [
-    "hotel",
-    "train",
-    "room",
-    "cheap",
-    "north",
-    "centre",
-    "table",
-    "food",
-    "please",
-    "thanks",
-    "number",
-    "leave",
-    "arrive",
-    "friday",
-    "parking",
-]
+    "hotel", "train", "room", "cheap", "north", "centre", "table", "food", "please",
+    "thanks", "number", "leave", "arrive", "friday", "parking",
+]  # fmt: skip
 
 
 def varied(number, kind="real"):

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from dialogue import jobs
 from dialogue.corpora.toy import write_toy
 from dialogue.engines import on_ray
 from dialogue.errors import InputError
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 ROOT = Path(__file__).resolve().parents[1]
@@ -187,14 +187,6 @@ def running(process):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def wait_for(condition, seconds=400):
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.1)
-    return found
 
 
 def heed_ctrl_c():

@@ -40,6 +40,11 @@ def long_tail(x, labels=15, seed=1):
     return np.stack([score[:, k] > np.quantile(score[:, k], 1 - 0.5 / (k + 1)) for k in range(labels)], 1)
 
 
+def long_tail_labels(x, number, many):
+    matrix = long_tail(x, number)
+    return as_labels(matrix) if many else one_of(matrix.argmax(1), number)
+
+
 def fitted(x, labels, **options):
     axes = fit_features(x)
     features = axes.apply(x)
@@ -84,9 +89,7 @@ def test_one_label_reaches_the_optimum_of_scikit_learn():
 @pytest.mark.parametrize("many", [True, False])
 def test_f1_is_that_of_the_oracle(many):
     train, report = states(seed=2), states(700, seed=2)
-    matrix = long_tail(train, 8)
-    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 8)
-    gold = as_labels(long_tail(report, 8)) if many else one_of(long_tail(report, 8).argmax(1), 8)
+    labels, gold = (long_tail_labels(side, 8, many) for side in (train, report))
     axes = fit_features(train)
     ours = logistic.fit(axes.apply(train), axes, labels).predict(axes.apply(report))
     oracle = reference.fit_exactly(train, labels, report)
@@ -187,25 +190,28 @@ def test_a_feature_that_does_not_vary_counts_for_nothing():
 @pytest.mark.parametrize("many", [True, False])
 def test_the_sample_that_guesses_the_step_changes_nothing_but_the_time(monkeypatch, sample, many):
     x = states()
-    matrix = long_tail(x, 8)
-    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 8)
+    labels = long_tail_labels(x, 8, many)
     usual, _ = fitted(x, labels)
     monkeypatch.setattr(likelihood, "SAMPLE", sample)
     other, _ = fitted(x, labels)
     assert other.converged.all() and other.objective == pytest.approx(usual.objective, rel=1e-5)
 
 
-@pytest.mark.parametrize("many", [True, False])
-def test_the_objective_falls_with_its_gradient(many):
-    """At random points: the slope of the value along a direction, by differences, is gradient times direction."""
+def five_labels(many):
+    """A likelihood, its null model, and the numbers of its problems."""
     x = states()
-    matrix = long_tail(x, 5)
-    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 5)
+    labels = long_tail_labels(x, 5, many)
     axes = fit_features(x)
     kind = likelihood.ManyLabels if many else likelihood.OneLabel
     problem = kind(axes.apply(x), axes.variance, labels.sparse(), 0.7)
     start = problem.start()
-    which = torch.arange(len(start.points))
+    return problem, start, torch.arange(len(start.points))
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_the_objective_falls_with_its_gradient(many):
+    """At random points: the slope of the value along a direction, by differences, is gradient times direction."""
+    problem, start, which = five_labels(many)
     draw = torch.Generator().manual_seed(5)
     point, along = (torch.randn(start.points.shape, generator=draw) / 10 for _ in range(2))
     assert problem.values(start.points, which).tolist() == pytest.approx(start.values.tolist(), rel=1e-6)
@@ -221,14 +227,7 @@ def test_the_objective_falls_with_its_gradient(many):
 @pytest.mark.parametrize("many", [True, False])
 def test_the_preconditioner_is_the_inverse_hessian_of_the_null_model(many):
     """By differences of the gradient there; one label's intercepts are left out, which may all be shifted."""
-    x = states()
-    matrix = long_tail(x, 5)
-    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 5)
-    axes = fit_features(x)
-    kind = likelihood.ManyLabels if many else likelihood.OneLabel
-    problem = kind(axes.apply(x), axes.variance, labels.sparse(), 0.7)
-    start = problem.start()
-    which = torch.arange(len(start.points))
+    problem, start, which = five_labels(many)
     step = torch.randn(5, 25, generator=torch.Generator().manual_seed(7)) / 100
     step[:, -1] = 0
     step = step.reshape(start.points.shape)
@@ -252,8 +251,7 @@ def test_labels_that_are_separable_and_nearly_alone_converge(many):
 @pytest.mark.parametrize("many", [True, False])
 def test_a_cuda_device_finds_the_same_optimum(many):
     x = states()
-    matrix = long_tail(x, 8)
-    labels = as_labels(matrix) if many else one_of(matrix.argmax(1), 8)
+    labels = long_tail_labels(x, 8, many)
     axes = fit_features(x, device="cuda")
     there = logistic.fit(axes.apply(x), axes, labels)
     assert there.converged.all() and there.weights.is_cuda

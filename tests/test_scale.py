@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.corpora.toy import write_toy
 from dialogue.files import digest
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)  # a dozen processes that import torch, perhaps on a busy machine
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,14 +95,6 @@ def family(process):
         for child in (thread / "children").read_text().split()
     ]  # fmt: skip
     return [process, *(found for child in children for found in family(child))]
-
-
-def wait_for(condition, seconds=400):
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.05)
-    return found
 
 
 def listens(port):
