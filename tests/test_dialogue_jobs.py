@@ -173,6 +173,19 @@ def test_an_engine_that_is_not_there_is_told(on, sentence, tmp_path, monkeypatch
         carry_out(add, 1, [1], tmp_path, on)
 
 
+@pytest.mark.parametrize("on", ["slurm:local"])
+def test_an_engine_leaves_open_the_logs_of_the_program_that_calls_it(on, tmp_path):
+    """The set-up of logging that an import may bring would close them, and with absl's the file under standard error."""
+    script = (
+        "import logging, sys; from pathlib import Path; from dialogue import jobs\n"
+        "log = logging.FileHandler(sys.argv[2] + '/log'); logging.getLogger().addHandler(log)\n"
+        "list(jobs.carry_out(jobs.Work(print, 'done', Path(sys.argv[2])), [jobs.Job('job', 'key', '')],"
+        " jobs.Place(*sys.argv[1].split(':'), limit=1)))\n"
+        "assert 'submitit' in sys.modules and log.stream"
+    )
+    subprocess.run([sys.executable, "-c", script, on, tmp_path], cwd=ROOT, check=True)
+
+
 def test_a_key_follows_from_inputs_settings_and_the_version(monkeypatch):
     key = jobs.content_key("weights", 1, None)
     assert key == jobs.content_key("weights", 1, None) and len(key) == 64

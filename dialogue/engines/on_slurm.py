@@ -68,6 +68,7 @@ def spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
 
 
 def _executor(folder: Path, work: Work, place: Place) -> Any:
+    os.environ.setdefault("SUBMITIT_LOG_LEVEL", "NOCONFIG")  # its own set-up closes every log that is open
     try:
         import submitit
     except ImportError as error:
