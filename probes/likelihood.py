@@ -38,11 +38,14 @@ class Likelihood:
         size = BLOCK if self.features.device.type == "cpu" else CUDA_BLOCK
         return (self.features[rows] for rows in _slices(len(self.features), size))
 
-    def _null(self, intercept: Tensor, entropy: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights of zero, where every example has the same probabilities: points, gradients and values."""
+    def _null(self, intercept: Tensor, entropy: Tensor, total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights of zero, where every example has the same probabilities: points, gradients and values.
+
+        `total` is the sum of the features.
+        """
         points = torch.zeros_like(self.attained, dtype=torch.float32)
         points[:, -1] = intercept.float()
-        expected = self.share[:, None] * self.features.sum(0, dtype=torch.float64)
+        expected = self.share[:, None] * total
         return points, (self.c * (expected - self.attained)).float(), self.c * len(self.features) * entropy
 
     def _gradient(self, weights: Tensor, attained: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
@@ -87,7 +90,9 @@ class ManyLabels(Likelihood):
 
     def start(self) -> Start:
         """Weights of zero and the log-odds of each label."""
-        points, gradients, values = self._null(self.share.logit(), _entropy(self.share) + _entropy(1 - self.share))
+        total = torch.stack([block.sum(0) for block in self._blocks()]).sum(0, dtype=torch.float64)
+        entropy = _entropy(self.share) + _entropy(1 - self.share)
+        points, gradients, values = self._null(self.share.logit(), entropy, total)
         return Start(points, gradients, values)
 
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
@@ -118,7 +123,8 @@ class OneLabel(Likelihood):
 
     def start(self) -> Start:
         """Weights of zero and the log-probability of each label."""
-        points, gradients, values = self._null(self.share.log(), _entropy(self.share))
+        total = self.attained.sum(0)  # every example has one of the labels
+        points, gradients, values = self._null(self.share.log(), _entropy(self.share), total)
         return Start(points.reshape(1, -1), gradients.reshape(1, -1), values.sum()[None])
 
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
@@ -155,10 +161,11 @@ class OneLabel(Likelihood):
 
 
 def _attained(targets: csr_array, features: Tensor) -> np.ndarray:
-    """The sum of the features over the examples that have each label, in double precision."""
+    """The sum of the features over the examples that have each label: single in a block, double over the blocks."""
     total = np.zeros((targets.shape[1], features.shape[1]))
-    for rows in _slices(len(features), CUDA_BLOCK):
-        total += targets[rows].T @ features[rows].cpu().numpy().astype(np.float64)
+    of_examples, single = features.cpu().numpy(), targets.astype(np.float32)
+    for rows in _slices(len(of_examples), BLOCK):
+        total += single[rows].T @ of_examples[rows]
     return total
 
 

@@ -175,7 +175,7 @@ def test_an_engine_that_is_not_there_is_told(on, sentence, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("on", ["slurm:local"])
 def test_an_engine_leaves_open_the_logs_of_the_program_that_calls_it(on, tmp_path):
-    """The set-up of logging that an import may bring would close them, and with absl's the file under standard error."""
+    """A set-up of logging that an import brings would close them; with absl loaded, even the file behind stderr."""
     script = (
         "import logging, sys; from pathlib import Path; from dialogue import jobs\n"
         "log = logging.FileHandler(sys.argv[2] + '/log'); logging.getLogger().addHandler(log)\n"
