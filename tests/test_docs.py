@@ -1,10 +1,14 @@
-"""Every command that README and the documents show is run, or read by the command's own parser with the reason why."""
+"""Every command that README and the documents show is run, or read by the command's own parser with the reason why.
+
+The shell examples are read too, the links followed, and the targets of make held to what is shown.
+"""
 
 import doctest
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -72,7 +76,7 @@ def test_whoever_types_the_next_command_each_time_arrives_at_the_report(walked):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_alone_says_what_to_type_first(package):
-    told = subprocess.run(["python", "-m", package], cwd=ROOT, capture_output=True, text=True)
+    told = subprocess.run([sys.executable, "-m", package], cwd=ROOT, capture_output=True, text=True)
     assert told.returncode == 2
     parse(re.findall(r"^Next: (.*)$", told.stdout, re.M)[0])
 
@@ -104,6 +108,12 @@ def reason(line):
     return next((why for pattern, why in NOT_RUN.items() if re.search(pattern, line)), None)
 
 
+def test_readme_is_among_the_documents_that_are_run():
+    shown = [line for block in blocks(ROOT / "README.md") for line in lines(block)]
+    assert ROOT / "README.md" in SHOWN
+    assert [line for line in shown if line.startswith("python ") and not reason(line)]
+
+
 @pytest.mark.parametrize("document", SHOWN, ids=lambda document: document.name)
 def test_the_commands_of_a_document_run(document, folder):
     for block in blocks(document):
@@ -129,11 +139,48 @@ def test_every_reason_is_needed():
     assert [pattern for pattern in NOT_RUN if not any(re.search(pattern, line) for line in shown)] == []
 
 
+def make_targets(*documents):
+    shown = [line for document in documents for block in blocks(document) for line in lines(block)]
+    return {line.split()[1] for line in shown if line.startswith("make ")}
+
+
 def test_make_targets_that_are_shown_exist():
-    shown = [line for document in DOCUMENTS for block in blocks(document) for line in lines(block)]
-    targets = {line.split()[1] for line in shown if line.startswith("make ")}
-    assert {"demo", "hit", "test"} <= targets
-    subprocess.run(["make", "-n", *targets], cwd=ROOT, check=True, capture_output=True)
+    assert {"demo", "hit", "test"} <= make_targets(ROOT / "README.md")
+    for target in make_targets(*DOCUMENTS):
+        subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_those_without_make_find_the_same_commands():
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    commands = re.findall(r"\$\(BIN\)/python ((?:examples/demo|-m crowd serve)[^\n]*)", makefile)
+    assert len(commands) == 2
+    for command in commands:
+        assert command in readme
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda document: document.name)
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+def script_commands():
+    for script in (ROOT / "examples").glob("*.sh"):
+        text = script.read_text(encoding="utf-8").replace("\\\n", " ")
+        for package, name, rest in re.findall(r"python -m (\w+) ([a-z-]+)([^\n|>#]*)", text):
+            yield script.name, package, name, frozenset(re.findall(r"--[a-z-]+", rest))
+
+
+def test_every_command_and_option_in_the_shell_examples_exists():
+    found = set(script_commands())
+    assert {script for script, *_ in found} >= {"study.sh"}
+    for package, name in {(package, name) for _, package, name, _ in found}:
+        command = [sys.executable, "-m", package, name, "--help"]
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert told.returncode == 0, f"{package} {name}: {told.stderr}"
+        options = set(re.findall(r"--[a-z-]+", told.stdout))
+        for script, of, called, used in found:
+            assert (of, called) != (package, name) or used <= options, f"{script}: {package} {name} {used - options}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
