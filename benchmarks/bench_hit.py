@@ -25,6 +25,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,6 +58,7 @@ def plain_server(database: str, port: int) -> None:
     """The comparison: no lease, no side, no log, no form token; a vote is a row."""
     import waitress
     from flask import Flask, redirect, render_template_string, request, session
+    from werkzeug import Response
 
     app = Flask("plain")
     app.secret_key = "plain"
@@ -67,12 +69,12 @@ def plain_server(database: str, port: int) -> None:
     <button name="choice" value="tie">Tie</button></form>"""
 
     @app.get("/")
-    def start():  # type: ignore[no-untyped-def]
+    def start() -> Response:
         session["rater"] = request.args["rater"]
         return redirect("/task")
 
     @app.get("/task")
-    def task():  # type: ignore[no-untyped-def]
+    def task() -> str:
         with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection:
             row = connection.execute(
                 "SELECT body FROM pairs WHERE (SELECT count(*) FROM votes WHERE votes.pair = pairs.pair) < 3 AND NOT "
@@ -82,7 +84,7 @@ def plain_server(database: str, port: int) -> None:
         return render_template_string(page, pair=json.loads(row[0]))
 
     @app.post("/answer")
-    def answer():  # type: ignore[no-untyped-def]
+    def answer() -> str:
         with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection, connection:
             vote = (request.form["lease"], session["rater"], request.form["choice"], time.time())
             connection.execute("INSERT INTO votes VALUES (?, ?, ?, ?)", vote)
@@ -151,16 +153,16 @@ def load(port: int, judgements: int) -> tuple[float, float, float]:
 
 
 @contextlib.contextmanager
-def started(command: list[str], port: int, environment: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
+def started(command: list[str], port: int, environment: dict[str, str] | None = None) -> Iterator[tuple[int, float]]:
     """A server process and the seconds from its start to its first page."""
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", port)) == 0:
             raise SystemExit(f"port {port} is in use: another server would be measured in place of this one")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     begun = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *command], cwd=ROOT, env=os.environ | (environment or {}), start_new_session=True, **quiet
-    )
+        [sys.executable, *command], cwd=ROOT, env=os.environ | (environment or {}), start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
         while True:
             with (
@@ -181,8 +183,8 @@ def memory(pid: int) -> float:
     """Resident megabytes of a process and of those that it started."""
     status = Path(f"/proc/{pid}/status").read_text()
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    own = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
-    return own + sum(memory(int(child)) for child in children)
+    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(kilobytes) / 1024 + sum(memory(int(child)) for child in children)
 
 
 def measure(

@@ -57,9 +57,20 @@ class Config:
     rate: float = 20.0  # requests a second for one rater; 0: no limit
 
 
+class _Site(Flask):
+    """Flask behind what a proxy in front makes necessary."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.front: WSGI = self.wsgi_app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        return self.front(environ, start_response)
+
+
 def create_app(config: Config) -> Flask:
     """The application on a store that holds its study already."""
-    app = Flask("crowd", static_folder=page.STATIC, template_folder=None)
+    app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
     app.extensions["entrances"] = config.entrances or usual(config.hit, config.submit_to)
@@ -81,9 +92,9 @@ def create_app(config: Config) -> Flask:
     app.register_blueprint(dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder))
     if config.proxies:
         n = config.proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=n, x_proto=n, x_host=n, x_prefix=n)  # type: ignore[method-assign]
+        app.front = ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n)
     if config.prefix:
-        app.wsgi_app = _below(config.prefix, app.wsgi_app)  # type: ignore[method-assign,assignment]
+        app.front = _below(config.prefix, app.front)
     return app
 
 

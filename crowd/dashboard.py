@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, redirect, request, send_from_directory
+from flask import Blueprint, abort, g, redirect, request, send_from_directory
+from werkzeug import Response
 
 from crowd import page
 from crowd.curves import law_of_ties, polyline, set_size
@@ -137,7 +138,7 @@ def _csrf(proof: str) -> str:
 
 
 def _back() -> Response:
-    return redirect(request.script_root + "/study", 303)  # type: ignore[return-value]
+    return redirect(request.script_root + "/study", 303)
 
 
 def _with_cookie(proof: str) -> Response:

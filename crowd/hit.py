@@ -242,10 +242,13 @@ def _example(value: object, where: str) -> Example:
 
 def _context(value: object, where: str) -> tuple[Utterance, ...]:
     lines: Sequence[object] = value if isinstance(value, list) else [value]
-    for line in lines:
-        if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
-            raise InputError(f'{where} holds {_short(line)}; each line is {{speaker = "user", text = "..."}}.')
-    return tuple(Utterance(line["speaker"], line["text"]) for line in lines)  # type: ignore[index]
+    return tuple(_utterance(line, where) for line in lines)
+
+
+def _utterance(line: object, where: str) -> Utterance:
+    if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
+        raise InputError(f'{where} holds {_short(line)}; each line is {{speaker = "user", text = "..."}}.')
+    return Utterance(line["speaker"], line["text"])
 
 
 def _short(value: object) -> str:

@@ -13,7 +13,7 @@ from statistics import stdev
 
 from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair, Response, Utterance
+from dialogue.records import Candidate, Pair, PairKind, Response, Utterance
 from dialogue.seeds import child_random, child_seed
 from generation.token_metrics import add_counts, bleu2, bleu_counts
 from generation.vocabulary import normalize, tokenize
@@ -158,12 +158,12 @@ def reference(example: Example) -> Candidate:
     return Candidate(normalize(example.target.text), "reference", None, "reference")
 
 
-def make_pair(example: Example, one: Candidate, two: Candidate, kind: str, contrast: str, *, seed: int) -> Pair:
+def make_pair(example: Example, one: Candidate, two: Candidate, kind: PairKind, contrast: str, *, seed: int) -> Pair:
     """A pair with its sides drawn by chance."""
     name = f"{child_seed(seed, 'pair', kind, contrast, example.item):016x}"
     a, b = (one, two) if child_random(seed, "sides", name).random() < 0.5 else (two, one)
     return Pair(
-        name, example.item, shown(example), a, b, kind, one.text == two.text, example.dialogue.dialogue,  # type: ignore[arg-type]
+        name, example.item, shown(example), a, b, kind, one.text == two.text, example.dialogue.dialogue,
         None, contrast,
     )  # fmt: skip
 

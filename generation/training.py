@@ -184,7 +184,7 @@ class _Run:
         self.optimizer.zero_grad()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
             summed, tokens = batch_loss(self.model, batch)
-        (summed / tokens).backward()  # type: ignore[no-untyped-call]
+        torch.autograd.backward(summed / tokens)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         loss = float(summed.detach())
         if not math.isfinite(loss) or not math.isfinite(float(norm)):

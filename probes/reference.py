@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def fit_as_the_papers(train: np.ndarray, labels: Labels, report: np.ndarray) -> 
     return _one_by_one(LogisticRegression(max_iter=PAPER_PASSES), train, labels, report)
 
 
-def _one_by_one(model, train: np.ndarray, labels: Labels, report: np.ndarray) -> ReferenceFit:  # type: ignore[no-untyped-def]
+def _one_by_one(model: Any, train: np.ndarray, labels: Labels, report: np.ndarray) -> ReferenceFit:
     from sklearn.exceptions import ConvergenceWarning
 
     targets = labels.dense()
