@@ -16,7 +16,7 @@ from scipy.stats import chi2, t
 
 from analysis.costs import seconds_a_vote
 from analysis.intervals import Interval
-from analysis.orders import noise_between_seeds, orders
+from analysis.orders import Order, noise_between_seeds
 from analysis.panel import UNSEEN, Panel, methods
 from analysis.planning import seeds_for_difference
 from analysis.report_votes import Judged
@@ -60,14 +60,16 @@ def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
     return next(n for n in range(2, 1000) if ((n - 1) / chi2.ppf((1 - level) / 2, n - 1)) ** 0.5 <= factor)
 
 
-def advice(study: Study, found: Judged | None, panels: Sequence[Panel]) -> list[str]:
+def advice(
+    study: Study, found: Judged | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
+) -> list[str]:
     """One sentence a claim, the nearest first."""
     said = [] if found is None else _difference(study, found)
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     for panel in trained:
         if panel.kind == "people" and study.votes is not None:
             said += _either(panel, study)
-    return [*said, *_orders(trained), *_spread(trained)]
+    return [*said, *_orders(pairs), *_spread(trained)]
 
 
 def smallest_shown(net: Interval, times: float = 1.0) -> float:
@@ -160,24 +162,18 @@ def _said_either(found: Either, model: str, seeds: int, votes: int) -> list[str]
     ]
 
 
-def _orders(trained: Sequence[Panel]) -> list[str]:
+def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
     """Seeds for the orders of architectures that a re-run could well reverse."""
     said = []
     for kind, name in (("token", "token metrics"), ("probe", "probe tasks")):
         needed, shaky, total = [], 0, 0
-        for panel in (panel for panel in trained if panel.kind == kind):
-            spread = {m.model: m.over_seeds.sd for m in methods(panel) if m.several}
-            for order in orders(panel):
-                flip, total = order.flips["everything"], total + 1
-                if (
-                    flip is not None
-                    and flip.p > 0.1
-                    and order.difference > 0
-                    and {order.first, order.second} <= set(spread)
-                ):
-                    shaky += 1
-                    pooled = float(np.sqrt((spread[order.first] ** 2 + spread[order.second] ** 2) / 2))
-                    needed.append(_seeds(order.difference, pooled))
+        for panel, order in (pair for pair in pairs if pair[0].kind == kind):
+            seeds = [panel.values[panel.of(model)] for model in (order.first, order.second)]
+            flip, total = order.flips["everything"], total + 1
+            if flip is not None and flip.p > 0.1 and order.difference > 0 and min(map(len, seeds)) > 1:
+                shaky += 1
+                pooled = float(np.sqrt(np.mean([values.var(ddof=1) for values in seeds])))
+                needed.append(_seeds(order.difference, pooled))
         known = sorted(n for n in needed if n)
         if known:
             reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"

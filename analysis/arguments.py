@@ -40,7 +40,7 @@ def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
 
 def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
     """Read the votes that `add_vote_arguments` described; `options` go to `read_votes`."""
-    from analysis.notebook import votes_of
+    from analysis.inputs import votes_of
 
     return votes_of(args.votes, **reading(args), **options)
 

@@ -62,7 +62,12 @@ def by_seed(table: pa.Table) -> dict[Key, dict[int | None, Value]]:
 
 def from_scores(table: pa.Table) -> list[Panel]:
     """One panel for each evaluator, task, checkpoint, rater and condition."""
-    groups = {key: found for key, found in by_seed(table).items() if _first_answer(key)}
+    return from_values(by_seed(table))
+
+
+def from_values(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel]:
+    """The same from what `by_seed` found."""
+    groups = {key: found for key, found in values.items() if _first_answer(key)}
     raters: dict[tuple[str, str], set[str]] = {}
     scales: dict[Key, dict[System, Value]] = {}
     for key, found in groups.items():

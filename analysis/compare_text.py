@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.costs import Cost
-from analysis.orders import WAYS, Generalisability, Order, between_architectures, between_seeds, orders
+from analysis.orders import WAYS, Generalisability, Order, between_architectures, between_seeds
 from analysis.panel import UNSEEN, Method, Panel, methods
 from analysis.plain import plain
 from analysis.published import Published
@@ -36,11 +36,14 @@ FLIPS = (
 
 
 def compare_parts(
-    panels: Sequence[Panel], costs: Sequence[Cost], papers: Sequence[Published], margin: float
+    panels: Sequence[Panel],
+    pairs: Sequence[tuple[Panel, Order]],
+    costs: Sequence[Cost],
+    papers: Sequence[Published],
+    margin: float,
 ) -> list[Table | str]:
     """The table, what may be claimed, what a re-run would reverse, what certainty costs, the papers beside."""
     found = [(panel, method) for panel in panels for method in methods(panel)]
-    pairs = [(panel, order) for panel in panels for order in orders(panel)]
     parts: list[Table | str] = [Table(HEAD, [row(*one) for one in found]), "All in points (x 100). " + NOISE]
     if pairs:
         head = ["method", "checkpoint", "order", "difference", *WAYS, "95 % interval", "E rho^2"]
@@ -127,18 +130,23 @@ def _papers(papers: Sequence[Published]) -> list[Table | str]:
     ]
 
 
-def document(panels: Sequence[Panel], costs: Sequence[Cost], papers: Sequence[Published]) -> dict[str, Any]:
+def document(
+    panels: Sequence[Panel],
+    pairs: Sequence[tuple[Panel, Order]],
+    costs: Sequence[Cost],
+    papers: Sequence[Published],
+) -> dict[str, Any]:
     """The same for machines: `methods`, `orders`, `verdicts`, `costs`, `published`, `signature`."""
     made = [method for panel in panels for method in methods(panel)]
-    pairs = [order for panel in panels for order in orders(panel)]
+    found = [order for _, order in pairs]
     recipe = signature(methods=len(made), interval="chi-square", items="dialogue-cluster", level=0.95)
     return {
         "methods": plain_methods(panels),
-        "orders": plain([asdict(order) for order in pairs]),
+        "orders": plain([asdict(order) for order in found]),
         "generalisability": plain(
             [_named(panel) | {"of": "architectures", **_share(between_architectures(panel))} for panel in panels]
         ),
-        "verdicts": verdicts(made, pairs),
+        "verdicts": verdicts(made, found),
         "costs": [_plain_cost(c) for c in costs],
         "published": [
             {"corpus": c.corpus, "task": c.task, "model": c.model, "f1": c.f1, "printed": c.printed, "sd": c.sd}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,12 @@ SETS = 5000  # of the multi-bootstrap
 NAMED = ("evaluator", "task", "checkpoint", "condition")
 
 
-def read_cubes(paths: Sequence[Path]) -> dict[str, dict[str, Cube]]:
+def read_cubes(sources: Sequence[Any]) -> dict[str, dict[str, Cube]]:
     """Name of the scale (`token bleu2 last test`) -> model -> cube, on the items that all its seeds have."""
-    table = read_scores(paths)
+    table = read_scores(sources, needed=("model", "seed", "item", "score"))
     table = table.filter(pc.is_valid(table["seed"]))
     texts = [table[name].cast(pa.string()).fill_null("").to_pylist() for name in NAMED]
-    scale = np.array([" ".join(filter(None, parts)) for parts in zip(*texts, strict=True)], dtype=object)
+    scale = np.array([" ".join(filter(None, parts)) or "scores" for parts in zip(*texts, strict=True)], dtype=object)
     model = np.array(table["model"].to_pylist(), dtype=object)
     counts = _counts(table)
     return {
@@ -39,7 +38,7 @@ def read_cubes(paths: Sequence[Path]) -> dict[str, dict[str, Cube]]:
 
 
 def two_models(
-    paths: Sequence[Path],
+    sources: Sequence[Any],
     models: Sequence[str],
     metric: str,
     only: str,
@@ -50,7 +49,7 @@ def two_models(
     """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
     first, second = models
     said = []
-    for scale, cubes in read_cubes(paths).items():
+    for scale, cubes in read_cubes(sources).items():
         if {first, second} <= set(cubes) and set(only.split()) <= set(scale.split()):
             pair = on_common_items(cubes[first], cubes[second])
             apart = difference(*pair, metric, paired=paired, sets=SETS, generator=generator)

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.special import stdtr
 
 from analysis.agreement import Agreement, landis_koch
-from analysis.compare import Key, by_seed
+from analysis.compare import Key, Value
 from analysis.panel import UNSEEN, Method
 from analysis.preference import Preference, holm
 from analysis.report_parts import signed
@@ -186,12 +185,12 @@ class ProbeTable:
         return max((self.value[task, name] for name in columns if (task, name) in self.value), default=-math.inf)
 
 
-def probe_table(scores: pa.Table) -> ProbeTable:
+def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
     """Every probe task with its baselines; the first classifier of each."""
     value: dict[tuple[str, str], float] = {}
     trained: list[str] = []
     plain: list[str] = []
-    for key, seeds in sorted(by_seed(scores).items()):
+    for key, seeds in sorted(scores.items()):
         name = _column(key)
         if name and (key.task, name) not in value:
             value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.compare import from_scores
+from analysis.compare import from_values
 from analysis.panel import Method, Panel, methods
 from analysis.strengths import from_votes
 from analysis.study import Study
@@ -19,8 +19,7 @@ def panels_of(study: Study) -> list[Panel]:
     if votes is not None and study.pairs:
         net = np.where(votes.tie, 0.0, np.where(votes.choice == votes.labels.index("a"), 1.0, -1.0))
         found += from_votes([votes.pairs[code] for code in votes.pair], net, study.pairs, votes.rater)
-    if study.scores is not None:
-        found += [panel for panel in from_scores(study.scores) if panel.kind in KINDS]
+    found += [panel for panel in from_values(study.by_seed) if panel.kind in KINDS]
     return sorted(found, key=lambda p: (KINDS[p.kind], p.checkpoint != "last", p.checkpoint, p.name))
 
 

@@ -7,28 +7,21 @@ returns a `Result`, which shows itself as tables, keeps every number in `documen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from analysis.arguments import check_ranges
+from analysis.inputs import long_tables, matches_of, sources_of, study_from, votes_of
 from analysis.plain import plain
 from analysis.results import Result
-from analysis.votes import Votes, read_votes, votes_from_columns
+from analysis.votes import Votes
 from dialogue.errors import InputError
-from dialogue.records import Pair
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
-if TYPE_CHECKING:
-    from analysis.long_table import LongTable
-    from analysis.systems import Matches
-
-Names = Mapping[str, str] | Iterable[tuple[str, str]]  # ours -> theirs, as in --columns and --values
 SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
 LEGAL = {
     "difference": (0.001, 1), "margin": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
@@ -36,68 +29,6 @@ LEGAL = {
     "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
 }  # fmt: skip
 EXAMPLE_MARGIN = 0.167  # of the plan's tables where none is stated: what 200 votes with 35 % ties can show
-
-
-def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: bool = False, **options: Any) -> Votes:
-    """Votes from a study folder, file, DataFrame, mapping of columns or records; `options` as in `read_votes`."""
-    options |= {
-        "columns": _once(_listed(columns), "--columns"),
-        "values": _once([(theirs, ours) for ours, theirs in _listed(values)], "--values"),
-        "uncounted": uncounted,
-    }
-    if isinstance(data, str | Path):
-        path = Path(data)
-        return read_votes(path / "votes.jsonl" if path.is_dir() else path, **options)
-    return votes_from_columns(_columns(data), **options)
-
-
-def _listed(names: Names) -> list[tuple[str, str]]:
-    return list(names.items() if isinstance(names, Mapping) else names)
-
-
-def _once(names: list[tuple[str, str]], option: str) -> dict[str, str]:
-    """Names to meanings; a name with two meanings is an error of typing that would turn votes round."""
-    meanings = dict(names)
-    for name, meaning in names:
-        if meanings[name] != meaning:
-            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {meanings[name]}. Keep one.")
-    return meanings
-
-
-def _columns(data: Any) -> Any:
-    """A DataFrame or mapping as it is; records turned into columns."""
-    if hasattr(data, "keys"):
-        return data
-    rows = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in data]
-    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
-
-
-def _matches(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **reading: Any) -> tuple[Matches, bool]:
-    """The votes with the systems behind them, and whether these are known.
-
-    They are looked up among the pairs given, or in a pairs.jsonl beside the votes that holds any of their pairs; else a
-    and b are taken to be two fixed systems.
-    """
-    from analysis.systems import fixed_sides, match
-
-    path, known = _pairs_of(votes, pairs)
-    if known:
-        found = votes_of(votes, kinds=kinds, **reading)
-        if pairs is not None or any(name in known for name in found.pairs):
-            return match(found, path, known), True
-    return fixed_sides(votes_of(votes, **reading)), False
-
-
-def _pairs_of(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
-    from analysis.systems import pairs_of
-
-    if isinstance(pairs, str | Path):
-        return Path(pairs), pairs_of(Path(pairs))
-    if pairs is not None:
-        return Path("pairs"), {pair.pair: pair for pair in pairs}
-    folder = Path(votes) if isinstance(votes, str | Path) else Path()
-    path = (folder if folder.is_dir() else folder.parent) / "pairs.jsonl"
-    return path, pairs_of(path) if isinstance(votes, str | Path) and path.exists() else {}
 
 
 def ties(
@@ -189,7 +120,7 @@ def preference(
     from analysis.systems import contrasts
 
     check_ranges(locals(), sets=(2, math.inf))
-    matches, known = _matches(votes, pairs, kinds=("real", "control"), **reading)
+    matches, known = matches_of(votes, pairs, kinds=("real", "control"), **reading)
     generator = np.random.default_rng(child_seed(seed, "preference"))
     found = [prefer(contrast, margin=margin) for contrast in contrasts(matches)]
     strengths, refusal = ranked(matches, model, unit, sets, generator)
@@ -232,7 +163,7 @@ def plan(
     question = Question(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
     status, source = [], "assumed"
     if votes is not None:
-        matches, _ = _matches(votes, pairs, **reading)
+        matches, _ = matches_of(votes, pairs, **reading)
         found = contrasts(matches)
         crowd, source = measured(found), f"measured on {len(matches.votes)} votes{unmeasured(matches.votes)}"
         status = [running(contrast, question, stated=margin is not None) for contrast in found]
@@ -263,7 +194,7 @@ def variance(
 ) -> Result:
     """Where a score's variance comes from, and what a re-run would do (`python -m analysis variance`).
 
-    `scores` is a long table (DataFrame, mapping, records, file) or a list of files; `compare` needs files.
+    `scores` is a long table (DataFrame, mapping, records, file) or a list of files.
     """
     from tqdm import tqdm
 
@@ -271,8 +202,8 @@ def variance(
     from analysis.variance_report import analyse, variance_parts
 
     check_ranges(locals(), sets=(2, math.inf))
-    sources = scores if isinstance(scores, list) and isinstance(scores[0], str | Path) else [scores]
-    tables = [table for source in sources for table in _long(source, score, factors, pairs, **reading)]
+    sources = sources_of(scores)
+    tables = [table for source in sources for table in long_tables(source, score, factors, pairs, **reading)]
     kept = [table for table in tables if set(only.split()) <= set(table.name.split())]
     if not kept:
         raise InputError(f"No table has all of {only!r} in its name: {', '.join(t.name for t in tables)}.")
@@ -296,43 +227,39 @@ def variance(
 
 
 def compare(
-    study: str | Path,
+    study: Any,
     *,
+    votes: Any = None,
+    pairs: Any = None,
     margin: float = 2.0,
     pay: float | None = None,
     machine: float | None = None,
     published: bool = False,
 ) -> Result:
-    """People, token metrics and probes of a study folder side by side (`python -m analysis compare`)."""
+    """People, token metrics and probes side by side (`python -m analysis compare`).
+
+    `study` is a study folder, or a table of scores as `variance` takes it (None: no scores) with votes and their pairs.
+    """
     from analysis import compare_text
     from analysis.costs import cost
     from analysis.methods import panels_of
+    from analysis.orders import ordered
     from analysis.panel import methods
     from analysis.published import published as printed
-    from analysis.study import read_study
 
     check_ranges(locals(), margin=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
-    read = read_study(Path(study))
+    read = study_from(study, votes, pairs)
     panels = panels_of(read)
     if not panels:
         raise InputError(
-            f"{study} has votes without pairs.jsonl and no scores, so it does not say which model was judged; "
+            f"{'What was given' if votes is not None else study} has votes without pairs.jsonl and no scores, so it "
+            "does not say which model was judged; "
             "nothing to compare. `python -m analysis preference` reads votes alone."
         )
     made = [method for panel in panels for method in methods(panel)]
     costs = [cost(m, read, margin, an_hour=pay, machine_hour=machine) for m in made]
     papers = [cell for cell in printed() if cell.checkpoint == "last"] if published else []
-    found = compare_text.document(panels, costs, papers)
-    parts = compare_text.compare_parts(panels, costs, papers, margin)
+    pairs = ordered(panels)
+    found = compare_text.document(panels, pairs, costs, papers)
+    parts = compare_text.compare_parts(panels, pairs, costs, papers, margin)
     return Result(found, [*parts, found["signature"]], lambda: {"": compare_text.figure(made, found["signature"])})
-
-
-def _long(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
-    from analysis.long_table import from_votes, long_from_columns, read_long
-
-    if score in ("tie", "net"):
-        matches, named = _matches(source, pairs, **reading)
-        return [from_votes(matches, score, named=named, factors=factors)]
-    if isinstance(source, str | Path):
-        return read_long(Path(source), score=score, factors=factors)
-    return long_from_columns(_columns(source), score=score, factors=factors)

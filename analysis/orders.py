@@ -9,7 +9,7 @@ variance has beyond the items and raters that both parts contain.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -51,6 +51,11 @@ def orders(panel: Panel) -> list[Order]:
     return [_order(panel, one, other) for one, other in combinations(panel.models, 2)]
 
 
+def ordered(panels: Iterable[Panel]) -> list[tuple[Panel, Order]]:
+    """Every order of every panel, for all who tell of them."""
+    return [(panel, order) for panel in panels for order in orders(panel)]
+
+
 def _order(panel: Panel, one: str, other: str) -> Order:
     mean = {model: float(panel.values[panel.of(model)].mean()) for model in (one, other)}
     first, second = sorted((one, other), key=lambda model: (-mean[model], model))
@@ -89,7 +94,7 @@ def _drawn(panel: Panel, weights: Floats, way: str) -> tuple[float, float] | Non
         return None
     ways = [way] if way != "both" else [name for name in panel.clusters if panel.clusters[name] > 1]
     least = max(float(weights @ panel.covariance[name] @ weights) for name in ways)
-    return max(float(weights @ covariance @ weights), least), groups - 1.0
+    return max(float(weights @ covariance @ weights), least, 0.0), groups - 1.0  # rounding may go below zero
 
 
 def _of_seeds(panel: Panel, model: str) -> tuple[float, float, int] | None:

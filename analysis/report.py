@@ -19,7 +19,7 @@ from analysis.checklist import checklist
 from analysis.compare_text import plain_methods
 from analysis.latex import latex
 from analysis.methods import panels_of
-from analysis.orders import orders
+from analysis.orders import ordered
 from analysis.panel import UNSEEN, methods
 from analysis.plain import plain
 from analysis.report_design import dictionary_section, done_section, facts, reviewers_section
@@ -60,18 +60,17 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
     """Read everything that the study holds; `margin` of equivalence in parts of one, if one was stated."""
     panels = panels_of(study)
     made = [method for panel in panels for method in methods(panel)]
+    pairs = ordered(panel for panel in panels if panel.checkpoint != UNSEEN)
     ties = ties_of(study.votes, None if study.ties is None else study.ties["recipe"]["size"])
     found, agreed = judged(study, margin), agreement_of(study.votes)
     title = title or (title_of(found) if found or study.votes is None else "How many ties, and how surely?")
-    table = None if study.scores is None else findings.probe_table(study.scores)
+    table = None if study.scores is None else findings.probe_table(study.by_seed)
     sentences = findings.found(ties, found, agreed, made, table)
     if study.votes is None:
-        sentences += order_verdicts(
-            [order for panel in panels if panel.checkpoint != UNSEEN for order in orders(panel)]
-        )
+        sentences += order_verdicts([order for _, order in pairs])
     probed = probes_section(table, panels)
-    compared, limits = compare_section(study, panels), findings.limitations(study, made)
-    planned, asked = advice(study, found, panels), checklist(study, found, agreed, panels)
+    compared, limits = compare_section(study, panels, pairs), findings.limitations(study, made)
+    planned, asked = advice(study, found, panels, pairs), checklist(study, found, agreed, panels)
     sections = [
         None if found is None else preference_section(found, study),
         None if ties is None else ties_section(ties, _told(study)),
@@ -90,7 +89,7 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
     document = {
         "title": title, "findings": sentences, "limitations": limits, "advice": planned,
         "methods": plain_methods(panels), "recipes": dict(study.recipes), "version": VERSION,
-        "orders": [asdict(order) for panel in panels if panel.checkpoint != UNSEEN for order in orders(panel)],
+        "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],
     }  # fmt: skip
     kept = tuple(section for section in sections if section is not None)

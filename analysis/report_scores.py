@@ -12,7 +12,7 @@ import numpy as np
 from analysis.compare_text import HEAD, cost_cells, order_row, row
 from analysis.costs import cost
 from analysis.findings import ProbeTable
-from analysis.orders import WAYS, orders
+from analysis.orders import WAYS, Order
 from analysis.panel import UNSEEN, Method, Panel, methods
 from analysis.published import published
 from analysis.report_parts import Axis, Figure, Mark, Row, Section, Table
@@ -32,13 +32,12 @@ def architectures(panels: Sequence[Panel]) -> dict[str, str]:
     return {name: f"c{k % COLOURS}" for k, name in enumerate(names)}
 
 
-def compare_section(study: Study, panels: Sequence[Panel]) -> Section | None:
+def compare_section(study: Study, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]) -> Section | None:
     """People, token metrics and probes over seeds, in one figure and one table."""
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     if not trained:
         return None
     made = [method for panel in trained for method in methods(panel)]
-    pairs = [(panel, order) for panel in trained for order in orders(panel)]
     figure = spread_figure(trained)
     text = (
         "Every method gives each trained model one number. Its SD over training seeds stands beside how far it would "

@@ -77,14 +77,14 @@ def ties_figure(ties: Ties) -> Figure:
 
 def units_figure(ties: Ties) -> Figure:
     """Intervals of the share itself, by what is drawn anew."""
-    curves = [one for one in ties.units if one.interval is not None]
-    ends = [end for one in curves for end in (one.interval.low, one.interval.high)]  # type: ignore[union-attr]
+    found = [(one, i) for one in ties.units if (i := one.interval) is not None]
+    ends = [end for _, i in found for end in (i.low, i.high)]
     axis = Axis(max(min(ends) - 0.03, 0.0), min(max(ends) + 0.03, 1.0))
     rows = [
         Row(UNITS.get(one.unit, one.unit), f"{percent(i.low)} to {percent(i.high)}",
             axis.interval(i.low, i.value, i.high),
             described=f"{percent(i.low)} to {percent(i.high)}")
-        for one in curves if (i := one.interval)
+        for one, i in found
     ]  # fmt: skip
     across = ((axis.at(CHANCE), "chance 33 %"),) if axis.low < CHANCE < axis.high else ()
     return Figure(

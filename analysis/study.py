@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.compare import Key, Value, by_seed
 from analysis.scores import read_scores
 from analysis.votes import Votes, read_votes
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_json, read_records
 from dialogue.records import Pair, Rater, Response
 
+NOWHERE = Path(os.devnull)
 SCORE_FILES = ("metrics.parquet", "scores.parquet")
 
 
@@ -38,6 +42,11 @@ class Study:
         """How many of the votes on real pairs came from simulated raters."""
         return 0 if self.votes is None else int(self.votes.source.get("simulated", 0))
 
+    @cached_property
+    def by_seed(self) -> Mapping[Key, Mapping[int | None, Value]]:
+        """Every group of scores with each seed's value, computed once."""
+        return {} if self.scores is None else by_seed(self.scores)
+
 
 def read_study(folder: Path) -> Study:
     """Read every file of the study that is there; refuse a folder that holds none of them."""
@@ -58,6 +67,12 @@ def read_study(folder: Path) -> Study:
         scores=read_scores(tables) if tables else None,
         recipes=_recipes(folder),
     )
+
+
+def study_of(scores: Sequence[Any], votes: Votes | None, pairs: Sequence[Pair]) -> Study:
+    """A study of tables in memory: there is no folder, so no logs of training and no recipes."""
+    read = read_scores(scores) if scores else None
+    return Study(NOWHERE, votes, None, (), tuple(pairs), (), None, read, {})
 
 
 def _records(path: Path, kind: type[Any]) -> tuple[Any, ...]:

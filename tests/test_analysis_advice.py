@@ -12,6 +12,7 @@ from analysis.advice import advice, smallest_shown, votes_or_seeds, votes_to_sho
 from analysis.checklist import checklist
 from analysis.intervals import mean_interval
 from analysis.methods import panels_of
+from analysis.orders import ordered
 from analysis.panel import Method
 from analysis.report_votes import agreement_of, judged
 from analysis.spread import sd_ratio, spread
@@ -79,14 +80,14 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
-    said = advice(study, judged(study, None), panels_of(study))
+    said = advice(study, judged(study, None), panels_of(study), ordered(panels_of(study)))
     assert "independent ones and show a net preference of" in said[0] and "of rating" in said[0]
     assert any("To know an SD over seeds to within a factor of two upwards takes 9 seeds, 6 more" in s for s in said)
 
 
 def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
     study = read_study(add_scores(tmp_path, seeds=1))
-    assert advice(study, None, panels_of(study)) == []
+    assert advice(study, None, panels_of(study), ordered(panels_of(study))) == []
 
 
 def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp_path):

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from analysis.notebook import agreement, plan, preference, ties, variance, votes_of
+from analysis.notebook import agreement, compare, plan, preference, ties, variance, votes_of
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
@@ -99,6 +99,54 @@ def test_variance_takes_a_frame_or_its_file(tmp_path):
     )
     with pytest.raises(InputError, match="scores has no column 'f1'"):
         variance(scores, score="f1")
+
+
+@pytest.fixture
+def scores():
+    """Two architectures under three seeds on ten dialogues of two examples, one classifier."""
+    place = {"evaluator": "probe", "task": "T", "checkpoint": "last", "rater": "logistic", "condition": "test"}
+    hits = [
+        (m, s, f"d{k // 2}:{k % 2}", float((7 * k + 3 * s + 5 * m) % 11 > 3 + m))
+        for m in (0, 1) for s in range(3) for k in range(20)
+    ]  # fmt: skip
+    rows = [
+        place | {"model": f"m{m}", "seed": s, "item": i, "cluster": i[:2], "score": hit,
+                 "stats": {"tp": hit, "fp": 1 - hit, "fn": 1 - hit}}
+        for m, s, i, hit in hits
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_two_models_are_compared_in_every_form_of_table(tmp_path, scores):
+    scores.to_parquet(tmp_path / "scores.parquet", index=False)
+    scores.drop(columns="stats").to_csv(tmp_path / "scores.csv", index=False)
+    asked = {"compare": ("m0", "m1"), "sets": 20}
+    told = variance(scores, **asked).document["compared"]
+    for source in (tmp_path / "scores.parquet", tmp_path / "scores.csv", scores.to_dict("records")):
+        assert variance(source, **asked).document["compared"] == told
+    assert told[2]["value"] == pytest.approx(scores.groupby("model").score.mean().diff().iloc[1] * -1)
+    counted = variance(scores, metric="micro_f1", **asked).document["compared"]
+    assert counted == variance(tmp_path / "scores.parquet", metric="micro_f1", **asked).document["compared"]
+    few = variance(scores[["model", "seed", "item", "score"]], **asked).document["compared"]
+    assert {(row["name"], row["value"]) for row in few} == {("scores", row["value"]) for row in told}
+    with pytest.raises(InputError, match=r"scores.csv: column seed missing; a score table has model, seed, item"):
+        scores.drop(columns=["stats", "seed"]).to_csv(tmp_path / "scores.csv", index=False)
+        variance(tmp_path / "scores.csv", **asked)
+
+
+def test_compare_takes_frames_as_it_takes_a_folder(study, scores):
+    folder, pairs, votes = study
+    with pytest.raises(InputError, match=r"What was given has votes without pairs.jsonl and no scores"):
+        compare(None, votes=pd.DataFrame([{"pair": vote.pair, "choice": vote.choice} for vote in votes]))
+    people = compare(None, votes=votes, pairs=pairs)
+    assert {m["kind"] for m in people.document["methods"]} == {"people"}
+    scores.to_parquet(folder / "scores.parquet", index=False)
+    told = compare(folder).document
+    assert compare(scores, votes=votes, pairs=pairs).document == told
+    assert compare(folder / "scores.parquet", votes=folder).document == told
+    alone = compare(scores).document
+    assert alone["methods"] == [m for m in told["methods"] if m["kind"] == "probe"]
+    assert alone["orders"][0]["kind"] == "probe"
 
 
 def test_votes_give_variance_too(frame):
