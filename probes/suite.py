@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -67,9 +68,18 @@ def write_baselines(folder: Path, splits: Splits) -> list[Representation]:
     return found
 
 
-def as_jobs(todo: Sequence[Part]) -> list[Job]:
+class Piece(Protocol):
+    """Anything with a file in the folder of its representation, and a key of what it follows from."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def key(self) -> str: ...
+
+
+def as_jobs(todo: Sequence[Piece]) -> list[Job]:
     """Those of one representation are one job."""
-    groups: dict[str, list[Part]] = {}
+    groups: dict[str, list[Piece]] = {}
     for part in todo:
         groups.setdefault(part.path.parent.name, []).append(part)
     return [Job(name, content_key(*[part.key for part in group]), group) for name, group in groups.items()]

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
@@ -228,7 +229,7 @@ def test_two_arrays_of_one_name_are_refused(tmp_path, corpus, members):
 
 
 def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys, monkeypatch):
-    words = (study, "--corpus", corpus, "--tasks", "IsMultiTopic,AllTopics")
+    words = (study, "--corpus", corpus, "--tasks", "IsMultiTopic,AllTopics", "--jobs", 1)
     probes("codelength", *words)
     shown = capsys.readouterr().out
     path = study / "probes" / "codelength-multiwoz.csv"
@@ -246,6 +247,47 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
     before = path.read_text()
     probes("codelength", *words)
     assert path.read_text() == before
+    assert "20 of 20 code lengths were there before" in capsys.readouterr().out
+
+
+def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(study, corpus, tmp_path, monkeypatch):
+    words = ("--corpus", corpus, "--states", study / "states" / "seq2seq-0-last.npy", "--tasks", TASKS)
+    probes("codelength", tmp_path / "two", *words, "--jobs", 2)
+    used, online = [], codelength.online
+    monkeypatch.setattr(codelength, "online", lambda *a, **k: used.append(torch.get_num_threads()) or online(*a, **k))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        probes("codelength", tmp_path / "one", *words, "--jobs", 1)
+    finally:
+        torch.set_num_threads(before)
+    assert set(used) == {1}
+    one, two = (
+        {path.relative_to(study): path.read_bytes() for path in (study / "probes").glob("**/*") if path.is_file()}
+        for study in (tmp_path / "one", tmp_path / "two")
+    )
+    assert one == two and sum(path.name.endswith(".codelength.json") for path in one) == 10
+    assert len(list((tmp_path / "two" / "logs" / "codelength").iterdir())) == 5
+
+
+def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(study, corpus, tmp_path, capsys):
+    words = (tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1)
+    probes("codelength", *words, "--states", study / "states" / "seq2seq-0-last.npy")
+    part = tmp_path / "probes" / "baseline-constant" / "IsMultiTopic.codelength.json"
+    held = part.read_bytes()
+    part.unlink()
+    probes("codelength", *words, "--states", study / "states" / "seq2seq-0-last.npy")
+    assert "4 of 5 code lengths were there before" in capsys.readouterr().out and part.read_bytes() == held
+    probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy")
+    assert "4 of 5 code lengths were there before" in capsys.readouterr().out
+    probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy", "--seed", 1)
+    assert "0 of 5 code lengths were there before" in capsys.readouterr().out
+
+
+def test_codelength_says_on_what_it_is_fitted_where_that_is_not_all(corpus, members, tmp_path, capsys):
+    path = write_states(tmp_path / "states", members[::2], "half", 0, "last")
+    probes("codelength", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--subset", "--jobs", 1)
+    assert "A SUBSET: " in capsys.readouterr().out and path.exists()
 
 
 def test_codelength_refuses_a_penalty_of_no_size(study, corpus):

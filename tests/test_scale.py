@@ -25,8 +25,12 @@ COMMANDS = (
     "generation sample STUDY --limit 10",
     "generation encode STUDY --checkpoints last --limit 20",
     "probes run STUDY --tasks IsMultiTopic --subset",
+    "probes codelength STUDY --tasks IsMultiTopic --subset",
 )
-DONE = ("2 of 2 models were trained", "2 of 2 models had answered", "2 of 2 matrices were there", "7 of 7 probes were")
+DONE = (
+    "2 of 2 models were trained", "2 of 2 models had answered", "2 of 2 matrices were there", "7 of 7 probes were",
+    "6 of 6 code lengths were",
+)  # fmt: skip
 
 
 def run(command, study, *options):
@@ -35,9 +39,10 @@ def run(command, study, *options):
 
 
 def results(study):
-    """SHA-256 of weights, responses, states and scores; times of day and of training are not among them."""
+    """SHA-256 of weights, responses, states, scores, code lengths; times of day and of training are not among them."""
     found = [path for name in ("models", "responses", "states") for path in study.glob(f"{name}/**/*.*")]
-    found += [study / name for name in ("responses.jsonl", "scores.parquet") if (study / name).exists()]
+    joined = ("responses.jsonl", "scores.parquet", "probes/codelength-multiwoz.csv")
+    found += [study / name for name in joined if (study / name).exists()]
     return {str(path.relative_to(study)): digest(path) for path in found if path.name != "log.jsonl"}
 
 
@@ -62,7 +67,7 @@ def stamps(folder):
     """When each file was written; the tables that are joined anew from what is there do not count."""
     names = ("models", "responses", "states", "logs")
     found = [path for name in names for path in (folder / name).rglob("*") if path.is_file()]
-    found += list((folder / "probes").glob("*/*.parquet"))
+    found += [*(folder / "probes").glob("*/*.parquet"), *(folder / "probes").glob("*/*.codelength.json")]
     return {path: path.stat().st_mtime_ns for path in found if "baselines" not in path.parts}
 
 
@@ -77,7 +82,7 @@ def test_every_engine_leaves_the_same_bits_and_none_does_again_what_another_did(
         run(command, tmp_path, "--on", on, "--jobs", "2")
     expected = results(undisturbed)
     assert {Path(name).parts[0] for name in expected} == {
-        "models", "responses", "states", "responses.jsonl", "scores.parquet",
+        "models", "responses", "states", "responses.jsonl", "scores.parquet", "probes",
     }  # fmt: skip
     assert results(tmp_path) == expected
     before = stamps(tmp_path)

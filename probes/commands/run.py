@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dialogue import jobs
 from dialogue.command_line import given, tell_next
+from probes import inputs
 
 if TYPE_CHECKING:
     from probes.plan import Options
@@ -21,14 +22,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to probe, on what, and how."""
+    inputs.add_arguments(parser)
     add = parser.add_argument
-    add("study", type=Path, metavar="STUDY", help="folder of the study")
-    add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
-    add("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: those in STUDY/states)")
-    add("--subset", action="store_true", help="probe only the examples that every array has a state for")
-    add("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
     add("--report", choices=("valid", "test"), default="test", help="split to report on (default: test)")
-    add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
     add("--classifier", default="logistic", metavar="NAMES", help="logistic, mlp or both, comma-separated")
     add("--mlp-seeds", default="0-2", metavar="SEEDS", help="seeds of the MLP, each a rater (default: 0-2)")
     add("--solver", choices=("batched", "sklearn"), default="batched", help="of the logistic regression")
@@ -44,35 +40,27 @@ def run(args: argparse.Namespace) -> None:
     """Do what is not done yet, join the parts, print the table."""
     from tqdm import tqdm
 
-    from dialogue.corpora.reading import read_corpus
     from dialogue.errors import InputError
     from dialogue.signature import signature
-    from probes import splits, states, suite
-    from probes.plan import lay_out
+    from probes import suite
 
-    corpus = read_corpus(args.corpus or args.study / "corpus")
-    methods, sides = _methods(args), splits.plan(corpus, args.report)
+    methods, place = _methods(args), jobs.place_of(args)
+    read = inputs.read(args, args.report)
+    sides, study, folder = read.sides, read.study, read.folder
     if len(methods[0].c) > 1 and not sides.choose:
         raise InputError("Several values of --c need a split to choose on, and none is left here. Give one value.")
-    found = states.find(args.study, args.states, args.checkpoints)
-    if args.subset:
-        sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
-    study, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
-    for who in found:
-        states.check_covers(who, study.items)
-    found += suite.write_baselines(folder / "baselines", sides)
-    parts = suite.parts(folder, found, study, methods)
+    parts = suite.parts(folder, read.representations, study, methods)
     todo = [part for part in parts if not part.done]
-    work, place = jobs.Work(suite.answer, (study, args.device), args.study / "logs" / "probes"), jobs.place_of(args)
+    work = jobs.Work(suite.answer, (study, args.device), args.study / "logs" / "probes")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
         for answered in jobs.carry_out(work, suite.as_jobs(todo), place):
             bar.update(answered)
     recipe = signature(
-        probes=len(parts), corpus=corpus.name, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
+        probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
         fit=sides.names[0], choose=sides.names[1] or None, report=sides.names[2],
     )  # fmt: skip
     print(sides.banner + "\n" if sides.banner else "", end="")
-    _report(args.out or args.study / "scores.parquet", folder, corpus.name, parts, recipe)
+    _report(args.out or args.study / "scores.parquet", folder, read.corpus, parts, recipe)
     print(f"{len(parts) - len(todo)} of {len(parts)} probes were done before.")
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 

@@ -1,0 +1,69 @@
+"""The description lengths of a whole study: every representation and task, one part file each; what is done is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dialogue.files import read_json, write_json
+from dialogue.jobs import THREADS, content_key
+from probes import codelength
+from probes.codelength import Codelength
+from probes.plan import Question, Study
+from probes.probing import Material, threads
+from probes.states import Representation
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One representation and task: where its code length lies, and the key of what it follows from."""
+
+    representation: Representation
+    question: Question
+    path: Path
+    key: str
+
+    @property
+    def done(self) -> bool:
+        """A whole part with this very key is there."""
+        return self.path.exists() and read_json(self.path).get("key") == self.key
+
+    def read(self) -> Codelength:
+        """What is there."""
+        found = read_json(self.path)
+        return Codelength(tuple(found["examples"]), tuple(found["bits"]), found["uniform"])
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """What is the same for every representation: the examples, their order in blocks, data against penalty."""
+
+    study: Study
+    blocks: list[np.ndarray]
+    c: float
+
+
+def parts(folder: Path, representations: Iterable[Representation], study: Study, recipe: str) -> list[Part]:
+    """All the work there is."""
+    return [
+        Part(
+            who, question, folder / f"{who.evaluator}-{who.name}" / f"{question.task}.codelength.json",
+            content_key(who.digest, question.digest, recipe),
+        )
+        for who in representations
+        for question in study.questions
+    ]  # fmt: skip
+
+
+def code(coding: Coding, todo: Sequence[Part]) -> int:
+    """Send the labels of each part of one representation, each written when it is coded; how many there were."""
+    with threads(THREADS):
+        material = Material(todo[0].representation, coding.study)
+        for part in todo:
+            found = codelength.online(material.features, material.axes, part.question.fit, coding.blocks, c=coding.c)
+            write_json(part.path, dataclasses.asdict(found) | {"key": part.key})
+    return len(todo)

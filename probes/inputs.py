@@ -1,0 +1,56 @@
+"""What every command that fits probes reads: the corpus and its split, the states, the labels."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from probes.plan import Study
+    from probes.splits import Splits
+    from probes.states import Representation
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The sides of the split of `corpus`, the labels on them, the states of the study and then the baselines.
+
+    `folder` is where the probes of the study lie.
+    """
+
+    corpus: str
+    sides: Splits
+    study: Study
+    representations: list[Representation]
+    folder: Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which study, and which of its states and tasks."""
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY", help="folder of the study")
+    add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
+    add("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: those in STUDY/states)")
+    add("--subset", action="store_true", help="use only the examples that every array has a state for")
+    add("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
+    add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
+
+
+def read(args: argparse.Namespace, report: str) -> Inputs:
+    """Read what the arguments of `add_arguments` name, to report on that split; write the baselines' features."""
+    from dialogue.corpora.reading import read_corpus
+    from probes import splits, states, suite
+    from probes.plan import lay_out
+
+    corpus = read_corpus(args.corpus or args.study / "corpus")
+    sides = splits.plan(corpus, report)
+    found = states.find(args.study, args.states, args.checkpoints)
+    if args.subset:
+        sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
+    study, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
+    for who in found:
+        states.check_covers(who, study.items)
+    baselines = suite.write_baselines(folder / "baselines", sides)
+    return Inputs(corpus.name, sides, study, found + baselines, folder)
