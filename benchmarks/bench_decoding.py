@@ -3,8 +3,12 @@
 Models at paper size with 13,000 words and random weights; every response is cut at 20 tokens, about the mean of
 MultiWOZ, so that both ways write equally much. One at a time is the plain loop in single precision, which keeps the
 state (or keys and values) of what is written; of 2,000 contexts it gets a few, evenly spread over their lengths.
+Both ways use every core; with --busy both use one thread and are timed by its processor time, which other work on the
+machine disturbs least.
 """
 
+import argparse
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,7 +26,8 @@ from generation.vocabulary import BOS, EOS, EOU, OTHER
 
 WORDS, CONTEXTS, ALONE, LENGTH = 13_000, 2000, 20, 20
 CPU = torch.device("cpu")
-BARS = {"seq2seq": 8, "bilstm_attn": 8, "transformer": 5}
+BARS = {"seq2seq": 8, "seq2seq_attn": 8, "hred": 8, "bilstm_attn": 8, "transformer": 5}
+clock = time.perf_counter
 
 
 def contexts():
@@ -44,23 +49,23 @@ def alone(model, context):
 
 
 def greedy(name, given):
-    """Contexts a CPU second in batches, and one by one."""
+    """Contexts a second in batches, and one by one."""
     torch.random.default_generator.manual_seed(0)
     model, how = build(name, WORDS, sizes_of(name, "paper")).eval(), decoding.parse_decoding("greedy")
     model.output.bias.data[EOS] = -100.0
     few = sorted(given, key=len)[:: len(given) // ALONE]
     with torch.inference_mode():
         alone(model, few[0])
-        begun = time.process_time()
+        begun = clock()
         singly = [alone(model, context) for context in few]
-        slow = len(few) / (time.process_time() - begun)
-    begun = time.process_time()
+        slow = len(few) / (clock() - begun)
+    begun = clock()
     answers = decoding.respond(model, given, how=how, seed=0, items=[str(n) for n in range(len(given))])
-    fast = len(given) / (time.process_time() - begun)
+    fast = len(given) / (clock() - begun)
     ours = {tuple(context): answer.tokens for context, answer in zip(given, answers, strict=True)}
     same = sum(ours[tuple(context)] == tokens for context, tokens in zip(few, singly, strict=True))
     print(
-        f"{name}: {fast:.1f} contexts a CPU second in batches, {slow:.1f} one by one: {fast / slow:.1f} times "
+        f"{name}: {fast:.1f} contexts a second in batches, {slow:.1f} one by one: {fast / slow:.1f} times "
         f"(bar: {BARS[name]}); {same} of {len(few)} responses the same",
         flush=True,
     )
@@ -79,10 +84,10 @@ def nucleus():
     times, kept = [], []
     for filtered in (decoding.keep_likely, full_sort):
         filtered(logits, how)
-        begun = time.process_time()
+        begun = clock()
         for _ in range(10):
             masses, numbers = filtered(logits, how)
-        times.append(time.process_time() - begun)
+        times.append(clock() - begun)
         kept.append(torch.zeros_like(logits).scatter_(1, numbers, masses))
     gap = float((kept[0] - kept[1]).abs().max())
     size = float((kept[0] > 0).sum(1).double().mean())
@@ -94,7 +99,13 @@ def nucleus():
 
 def main():
     """Measure all."""
-    torch.set_num_threads(1)  # CPU seconds of one thread: other work on the machine disturbs them least
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--busy", action="store_true", help="one thread, processor time")
+    if parser.parse_args().busy:
+        global clock
+        clock = time.process_time
+        torch.set_num_threads(1)
+    print(f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     decoding.LONGEST_RESPONSE = LENGTH
     given = contexts()
     for name in BARS:

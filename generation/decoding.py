@@ -235,8 +235,9 @@ def mask_special(logits: Tensor, *, first: bool) -> Tensor:
 def most_likely(logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor]:
     """Greedy: the most probable token of each row, and its lead over the second as a share of the range of logits."""
     del rows, time
-    (best, second), tokens = (part.unbind(1) for part in logits.topk(2))
-    return tokens[0], (best - second) / (best - logits[:, len(SPECIAL) :].amin(1))
+    best, tokens = logits.max(1)
+    second = logits.scatter(1, tokens[:, None], -torch.inf).amax(1)
+    return tokens, (best - second) / (best - logits[:, len(SPECIAL) :].amin(1))
 
 
 class Sampler:
