@@ -4,6 +4,7 @@
     python benchmarks/bench_probes.py --full     56,000 x 256 states, 1,060 labels; scikit-learn on every 20th, times 20
     python benchmarks/bench_probes.py --suite 1  all 16 MultiWOZ tasks at full size for one representation: time, memory
     python benchmarks/bench_probes.py --suite 4  for four representations, one process of one thread a core
+    python benchmarks/bench_probes.py --together the products of four checkpoints one by one, against one batched product
 
 States are mixtures of 40 latent factors with noise, labels thresholds of such mixtures with a long tail of shares, so
 that some are learnable and the rare ones nearly separable. Both sides use every core; scikit-learn gets them through
@@ -167,10 +168,32 @@ def suite(representation: int, threads: int) -> str:
             f"alone), all converged: {all(fit.converged.all() for fit in fits)}")  # fmt: skip
 
 
+def together(checkpoints: int = 4, n: int = 56_000) -> None:
+    """Whether several checkpoints in one batched solve would gain: each has features of its own."""
+    for width, labels in ((64, 8), (64, 64), (256, 20), (256, 1060)):
+        x, w = torch.randn(checkpoints, n, width), torch.randn(checkpoints, labels, width)
+
+        def singly(x=x, w=w):
+            for of, weights in zip(x, w, strict=True):
+                total = torch.zeros_like(weights)
+                for block in of.split(512):
+                    total.addmm_(weights @ block.T, block)
+
+        def batched(x=x, w=w):
+            total = torch.zeros_like(w)
+            for block in x.split(512, dim=1):
+                total.baddbmm_(w @ block.mT, block)
+
+        one, all_at_once = (min(timed(way)[1] for _ in range(3)) for way in (singly, batched))
+        print(f"  {checkpoints} x {n:,} x {width}, {labels} labels: one by one {one * 1000:.0f} ms, batched "
+              f"{all_at_once * 1000:.0f} ms: {one / all_at_once:.2f} times")  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--suite", type=int, metavar="N", help="representations to fit all tasks on")
+    parser.add_argument("--together", action="store_true", help="whether batching checkpoints would gain")
     parser.add_argument("--busy", action="store_true", help="one thread, processor time: where others use the machine")
     args = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -180,6 +203,9 @@ def main() -> None:
         torch.set_num_threads(1)
         threadpoolctl.threadpool_limits(1)
     print(f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    if args.together:
+        together()
+        return
     if args.suite == 1:
         print(suite(0, torch.get_num_threads()))
         return
