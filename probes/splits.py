@@ -20,14 +20,19 @@ class Splits:
     report: Sequence[Example]
     banner: str
 
+    @property
+    def members(self) -> list[Example]:
+        """Every example once, those fitted first: choice and report may be of the same split."""
+        return list({e.item: e for side in (self.fit, self.choose, self.report) for e in side}.values())
+
     def only(self, items: Set[str]) -> Splits:
         """These examples alone; the banner says how many are left."""
         sides = [[e for e in side if e.item in items] for side in (self.fit, self.choose, self.report)]
         if not sides[0] or not sides[2]:
             raise InputError(f"No example of {self.names[0]} or of {self.names[2]} has a state in every array.")
-        before = len(self.fit) + len(self.choose) + len(self.report)
-        left = f"A SUBSET: {sum(map(len, sides)):,} of {before:,} examples have a state in every array."
-        return replace(self, fit=sides[0], choose=sides[1], report=sides[2], banner=f"{self.banner}\n{left}".strip())
+        kept = replace(self, fit=sides[0], choose=sides[1], report=sides[2])
+        left = f"A SUBSET: {len(kept.members):,} of {len(self.members):,} examples have a state in every array."
+        return replace(kept, banner=f"{self.banner}\n{left}".strip())
 
     @property
     def condition(self) -> str:

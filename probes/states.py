@@ -83,6 +83,8 @@ def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation
 
 
 def _array(path: Path) -> np.ndarray:
+    if not path.exists():
+        raise InputError(f"{path} is not there. States are made by: python -m generation encode STUDY.")
     try:
         states = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
@@ -93,7 +95,7 @@ def _array(path: Path) -> np.ndarray:
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
-    sidecar = read_json(path)
+    sidecar = read_json(path) if path.exists() else None
     if not isinstance(sidecar, dict) or not isinstance(sidecar.get("ids"), list):
         raise InputError(f'{path} needs at least {{"ids": [...]}}, the item id of every row of the array beside it.')
     if not isinstance(sidecar.get("seed"), int | None):

@@ -57,8 +57,7 @@ def _part(folder: Path, who: Representation, question: Question, options: Option
 
 def write_baselines(folder: Path, splits: Splits) -> list[Representation]:
     """Write the baselines' features as representations like any other."""
-    examples = [*splits.fit, *splits.choose, *splits.report]
-    found = []
+    examples, found = splits.members, []
     for name, features in BASELINES.items():
         path = folder / f"{name}.npy"
         with atomic(path, "wb") as handle:

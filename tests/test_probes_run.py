@@ -191,9 +191,24 @@ def test_states_with_holes_or_the_wrong_shape_are_refused(tmp_path, members):
     np.save(path, values[0])
     with pytest.raises(InputError, match="is not a matrix"):
         read_states(path)
+    path.with_suffix(".json").unlink()
+    np.save(path, values)
+    with pytest.raises(InputError, match="m-0-last.json needs at least"):
+        read_states(path)
     path.write_bytes(b"\x93NUMPY")
     with pytest.raises(InputError, match="cannot be read as a NumPy array"):
         read_states(path)
+    path.unlink()
+    with pytest.raises(InputError, match="m-0-last.npy is not there"):
+        read_states(path)
+
+
+def test_the_split_that_chose_may_be_reported_as_the_papers_did(study, corpus, tmp_path, capsys):
+    (tmp_path / "states").symlink_to(study / "states")
+    probes("run", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1, "--report", "valid")
+    assert "Reported on valid, the split that also chose" in capsys.readouterr().out
+    reported = {example.item for example in examples(read_corpus(corpus).split("valid"))}
+    assert set(pq.read_table(tmp_path / "scores.parquet")["item"].to_pylist()) == reported
 
 
 def test_states_of_a_part_of_the_corpus_are_probed_on_request_under_a_banner(tmp_path, corpus, members, capsys):
