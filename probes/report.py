@@ -47,11 +47,14 @@ def _age(checkpoint: str) -> tuple[int, int, str]:
 def as_text(cells: Sequence[Cell], tasks: Sequence[str], *, digits: int = 1) -> Iterator[str]:
     """A table for the terminal, a block of tasks at a time: mean over seeds, and the SD over seeds."""
     table = rows(cells)
+    width = max(32, *(len(f"{model} {checkpoint}") for model, checkpoint in table))
     for start in range(0, len(tasks), 5):
         block = tasks[start : start + 5]
-        yield f"{'':<32}" + "".join(f"{task:>16}" for task in block)
+        yield f"{'':<{width}}" + "".join(f"{task:>16}" for task in block)
         for (model, checkpoint), row in table.items():
-            yield f"{f'{model} {checkpoint}':<32}" + "".join(f"{_plain(row.get(task), digits):>16}" for task in block)
+            yield f"{f'{model} {checkpoint}':<{width}}" + "".join(
+                f"{_plain(row.get(task), digits):>16}" for task in block
+            )
         yield ""
 
 

@@ -71,3 +71,8 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     probes("plot", tmp_path)
     out = capsys.readouterr().out
     assert out.count("not drawn") == 5 and "probes run --checkpoints all" in out
+
+
+def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):
+    with pytest.raises(InputError, match=r"no scores by mlp. There: logistic. Name one: --classifier."):
+        probes("plot", study, "--classifier", "mlp")

@@ -36,10 +36,17 @@ def run(args: argparse.Namespace) -> None:
     """Draw what can be drawn; say what cannot and why."""
     import pyarrow.parquet as pq
 
+    from dialogue.errors import InputError
     from probes import plots, summary
 
     path = args.scores or args.study / "scores.parquet"
-    scores = [s for s in summary.read_scores(path) if not s.shuffled and s.classifier in (args.classifier, "majority")]
+    every = summary.read_scores(path)
+    there = sorted({score.classifier for score in every} - {"majority"})
+    if args.classifier not in there:
+        raise InputError(
+            f"{path} has no scores by {args.classifier}. There: {', '.join(there)}. Name one: --classifier."
+        )
+    scores = [s for s in every if not s.shuffled and s.classifier in (args.classifier, "majority")]
     recipe = (pq.read_schema(path).metadata or {}).get(b"signature", b"").decode()
     cells = summary.cells(scores)
     figures = {
