@@ -4,7 +4,7 @@
     python benchmarks/bench_probes.py --full     56,000 x 256 states, 1,060 labels; scikit-learn on every 20th, times 20
     python benchmarks/bench_probes.py --suite 1  all 16 MultiWOZ tasks at full size for one representation: time, memory
     python benchmarks/bench_probes.py --suite 4  for four representations, one process of one thread a core
-    python benchmarks/bench_probes.py --together the products of four checkpoints one by one, against one batched product
+    python benchmarks/bench_probes.py --together the products of four checkpoints, one by one and batched
 
 States are mixtures of 40 latent factors with noise, labels thresholds of such mixtures with a long tail of shares, so
 that some are learnable and the rare ones nearly separable. Both sides use every core; scikit-learn gets them through

@@ -193,13 +193,13 @@ def test_states_with_holes_or_the_wrong_shape_are_refused(tmp_path, members):
         read_states(path)
     path.with_suffix(".json").unlink()
     np.save(path, values)
-    with pytest.raises(InputError, match="m-0-last.json needs at least"):
+    with pytest.raises(InputError, match=r"m-0-last\.json needs at least"):
         read_states(path)
     path.write_bytes(b"\x93NUMPY")
     with pytest.raises(InputError, match="cannot be read as a NumPy array"):
         read_states(path)
     path.unlink()
-    with pytest.raises(InputError, match="m-0-last.npy is not there"):
+    with pytest.raises(InputError, match=r"m-0-last\.npy is not there"):
         read_states(path)
 
 
