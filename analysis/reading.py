@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,14 +43,16 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
     readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
     suffixes = [part for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
     if not path.exists():
-        raise InputError(f"{path} cannot be read: there is no such file.")
+        step = f" Write it: python -m crowd export {path.parent}." if path.name == "votes.jsonl" else ""
+        raise InputError(f"{path} cannot be read: there is no such file.{step}")
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path} is empty.")
     try:
         reader = readers.get(suffixes[-1].lower() if suffixes else "")
         table = reader(path, wanted) if reader else _read_lines(path, wanted, record)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+        why = os.strerror(error.errno) if error.errno else error
+        raise InputError(f"{path} cannot be read: {why}.") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
     except pa.ArrowInvalid as error:
@@ -139,9 +142,7 @@ def _read_json(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
     try:
         rows = json.loads(raw)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}:{error.lineno}: not whole JSON ({error.msg}). The file may have been cut off."
-        ) from None
+        raise InputError(f"{path}:{error.lineno}: not whole JSON ({error.msg}). It may be cut off.") from None
     return _slow_table(((f"{path}: record {i}", row) for i, row in enumerate(rows, 1)), wanted)
 
 
@@ -187,7 +188,7 @@ def _objects(path: Path, body: bytes, first_line: int) -> Iterator[tuple[str, An
                 yield f"{path}:{number}", json.loads(line)
             except json.JSONDecodeError as error:
                 raise InputError(
-                    f"{path}:{number}: not a JSON object ({error.msg}). The file may have been cut off."
+                    f"{path}:{number}: not a JSON object ({error.msg}). It may be cut off or no JSON Lines."
                 ) from None
 
 

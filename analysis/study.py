@@ -55,7 +55,10 @@ def read_study(folder: Path) -> Study:
     votes = folder / "votes.jsonl"
     tables = [folder / name for name in SCORE_FILES if (folder / name).exists()]
     if not votes.exists() and not tables:
-        raise InputError(f"{folder} holds neither votes.jsonl nor a score table; nothing to report on yet.")
+        raise InputError(
+            f"{folder} holds neither votes.jsonl nor a score table. Serve the study (python -m crowd serve {folder}) "
+            f"and export its votes, or probe its models (python -m probes run {folder})."
+        )
     return Study(
         folder=folder,
         votes=read_votes(votes, also=("submitted",)) if votes.exists() else None,

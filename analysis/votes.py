@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 LABELS = ("a", "b", "tie")
+SPOKEN = {"a": ("a", "left", "1", "first"), "b": ("b", "right", "2", "second"), "tie": ("tie", "same", "equal", "both")}
+PLACES = " Left and right are places on a page: map them so only if A always stood left; else see docs/import.md."
 FIELDS = {
     "pair": pa.string(),
     "rater": pa.string(),
@@ -242,12 +244,21 @@ def _translated(
     ours = [values.get(value, value) for value in found]
     if wrong := [code for code, value in enumerate(ours) if value not in legal]:
         row = int(rows[np.flatnonzero(codes == wrong[0])[0]])
-        hint = ",".join(f"{label}={value}" for label, value in zip(legal, found, strict=False))
         raise InputError(
             f"{read.place(row)}: {name} is {found[wrong[0]]!r}, which is not one of {', '.join(legal)}. "
-            f"If the file is from another tool, map it: --values {hint} (found: {', '.join(map(repr, found[:8]))})."
+            f"If the file is from another tool, map it: --values {_mapping(found, legal)} "
+            f"(found: {', '.join(map(repr, found[:8]))}).{PLACES if {'left', 'right'} & set(found) else ''}"
         )
     return np.array([legal.index(value) for value in ours], dtype=np.int64)[codes]
+
+
+def _mapping(found: Sequence[str], legal: Sequence[str]) -> str:
+    """What `--values` would be, as far as the values speak for themselves: `a=left,b=right,tie=...`."""
+    return ",".join(
+        f"{label}={next((value for value in found if value.lower() in SPOKEN[label]), '...')}"
+        for label in legal
+        if label not in found
+    )
 
 
 def _codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:

@@ -149,9 +149,9 @@ class Visit:
                     return reply
                 problem = f"{reply.status_code} for {method} {path}"
                 if reply.status_code not in (429, 502, 503):
-                    raise InputError(f"the server answers {problem}; does it serve the pairs of this study?")
+                    raise InputError(f"The server answers {problem}; does it serve the pairs of this study?")
             except httpx.TransportError as error:
                 problem = str(error)
             if time.monotonic() > until:
-                raise InputError(f"the server at {self.client.base_url} does not answer ({problem}).")
+                raise InputError(f"The server at {self.client.base_url} does not answer ({problem}).")
             time.sleep(0.1)

@@ -67,6 +67,17 @@ class Crowd:
             self._clients.put(client)
 
 
+def reached(url: str) -> str:
+    """The address of a server that runs already; where none answers that is said at once."""
+    try:
+        httpx.get(url, timeout=TIMEOUT, trust_env=False)
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise InputError(
+            f"No server answers at {url} ({error}). Give the address that `crowd serve` printed."
+        ) from error
+    return url
+
+
 @contextmanager
 def server(*arguments: str) -> Iterator[str]:
     """A server in a process of its own, `python -m crowd serve ...`, that ends with this one however this one ends."""
@@ -77,7 +88,7 @@ def server(*arguments: str) -> Iterator[str]:
     try:
         line = process.stdout.readline()
         if "http://" not in line:
-            raise InputError("the server did not start; what it said stands above.")
+            raise InputError("The server did not start; what it said stands above.")
         yield line.split()[-1].rstrip("/")
     finally:
         process.stdin.close()

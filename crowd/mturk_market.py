@@ -118,7 +118,7 @@ class MTurkMarket:
     def _balance(self, cost: doors.Estimate) -> Decimal:
         held = mturk.balance(self.client)
         if held < cost.total:
-            raise InputError(f"the account holds {held} USD, but this may cost {cost.total}. Nothing was created.")
+            raise InputError(f"The account holds {held} USD, but this may cost {cost.total}. Nothing was created.")
         return held
 
     def listed(self) -> Iterator[Listed]:

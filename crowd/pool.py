@@ -7,6 +7,7 @@ an index over (open, live, position) finds the next pair in 100,000 as fast as i
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,8 +45,8 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
 
 
 def _check(records: Sequence[Pair], path: Path, hit: Hit) -> None:
-    if len({record.pair for record in records}) != len(records):
-        raise InputError(f"{path}: a pair id occurs twice; every id must be unique in the file.")
+    if twice := [name for name, number in Counter(record.pair for record in records).items() if number > 1]:
+        raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair an id of its own.")
     if lost := [record.pair for record in records if record.kind == "check" and record.answer is None]:
         raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
     checks = sum(record.kind == "check" for record in records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -37,13 +38,19 @@ def hit_of(study: Path, given: Path | None) -> Hit:
     return read_hit(own if own.exists() else None)
 
 
-def prepare(study: Path, pairs: Path | None, hit: Hit, database: str | None, *, seed: int, simulated: bool) -> str:
-    """Create the store where there is none, bring it up to the pairs file and return its URL."""
-    path = pairs or study / "pairs.jsonl"
+def pairs_of(study: Path, given: Path | None) -> Path:
+    """The file of pairs, which must be there."""
+    path = given or study / "pairs.jsonl"
     if not path.exists():
         raise InputError(
             f"{path} does not exist. Make pairs (python -m generation pair {study}) or name them: --pairs."
         )
+    return path
+
+
+def prepare(study: Path, pairs: Path | None, hit: Hit, database: str | None, *, seed: int, simulated: bool) -> str:
+    """Create the store where there is none, bring it up to the pairs file and return its URL."""
+    path = pairs_of(study, pairs)
     study.mkdir(parents=True, exist_ok=True)
     url = database or sqlite_url(study)
     store = open_store(url, seed=seed, simulated=simulated)
@@ -68,6 +75,8 @@ def opened(study: Path, database: str | None) -> Iterator[Store]:
 
 def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> None:
     """Serve until Ctrl-C or SIGTERM; `ready` hears the port. Requests that are being answered are finished first."""
+    if not 0 <= port < 65536:
+        raise InputError(f"--port is {port}; it may be 1 to 65535, or 0 for a free one.")
     try:
         server = waitress.create_server(
             app,
@@ -81,7 +90,8 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
             asyncore_use_poll=True,
         )
     except OSError as error:
-        raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another --port.") from error
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another {other}.") from error
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if stop_with_stdin:
         threading.Thread(target=_stop_at_end_of_input, daemon=True).start()

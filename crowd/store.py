@@ -181,7 +181,8 @@ def open_store(url: str, *, seed: int | None = None, simulated: bool = False) ->
         _migrate(store)
     except DBAPIError as error:
         store.close()
-        raise InputError(f"{_shown(url)} cannot be opened: {str(error.orig).strip()}.") from error
+        step = " It must be a file in a folder where you may write." if url.startswith("sqlite") else ""
+        raise InputError(f"{_shown(url)} cannot be opened: {str(error.orig).strip()}.{step}") from error
     except BaseException:
         store.close()
         raise

@@ -28,7 +28,10 @@ FORMAT_VERSION = 1
 
 @contextlib.contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it."""
+    """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it.
+
+    What the system refuses is told of `path`, the name that people know.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_name(path)
@@ -39,6 +42,10 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             handle.flush()
             os.fsync(handle.fileno())
         temporary.replace(path)
+    except OSError as error:
+        if error.filename is None or str(error.filename) == str(temporary):
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -120,7 +127,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not a JSON object ({error.msg}). The file may have been cut off.") from error
+        raise InputError(f"{where}: not a JSON object ({error.msg}). It may be cut off or no JSON Lines.") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: found {_short(value)}, a JSON object is expected on every line.")
     return value
@@ -150,7 +157,7 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
     if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
         raise InputError(
             f"{where}: {', '.join(absent)} missing; a {kind.__name__.lower()} needs it. "
-            f"Found: {', '.join(map(str, value)) or 'nothing'}. If the columns have other names, map them: --columns."
+            f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
         )
     known = {n: _checked(t, value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
     if any(f.name == "extra" for f in dataclasses.fields(kind)):  # type: ignore[arg-type]

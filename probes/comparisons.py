@@ -131,7 +131,7 @@ def beside(scores: Sequence[Score], metric: Mapping[tuple[str, int | None, str],
 def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], float]:
     """Mean over items of one token metric, of every model, seed and checkpoint."""
     if not path.exists():
-        raise InputError(f"{path} is not there. Make it: python -m generation score STUDY.")
+        raise InputError(f"{path} is not there. Make it: python -m generation score {path.parent}.")
     table = pq.read_table(path, columns=["task", "model", "seed", "checkpoint", "score"])
     rows = table.filter(pc.equal(table["task"], name))
     means = rows.group_by(["model", "seed", "checkpoint"]).aggregate([("score", "mean")]).to_pylist()

@@ -64,7 +64,7 @@ class Cell:
 def read_scores(path: Path) -> list[Score]:
     """Sum the counts of each representation and task, and take their micro-F1."""
     if not path.exists():
-        raise InputError(f"{path} is not there. Make it: python -m probes run STUDY.")
+        raise InputError(f"{path} is not there. Make it: python -m probes run {path.parent}.")
     columns = pq.read_table(path, columns=[*KEY, "stats"]).flatten()
     wanted = [(f"stats.{name}", "sum") for name in ("tp", "fp", "fn")]
     rows = columns.group_by(list(KEY)).aggregate([*wanted, ([], "count_all")]).to_pylist()

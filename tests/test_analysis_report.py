@@ -161,7 +161,7 @@ def test_no_rater_appears_in_anything_that_is_written(folder):
 
 
 def test_a_folder_without_votes_or_scores_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"holds neither votes.jsonl nor a score table"):
+    with pytest.raises(InputError, match=r"holds neither votes.jsonl nor a score table. .*crowd serve .*probes run"):
         read_study(tmp_path)
     with pytest.raises(InputError, match="is not a folder"):
         read_study(tmp_path / "none")

@@ -103,7 +103,14 @@ def line(**values):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("v.jsonl", line() + "\n" + line(choice="left"), r"v.jsonl:3: choice is 'left'.*--values a=a,b=left"),
+        (
+            "v.jsonl",
+            line() + "\n" + line(choice="left"),
+            r"v.jsonl:3: choice is 'left'.*--values b=\.\.\.,tie=\.\.\. \(found: 'a', 'left'\)",
+        ),
+        ("v.jsonl", line(choice="Tie") + line(choice="B") + line(choice="A"), "--values a=A,b=B,tie=Tie "),
+        ("v.jsonl", line(choice="right") + line(choice="left"), "a=left,b=right,tie=.* only if A always stood left"),
+        ("v.jsonl", line(choice="GPT"), r"--values a=\.\.\.,b=\.\.\.,tie=\.\.\. \(found: 'GPT'\)\.$"),
         ("v.jsonl", line() + line(round="one"), r"v.jsonl:2: round is 'one', which is not a whole number"),
         ("v.jsonl", line() + '{"pair": "p", "cho', r"v.jsonl:2: not a JSON object.*cut off"),
         ("v.jsonl", line() + "[1]\n", r"v.jsonl:2: found '\[1\]'; a JSON object is expected"),
@@ -143,9 +150,22 @@ def test_bad_input_gets_one_sentence_with_its_place(tmp_path, name, text, messag
         read_votes(path)
 
 
+def test_a_file_that_may_not_be_read_says_so_in_the_systems_words(tmp_path, monkeypatch):
+    (tmp_path / "v.csv").write_text("pair,choice\np,a\n")
+
+    def closed(*_, **__):
+        raise PermissionError(13, "Failed to open local file. Detail: [errno 13] Permission denied")
+
+    monkeypatch.setattr("analysis.reading.pa.input_stream", closed)
+    with pytest.raises(InputError, match=r"v.csv cannot be read: Permission denied\.$"):
+        read_votes(tmp_path / "v.csv")
+
+
 def test_files_that_cannot_be_opened_are_named(tmp_path):
     with pytest.raises(InputError, match=r"none.jsonl cannot be read: there is no such file"):
         read_votes(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match=r"no such file. Write it: python -m crowd export .*study\."):
+        read_votes(tmp_path / "study" / "votes.jsonl")
     with pytest.raises(InputError, match=r"is a folder"):
         read_votes(tmp_path)
     latin = tmp_path / "latin.csv"

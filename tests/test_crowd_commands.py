@@ -1,5 +1,7 @@
 """The commands, as a person types them: serve, simulate, status, export."""
 
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +81,35 @@ def test_a_study_that_was_never_served_is_one_sentence(tmp_path):
 def test_serving_without_pairs_says_what_to_do(tmp_path):
     done = crowd("serve", tmp_path / "new", "--port", "0")
     assert done.returncode == 2 and "generation pair" in done.stderr
+    done = crowd("simulate", tmp_path / "new", "--seed", "0")
+    assert done.returncode == 2 and "generation pair" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--port", "99999"], "--port is 99999; it may be 1 to 65535, or 0 for a free one."),
+        (["--port", "0", "--host", "192.0.2.1"], "192.0.2.1:0 cannot be used: .* Choose another --host."),
+    ],
+)
+def test_an_address_that_cannot_be_served_is_one_sentence(tmp_path, options, told):
+    done = crowd("serve", tmp_path, "--pairs", PAIRS, *options)
+    assert done.returncode == 2 and re.fullmatch(f"error: {told}\n", done.stderr)
+
+
+def test_a_port_in_use_is_one_sentence(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = crowd("serve", tmp_path, "--pairs", PAIRS, "--port", port)
+    assert done.returncode == 2
+    assert done.stderr == f"error: 127.0.0.1:{port} cannot be used: Address already in use. Choose another --port.\n"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "127.0.0.1:8765", "http://[x"])
+def test_a_crowd_sent_to_no_server_is_told_at_once(tmp_path, url):
+    done = crowd("simulate", tmp_path, "--pairs", PAIRS, "--seed", "0", "--url", url)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: No server answers at {url} ") and "crowd serve" in done.stderr
 
 
 def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):

@@ -90,6 +90,12 @@ def test_an_unusable_database_is_one_sentence_without_the_password(bad, told):
     assert "secret" not in str(error.value)
 
 
+def test_a_file_that_sqlite_cannot_open_says_where_it_may_be(tmp_path):
+    (tmp_path / "crowd.sqlite").mkdir()
+    with pytest.raises(InputError, match=r"cannot be opened: unable to open.* in a folder where you may write"):
+        open_store(f"sqlite:///{tmp_path / 'crowd.sqlite'}", seed=0)
+
+
 def test_a_database_without_a_study_says_how_to_begin_one(tmp_path):
     with pytest.raises(InputError, match="crowd serve"):
         open_store(f"sqlite:///{tmp_path / 'empty.sqlite'}")
@@ -127,7 +133,7 @@ def test_pairs_may_be_added_and_unseen_ones_changed_but_not_what_a_rater_has_see
 @pytest.mark.parametrize(
     "spoil, told",
     [
-        (lambda made: [*made, made[0]], "occurs twice"),
+        (lambda made: [*made, made[0]], "pair p0 occurs twice"),
         (lambda made: [dataclasses.replace(p, answer=None) for p in made], "has no answer"),
         (lambda made: [p for p in made if p.kind == "check"], "no pair to be rated"),
         (lambda made: made[:4], "first_checks is 1"),

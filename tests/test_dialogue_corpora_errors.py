@@ -117,7 +117,23 @@ def test_a_zip_that_needs_a_password_or_is_damaged_inside_is_refused(tmp_path, c
 
 
 def test_a_path_that_is_not_there(tmp_path, capsys):
-    check_refused(tmp_path / "none", capsys, "none is not there. Give a corpus")
+    check_refused(tmp_path / "none", capsys, "none is not there. Give a corpus.*, or make one: python -m dialogue toy ")
+    check_refused(tmp_path / "none.zip", capsys, r"none.zip is not there. Give a corpus: .* \.xz file\.$")
+
+
+@pytest.mark.parametrize("name", ["data.json", "data.json.gz", "corpus.zip"])
+def test_a_file_that_may_not_be_read_is_not_called_broken(tmp_path, monkeypatch, capsys, name):
+    path = tmp_path / name
+    path.write_bytes(GOOD)
+
+    def closed(*_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("dialogue.corpora.sources.Path.read_bytes", closed)
+    monkeypatch.setattr("dialogue.corpora.sources.zipfile.ZipFile", closed)
+    with pytest.raises(SystemExit):
+        exit_with(lambda: dispatch("dialogue", "", COMMANDS, ["describe", str(path)]))
+    assert capsys.readouterr().err.startswith(f"error: {path} cannot be used: Permission denied. ")
 
 
 def test_the_same_through_the_real_command_line(tmp_path, pytestconfig):

@@ -1,9 +1,12 @@
 """Record files: whole or absent, every complaint a sentence."""
 
+import errno
 import json
+import os
 
 import pytest
 
+from dialogue.command_line import exit_with
 from dialogue.commands.format import document
 from dialogue.errors import InputError
 from dialogue.files import as_json, atomic, read_header, read_records, write_records
@@ -85,6 +88,40 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_the_system_refuses_is_told_of_the_file_that_people_know(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError) as refused, atomic(tmp_path / "folder") as handle:
+        handle.write("new")
+    assert refused.value.filename == str(tmp_path / "folder")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("dialogue.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as refused, atomic(tmp_path / "file.txt") as handle:
+        handle.write("new")
+    assert refused.value.filename == str(tmp_path / "file.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (errno.EACCES, "Permission denied. Name a place that you may use, or change its permissions."),
+        (errno.ENOSPC, "No space left on device. Make room and run the same command again to go on."),
+        (errno.ENOTDIR, "Not a directory. Check the path."),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_sentence_with_the_next_step(number, step, capsys):
+    def refused():
+        raise OSError(number, os.strerror(number), "runs/votes.jsonl")
+
+    with pytest.raises(SystemExit) as stop:
+        exit_with(refused)
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == f"error: runs/votes.jsonl cannot be used: {step}\n"
 
 
 def test_docs_format_is_current(pytestconfig):

@@ -27,6 +27,12 @@ def test_seed_lists_that_name_nothing_or_one_twice_are_refused(text):
         seeds.parse_seeds(text)
 
 
+@pytest.mark.parametrize("text", ["x", "0-b", "-1", "", "1.5"])
+def test_what_is_no_seed_is_said_in_plain_words(text):
+    with pytest.raises(ValueError, match="is no whole number"):
+        seeds.parse_seeds(text)
+
+
 def test_a_signature_shows_every_kind_of_value():
     line = signature.signature(seed=None, replace=True, share=0.1, names=["a", "b"], text="x|y")
     assert line == f"seed:none|replace:yes|share:0.1|names:a,b|text:x/y|v:{signature.VERSION}"

@@ -64,7 +64,7 @@ def test_drawing_again_gives_the_same_bytes(study):
 
 def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     write_study(tmp_path, ("last",))
-    with pytest.raises(InputError, match="Make it: python -m probes run STUDY"):
+    with pytest.raises(InputError, match=rf"Make it: python -m probes run {tmp_path}\."):
         probes("plot", tmp_path)
     probes("run", tmp_path, "--tasks", "IsMultiTopic", "--jobs", 1)
     capsys.readouterr()

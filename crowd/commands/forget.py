@@ -36,4 +36,4 @@ def run(args: argparse.Namespace) -> None:
                 print(f"Forgotten. {kept} answers stay as those of nobody.")
                 tell_next("python -m crowd export", args.study, *given(args, "database"))
                 return
-    raise InputError("nobody is known here by that id. Give the id as the door knows it, or the hash of votes.jsonl.")
+    raise InputError("Nobody is known here by that id. Give the id as the door knows it, or the hash of votes.jsonl.")

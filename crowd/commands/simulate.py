@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> None:
     """Send the crowd, then say what it did."""
     from contextlib import nullcontext
 
-    from crowd.crowding import Crowd, server
+    from crowd.crowding import Crowd, reached, server
+    from crowd.serving import pairs_of
     from crowd.simulation import Reader, habits
     from dialogue.errors import InputError
     from dialogue.files import read_records
@@ -38,10 +39,9 @@ def run(args: argparse.Namespace) -> None:
 
     if args.raters < 1 or args.concurrency < 1:
         raise InputError("--raters and --concurrency are whole numbers from 1.")
-    path = args.pairs or args.study / "pairs.jsonl"
-    reader = Reader(read_records(path, Pair), seed=args.seed)
+    reader = Reader(read_records(pairs_of(args.study, args.pairs), Pair), seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
-    with nullcontext(args.url) if args.url else server(*_serving(args)) as url:
+    with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
         result = Crowd(url, reader, raters, args.concurrency).work()
     print(
         f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."

@@ -10,6 +10,7 @@ import contextlib
 import gzip
 import json
 import lzma
+import shlex
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ class File:
             what = f"byte {error.start} is {error.object[error.start]:#04x}"
             raise InputError(f"{self.where} is not UTF-8 text ({what}). Save it as UTF-8.") from error
         except BROKEN as error:
+            _tell_if_closed(error)
             raise InputError(f"{self.where} cannot be unpacked ({error}). {AGAIN}") from error
 
     def json(self) -> Any:
@@ -71,6 +73,12 @@ class File:
         return value
 
 
+def _tell_if_closed(error: Exception) -> None:
+    """What the system does not let us read is not broken."""
+    if isinstance(error, OSError) and error.filename:
+        raise error
+
+
 @contextlib.contextmanager
 def expecting(form: str, where: str) -> Iterator[None]:
     """Turn whatever goes wrong in taking a document apart into a sentence that names the place and the form."""
@@ -93,8 +101,9 @@ def open_source(path: str | Path) -> list[File]:
     """The files under `path` in the order of their names, whatever the packing."""
     path = Path(path)
     if not path.exists():
+        or_make = "" if path.suffix else f", or make one: python -m dialogue toy {shlex.quote(str(path))}"
         raise InputError(
-            f"{path} is not there. Give a corpus: a folder, or a .json, .jsonl, .txt, .zip, .gz, .xz file."
+            f"{path} is not there. Give a corpus: a folder, or a .json, .jsonl, .txt, .zip, .gz, .xz file{or_make}."
         )
     if not path.is_dir():
         return list(_files_in(path, path.name))
@@ -112,6 +121,7 @@ def _files_in(path: Path, name: str) -> Iterator[File]:
         with zipfile.ZipFile(path) as archive:
             names = [info.filename for info in archive.infolist() if not info.is_dir()]
     except BROKEN as error:
+        _tell_if_closed(error)
         raise InputError(f"{path} is not a whole .zip file ({error}). {AGAIN}") from error
     for inner in names:
         _refuse_outside(path, inner)
