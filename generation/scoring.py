@@ -7,25 +7,34 @@ of its argmax, which flatters) stands under its own name with the condition `tea
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from dialogue.corpora.examples import Example
 from dialogue.files import atomic
 from dialogue.records import Response, Score
-from generation.batches import stack
+from generation.batches import Batch, stack
 from generation.decoding import mask_special
+from generation.loss import CHUNK
 from generation.models.interface import Model
 from generation.numbering import Numbered
 from generation.token_metrics import Synonyms, bleu2, bleu_counts, overlap_scores
 from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
 from generation.yardsticks import Yardstick, cosines
+
+# Every count that a score may have.
+STATS = ("all", "different", "length", "match", "match1", "match2", "nll", "reference", "tokens", "total1", "total2")
+AT_ONCE = 1024  # responses whose embeddings are held
+GROUP = 4096  # rows that are held before they are written
 
 
 def overlap_rows(
@@ -49,10 +58,12 @@ def embedding_rows(
     responses: Sequence[Response], references: Mapping[str, Example], yardstick: Yardstick
 ) -> Iterator[Score]:
     """Cosine of average embeddings, one row a response."""
-    theirs = yardstick([normalize(references[response.item].target.text) for response in responses])
-    ours = yardstick([response.text for response in responses])
-    for response, score in zip(responses, cosines(ours, theirs).tolist(), strict=True):
-        yield _row(response, references, "embedding", score, {})
+    for start in range(0, len(responses), AT_ONCE):
+        part = responses[start : start + AT_ONCE]
+        theirs = yardstick([normalize(references[response.item].target.text) for response in part])
+        ours = yardstick([response.text for response in part])
+        for response, score in zip(part, cosines(ours, theirs).tolist(), strict=True):
+            yield _row(response, references, "embedding", score, {})
 
 
 def _row(
@@ -72,22 +83,17 @@ def forced_rows(
     batch_size: int = 32,
 ) -> Iterator[Score]:  # fmt: skip
     """Perplexity a token of each reference (with <eos>), and BLEU-2 of the argmax under teacher forcing."""
-    cpu = torch.device("cpu")
     order = sorted(examples, key=lambda e: len(e.target))
     for start in range(0, len(order), batch_size):
         part = order[start : start + batch_size]
-        batch = stack(part, cpu)
-        with torch.inference_mode():
-            logits = model.output(model.forced(model.encode(batch.contexts), batch.inputs))
-            losses = -logits.log_softmax(2).gather(2, batch.targets[:, :, None])[:, :, 0]
-            nll = (losses * (batch.targets != PAD)).sum(1).double().tolist()
-            best = mask_special(logits.flatten(0, 1), first=False).argmax(1).view(batch.targets.shape).tolist()
-        for example, loss, line in zip(part, nll, best, strict=True):
-            cluster, tokens = example.item.rpartition(":")[0], len(example.target)
-            response = [vocabulary.words[number] for number in line[:tokens] if number != EOS]
+        losses, best = _forced(model, stack(part, torch.device("cpu")))
+        lengths = [len(example.target) for example in part]
+        for example, nats, line in zip(part, torch.split(losses, lengths), torch.split(best, lengths), strict=True):
+            cluster, nll = example.item.rpartition(":")[0], float(nats.sum())
+            response = [vocabulary.words[number] for number in line.tolist() if number != EOS]
             counts = bleu_counts(response, [vocabulary.words[number] for number in example.target[:-1]])
             for task, score, stats in (
-                ("perplexity", math.exp(min(loss / tokens, 700.0)), {"nll": loss, "tokens": float(tokens)}),
+                ("perplexity", math.exp(min(nll / len(line), 700.0)), {"nll": nll, "tokens": float(len(line))}),
                 ("bleu2_teacher_forced", bleu2(counts, smooth="exp"), counts),
             ):
                 yield Score(
@@ -96,13 +102,32 @@ def forced_rows(
                 )  # fmt: skip
 
 
-def write_scores(path: Path, rows: Sequence[Score], *, signature: str) -> None:
-    """Write rows as Parquet; `stats` is a struct with one number a name, null where a score has none of it."""
-    names = sorted({name for row in rows for name in row.stats})
-    stats = pa.struct([(name, pa.float64()) for name in names])
-    texts = {"seed": pa.int64(), "score": pa.float64(), "stats": stats}
-    fields = [pa.field(field.name, texts.get(field.name, pa.string())) for field in dataclasses.fields(Score)]
-    columns = [pa.array([getattr(row, field.name) for row in rows], field.type) for field in fields]
-    table = pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata={"signature": signature}))
-    with atomic(path, "wb") as handle:
-        pq.write_table(table, handle, compression="zstd")
+@torch.inference_mode()
+def _forced(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    """-log p of each real token of a batch under teacher forcing, and the likeliest token there, row after row."""
+    real = batch.targets != PAD
+    hidden = model.forced(model.encode(batch.contexts), batch.inputs)[real]
+    losses, best = [], []
+    for states, wanted in zip(torch.split(hidden, CHUNK), torch.split(batch.targets[real], CHUNK), strict=True):
+        logits = model.output(states)
+        losses.append(cross_entropy(logits, wanted, reduction="none").double())
+        best.append(mask_special(logits, first=False).argmax(1))
+    return torch.cat(losses), torch.cat(best)
+
+
+def write_scores(path: Path, rows: Iterable[Score], *, signature: str) -> int:
+    """Write rows as Parquet while they come and count them; `stats` is a struct with one number a name of `STATS`."""
+    texts = {"seed": pa.int64(), "score": pa.float64(), "stats": pa.struct([(name, pa.float64()) for name in STATS])}
+    schema = pa.schema(
+        [pa.field(field.name, texts.get(field.name, pa.string())) for field in dataclasses.fields(Score)]
+    )
+    rows, written = iter(rows), 0
+    with (
+        atomic(path, "wb") as handle,
+        pq.ParquetWriter(handle, schema.with_metadata({"signature": signature}), compression="zstd") as writer,
+    ):
+        while part := list(itertools.islice(rows, GROUP)):
+            columns = [pa.array([getattr(row, field.name) for row in part], field.type) for field in schema]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            written += len(part)
+    return written

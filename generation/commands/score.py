@@ -10,7 +10,8 @@ perplexity and the teacher-forced BLEU-2 of the study's own models under their o
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,10 @@ from dialogue.errors import InputError
 if TYPE_CHECKING:
     from dialogue.corpora.examples import Example
     from dialogue.records import Response, Score
+    from generation.token_metrics import Counts
     from generation.yardsticks import Yardstick
+
+    _Group = tuple[str, int, str, str]  # model, seed (-1 for none), checkpoint, condition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,9 +45,11 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from dialogue.files import read_records
+    from dialogue.jobs import THREADS
     from dialogue.records import Response
     from dialogue.signature import signature
     from generation.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
+    from generation.training import threads
     from generation.wordnet import WordNet, find_wordnet
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
@@ -58,15 +64,20 @@ def run(args: argparse.Namespace) -> None:
     yardstick, named = _yardstick(args)
     wordnet = args.wordnet or find_wordnet()
     synonyms = WordNet(wordnet).synonyms if wordnet else None
-    rows = [*overlap_rows(known, references, synonyms), *_forced(args.study, known, references)]
-    rows += embedding_rows(known, references, yardstick) if yardstick else []
+    rows = itertools.chain(
+        overlap_rows(known, references, synonyms),
+        _forced(args.study, known, references),
+        embedding_rows(known, references, yardstick) if yardstick else (),
+    )
     recipe = signature(
         responses=found, without_reference=len(responses) - found, tokens="lower-case words, numbers, marks",
         bleu2="smooth exp", embedding=named, wordnet=wordnet.name if wordnet else "none",
     )  # fmt: skip
-    write_scores(args.study / "metrics.parquet", rows, signature=recipe)
-    print(f"{args.study / 'metrics.parquet'}: {len(rows)} scores of {found} responses")
-    _tell(rows)
+    corpus_scores: dict[_Group, Counts] = {}
+    with threads(THREADS):
+        written = write_scores(args.study / "metrics.parquet", _added_up(rows, corpus_scores), signature=recipe)
+    print(f"{args.study / 'metrics.parquet'}: {written} scores of {found} responses")
+    _tell(corpus_scores)
     print(recipe)
     trained = (args.study / "models").is_dir()
     tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *given(args, "corpus"))
@@ -89,37 +100,40 @@ def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
     return learned_words(load_model(models[name], "last", vocabulary), vocabulary), f"words of {name}"
 
 
-def _forced(study: Path, responses: Sequence[Response], references: dict[str, Example]) -> list[Score]:
+def _forced(study: Path, responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
     from generation.checkpoints import find_trained, load_model
     from generation.numbering import number
     from generation.scoring import forced_rows
     from generation.vocabulary import read_vocabulary
 
     if not (study / "models").is_dir():
-        return []
+        return
     vocabulary = read_vocabulary(study / "vocabulary.json")
-    rows: list[Score] = []
     for trained in find_trained(study):
         ours = [r for r in responses if (r.model, r.seed) == (trained.model, trained.seed)]
         for checkpoint in sorted({r.checkpoint for r in ours}):
             items = {r.item: references[r.item] for r in ours if r.checkpoint == checkpoint}
             model = load_model(trained, checkpoint, vocabulary)
-            rows += forced_rows(
+            yield from forced_rows(
                 model, number(items.values(), vocabulary), vocabulary, name=trained.model, seed=trained.seed,
                 checkpoint=checkpoint,
             )  # fmt: skip
-    return rows
 
 
-def _tell(rows: Sequence[Score]) -> None:
-    from generation.token_metrics import add_counts, bleu2
+def _added_up(rows: Iterable[Score], totals: dict[_Group, Counts]) -> Iterator[Score]:
+    """The rows as they come, while the counts of BLEU-2 are added up."""
+    from generation.token_metrics import add_counts
 
-    groups: dict[tuple[str, int, str, str], list[Score]] = {}
     for row in rows:
         if row.task in ("bleu2", "bleu2_teacher_forced"):
             key = (row.model, -1 if row.seed is None else row.seed, row.checkpoint, row.condition)
-            groups.setdefault(key, []).append(row)
-    for (model, seed, checkpoint, condition), part in sorted(groups.items()):
-        score = bleu2(add_counts(row.stats for row in part), smooth="exp")
+            totals[key] = add_counts([totals.get(key, {}), row.stats])
+        yield row
+
+
+def _tell(totals: Mapping[_Group, Counts]) -> None:
+    from generation.token_metrics import bleu2
+
+    for (model, seed, checkpoint, condition), counts in sorted(totals.items()):
         name = model if seed < 0 else f"{model}-{seed}"
-        print(f"  {name} {checkpoint} {condition}: corpus BLEU-2 {score:.2f}")
+        print(f"  {name} {checkpoint} {condition}: corpus BLEU-2 {bleu2(counts, smooth='exp'):.2f}")
