@@ -14,7 +14,7 @@ $python -m generation encode "$folder/multiwoz" --corpus "$annotated" --splits v
 $python -m probes run "$folder/multiwoz" --corpus "$annotated"
 
 [ -d "$folder/toy/corpus" ] || $python -m dialogue toy "$folder/toy/corpus" --dialogues 500 --seed 0
-$python -m generation train "$folder/toy" --models all --seeds 0-2 --preset small --epochs 5 --jobs 2
+$python -m generation train "$folder/toy" --models all --seeds 0-2 --preset tiny --epochs 4 --jobs 2
 for checkpoint in untrained last; do
   $python -m generation sample "$folder/toy" --checkpoint $checkpoint --decoding greedy
 done

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from generation.numbering import Data
     from generation.training import Settings
 
-BATCH_AND_RATE = {"small": (32, 4e-3), "paper": (64, 1e-3)}  # a small corpus wants more and larger updates
+# A small corpus wants more and larger updates.
+BATCH_AND_RATE = {"tiny": (32, 1e-2), "small": (32, 4e-3), "paper": (64, 1e-3)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     parser.add_argument("--models", default="all", help="names joined by commas, or all")
     parser.add_argument("--seeds", default="0-2", help="e.g. 0-2 or 0,5,7 (default 0-2)")
-    parser.add_argument("--preset", choices=["small", "paper"], default="paper", help="sizes (default: paper)")
+    parser.add_argument("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes (default: paper)")
     parser.add_argument("--epochs", type=int, default=25, help="default 25, the papers'")
-    parser.add_argument("--batch-size", type=int, help="default: 64, and 32 for the small preset")
-    parser.add_argument("--learning-rate", type=float, help="Adam's (default: 0.001, and 0.004 for the small preset)")
+    parser.add_argument("--batch-size", type=int, help="default: 64, and 32 for small and tiny")
+    parser.add_argument("--learning-rate", type=float, help="Adam's (default: 0.001; 0.004 for small, 0.01 for tiny)")
     parser.add_argument("--clip", type=float, default=1.0, help="largest norm of the gradient (default 1)")
     parser.add_argument("--dialogues", type=int, help="train on so many dialogues (default: all)")
     parser.add_argument("--valid", type=int, default=200, help="validation contexts scored after each epoch")

@@ -1,4 +1,4 @@
-"""The table of architectures: name -> module, the papers' sizes, the small sizes."""
+"""The table of architectures: name -> module, the papers' sizes, smaller ones."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Architecture(NamedTuple):
     module: type[Model]
     paper: Any
     small: Any
+    tiny: Any
 
 
 ARCHITECTURES = {
-    "seq2seq": Architecture(seq2seq.Seq2Seq, seq2seq.Config(), seq2seq.SMALL),
-    "seq2seq_attn": Architecture(attention.Seq2SeqAttention, attention.Config(), attention.SMALL),
-    "hred": Architecture(hred.HRED, attention.Config(), attention.SMALL),
-    "bilstm_attn": Architecture(bilstm.BiLSTMAttention, attention.Config(), attention.SMALL),
-    "transformer": Architecture(transformer.Transformer, transformer.Config(), transformer.SMALL),
+    "seq2seq": Architecture(seq2seq.Seq2Seq, seq2seq.Config(), seq2seq.SMALL, seq2seq.TINY),
+    "seq2seq_attn": Architecture(attention.Seq2SeqAttention, attention.Config(), attention.SMALL, attention.TINY),
+    "hred": Architecture(hred.HRED, attention.Config(), attention.SMALL, attention.TINY),
+    "bilstm_attn": Architecture(bilstm.BiLSTMAttention, attention.Config(), attention.SMALL, attention.TINY),
+    "transformer": Architecture(transformer.Transformer, transformer.Config(), transformer.SMALL, transformer.TINY),
 }
-PRESETS = ("small", "paper")
 
 
 def sizes_of(model: str, preset: str) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Config:
 
 
 SMALL = Config(embedding=64, hidden=96, layers=1, attention=48)
+TINY = Config(embedding=48, hidden=64, layers=1, attention=32)
 
 
 class AttentionDecoder(nn.Module):

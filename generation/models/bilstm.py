@@ -5,11 +5,11 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.attention import SMALL, Attentive, Config
+from generation.models.attention import SMALL, TINY, Attentive, Config
 from generation.models.interface import Encoded
 from generation.models.recurrent import batch_first, run_masked
 
-__all__ = ["SMALL", "BiLSTMAttention", "Config"]
+__all__ = ["SMALL", "TINY", "BiLSTMAttention", "Config"]
 
 
 class BiLSTMAttention(Attentive):

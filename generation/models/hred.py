@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.attention import SMALL, Attentive, Config
+from generation.models.attention import SMALL, TINY, Attentive, Config
 from generation.models.interface import Encoded
 from generation.models.recurrent import batch_first, run_masked
 from generation.vocabulary import EOU, PAD
 
-__all__ = ["HRED", "SMALL", "Config", "split_utterances"]
+__all__ = ["HRED", "SMALL", "TINY", "Config", "split_utterances"]
 
 
 class Utterances(NamedTuple):

@@ -23,6 +23,7 @@ class Config:
 
 
 SMALL = Config(embedding=64, hidden=96, layers=1)
+TINY = Config(embedding=48, hidden=64, layers=1)
 
 
 class Seq2Seq(Model):

@@ -29,6 +29,7 @@ class Config:
 
 
 SMALL = Config(width=96, heads=2, layers=2, feedforward=256)
+TINY = Config(width=64, heads=2, layers=2, feedforward=128)
 
 
 class Attention(nn.Module):
