@@ -7,7 +7,6 @@ that module imports what is heavy inside `run`, so that any --help answers at on
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import os
 import shlex
@@ -16,16 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn, Protocol, cast
 
 from dialogue.completion import TYPED, candidates
-from dialogue.errors import InputError
-
-MAY_NOT = "Name a place that you may use, or change its permissions."
-NEXT_STEP = {
-    errno.EACCES: MAY_NOT,
-    errno.EPERM: MAY_NOT,
-    errno.EROFS: MAY_NOT,
-    errno.ENOSPC: "Make room and run the same command again to go on.",
-    errno.EDQUOT: "Make room and run the same command again to go on.",
-}
+from dialogue.errors import InputError, unusable
 
 
 class CommandModule(Protocol):
@@ -124,7 +114,6 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
     except OSError as error:
         if not error.filename:
             raise
-        step = NEXT_STEP.get(error.errno or 0, "Check the path.")
-        print(f"error: {error.filename} cannot be used: {error.strerror}. {step}", file=sys.stderr)
+        print(f"error: {unusable(error)}", file=sys.stderr)
         code = 2
     sys.exit(code)

@@ -1,5 +1,29 @@
 """The one exception for bad input: its text is a sentence for the person who typed the command."""
 
+from __future__ import annotations
+
+import errno
+
+MAY_NOT = "Name a place that you may use, or change its permissions."
+MAKE_ROOM = "Make room and run the same command again to go on."
+NEXT_STEP = {
+    errno.EACCES: MAY_NOT,
+    errno.EPERM: MAY_NOT,
+    errno.EROFS: MAY_NOT,
+    errno.ENOSPC: MAKE_ROOM,
+    errno.EDQUOT: MAKE_ROOM,
+}
+
 
 class InputError(ValueError):
     """What was found, what is legal and the next step, in one clear sentence (exit code 2, no traceback)."""
+
+
+def unusable(error: OSError) -> str:
+    """What a person is told of a file that cannot be used.
+
+    >>> unusable(OSError(errno.ENOSPC, "No space left on device", "runs/mine/pairs.jsonl"))
+    'runs/mine/pairs.jsonl cannot be used: No space left on device. Make room and run the same command again to go on.'
+    """
+    step = NEXT_STEP.get(error.errno or 0, "Check the path.")
+    return f"{error.filename} cannot be used: {error.strerror}. {step}"

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from dialogue.errors import InputError
+from dialogue.errors import InputError, unusable
 from dialogue.signature import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -159,24 +159,31 @@ def _environment() -> Iterator[None]:
 def perform(work: Work, job: Job) -> Outcome:
     """Do one job in this process and write its log; a failure is an outcome, so that it takes no other with it."""
     os.chdir(work.cwd)
-    work.logs.mkdir(parents=True, exist_ok=True)
-    with work.log(job).open("a", encoding="utf-8") as log:
-        begun = time.monotonic()
-        _write(log, f"{job.name} {job.key[:12]} begun on {platform.node()}, process {os.getpid()}, {_processor()}")
-        try:
-            outcome = Outcome(job, work.act(work.shared, job.piece))
-        except InputError as error:
-            outcome = Outcome(job, failure=str(error))
-        except Exception as error:  # noqa: BLE001 (its traceback is in the log, and its sentence goes to the person)
-            traceback.print_exc(file=log)
-            outcome = Outcome(job, failure=f"{job.name} failed with {type(error).__name__}: {error}.")
-        _write(log, outcome.failure or f"done in {time.monotonic() - begun:.1f} s")
+    log, begun = work.log(job), time.monotonic()
+    _write(log, f"{job.name} {job.key[:12]} begun on {platform.node()}, process {os.getpid()}, {_processor()}")
+    try:
+        outcome = Outcome(job, work.act(work.shared, job.piece))
+    except InputError as error:
+        outcome = Outcome(job, failure=str(error))
+    except Exception as error:  # noqa: BLE001 (its traceback is in the log, and its sentence goes to the person)
+        _write(log, traceback.format_exc())
+        outcome = Outcome(job, failure=_sentence(job, error))
+    _write(log, outcome.failure or f"done in {time.monotonic() - begun:.1f} s")
     return outcome
 
 
-def _write(log: IO[str], text: str) -> None:
-    log.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n")
-    log.flush()
+def _sentence(job: Job, error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{job.name} stopped: {unusable(error)}"
+    return f"{job.name} failed with {type(error).__name__}: {error}."
+
+
+def _write(log: Path, text: str) -> None:
+    """Add to a log; a disk that has no room for it must not hide what became of the job."""
+    with contextlib.suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a", encoding="utf-8") as handle:
+            handle.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n")
 
 
 def _processor() -> str:

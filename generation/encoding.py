@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from dialogue.errors import InputError
-from dialogue.files import as_json, temporary_name, write_json
+from dialogue.files import as_json, atomic, write_json
 from dialogue.records import States
 from dialogue.signature import signature
 from generation.batches import Contexts, stack_contexts
@@ -43,13 +44,8 @@ def write_states(
     weights: str, key: str, splits: Sequence[str], device: torch.device,
 ) -> None:  # fmt: skip
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
-    temporary = temporary_name(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        width = _stream(temporary, model, examples, form, device)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic(path, "wb") as handle:
+        width = _stream(handle, path.name, model, examples, form, device)
     pooling = pooling_name(model, form)
     recipe = signature(
         model=name, seed=seed, checkpoint=checkpoint, pooling=pooling, splits=splits, states=len(examples),
@@ -70,19 +66,22 @@ def pooling_name(model: Model, form: Form) -> str:
     return pooling if form.layers == "top" else f"{pooling} of all layers"
 
 
-def _stream(path: Path, model: Model, examples: Sequence[Numbered], form: Form, device: torch.device) -> int:
-    matrix: np.memmap | None = None
+def _stream(
+    handle: IO[bytes], name: str, model: Model, examples: Sequence[Numbered], form: Form, device: torch.device
+) -> int:
+    """Write a .npy file block by block; the width of a row."""
+    width = 0
     for start in range(0, len(examples), WINDOW):
-        rows = range(start, min(start + WINDOW, len(examples)))
-        block = encode_block(model, [examples[row].context for row in rows], form, device)
-        if matrix is None:
-            shape = (len(examples), block.shape[1])
-            matrix = np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(form.dtype), shape=shape)
-        matrix[rows.start : rows.stop] = block
-    if matrix is None:
-        raise InputError(f"There is no context to encode for {path.name}.")
-    matrix.flush()
-    return int(matrix.shape[1])
+        contexts = [example.context for example in examples[start : start + WINDOW]]
+        block = encode_block(model, contexts, form, device).astype(form.dtype)
+        if not start:
+            width = block.shape[1]
+            header = {"descr": block.dtype.str, "fortran_order": False, "shape": (len(examples), width)}
+            np.lib.format.write_array_header_1_0(handle, header)
+        handle.write(block.tobytes())
+    if not width:
+        raise InputError(f"There is no context to encode for {name}.")
+    return width
 
 
 def encode_block(

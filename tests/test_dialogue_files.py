@@ -8,8 +8,8 @@ import pytest
 
 from dialogue.command_line import exit_with
 from dialogue.commands.format import document
-from dialogue.errors import InputError
-from dialogue.files import as_json, atomic, read_header, read_records, write_records
+from dialogue.errors import InputError, unusable
+from dialogue.files import as_json, atomic, read_header, read_json, read_records, write_json, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 
 PAIR = Pair(
@@ -127,3 +127,20 @@ def test_a_file_that_cannot_be_used_is_one_sentence_with_the_next_step(number, s
 def test_docs_format_is_current(pytestconfig):
     current = (pytestconfig.rootpath / "docs" / "format.md").read_text(encoding="utf-8")
     assert current == document(), "run: python -m dialogue format > docs/format.md"
+
+
+def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "old.json"
+    write_json(path, {"kept": True})
+
+    def full(number):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("dialogue.files.os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_json(path, {"kept": False})
+    assert unusable(caught.value) == (
+        f"{path} cannot be used: No space left on device. Make room and run the same command again to go on."
+    )
+    assert list(tmp_path.iterdir()) == [path]
+    assert read_json(path) == {"kept": True}

@@ -1,6 +1,7 @@
 """Jobs come to the same end on every engine: results, failures told by name, lost processes, preemption, Ctrl-C."""
 
 import argparse
+import errno
 import os
 import signal
 import subprocess
@@ -106,6 +107,20 @@ def test_what_a_person_can_mend_is_said_in_its_own_words_and_all_who_failed_are_
     assert str(caught.value).startswith("Three is refused. Take another. Log of job-3: ")
     assert str(caught.value).endswith("2 of 3 jobs failed, also: job-0.")
     assert "Traceback" not in (tmp_path / "job-3.log").read_text()
+
+
+def full(shared, piece):
+    raise OSError(errno.ENOSPC, "No space left on device", f"{shared}/states.npy")
+
+
+def test_a_full_disk_is_said_though_the_log_has_no_room_either(tmp_path):
+    logs = tmp_path / "logs"
+    logs.write_text("a file where the folder should be: no log can be written")
+    with pytest.raises(InputError) as caught:
+        carry_out(full, "runs", [0], logs, "local", 1)
+    assert str(caught.value).startswith(
+        "job-0 stopped: runs/states.npy cannot be used: No space left on device. Make room and run the same command"
+    )
 
 
 def test_a_killed_process_on_this_machine_is_told_with_the_next_step(tmp_path):

@@ -1,5 +1,7 @@
 """Encoder states: the right rows, the right numbers, whatever the window, and the variants by option."""
 
+import errno
+
 import numpy as np
 import pytest
 import torch
@@ -53,6 +55,31 @@ def test_each_row_is_the_state_of_its_own_context(name):
     block = encode_block(model, CONTEXTS, Form(), CPU, batch_size=4)
     for row, context in zip(block, CONTEXTS, strict=True):
         np.testing.assert_allclose(row, encode_block(model, [context], Form(), CPU)[0], atol=1e-6)
+
+
+def test_a_full_disk_leaves_no_half_written_states(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "WINDOW", 4)
+    blocks = iter([np.ones((4, 12), np.float32)])
+
+    def until_full(*arguments):
+        for block in blocks:
+            return block
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(encoding, "encode_block", until_full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write(tmp_path / "a.npy", tiny("hred"), Form())
+    assert caught.value.filename == str(tmp_path / "a.npy")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_the_file_is_the_one_that_numpy_writes(tmp_path, monkeypatch, dtype):
+    monkeypatch.setattr(encoding, "WINDOW", 4)
+    model = tiny("hred")
+    matrix, _ = write(tmp_path / "a.npy", model, Form(dtype=dtype))
+    np.save(tmp_path / "b.npy", np.array(matrix))
+    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
 
 
 def test_windows_and_files_change_nothing(tmp_path, monkeypatch):
