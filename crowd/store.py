@@ -182,6 +182,8 @@ def open_store(url: str, *, seed: int | None = None, simulated: bool = False) ->
     except DBAPIError as error:
         store.close()
         step = " It must be a file in a folder where you may write." if url.startswith("sqlite") else ""
+        if not isinstance(error, sa.exc.OperationalError):
+            step = " Restore it from a copy, or begin a new study folder."
         raise InputError(f"{_shown(url)} cannot be opened: {str(error.orig).strip()}.{step}") from error
     except BaseException:
         store.close()

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from scipy.stats import spearmanr
 
-from dialogue.errors import InputError
-from probes.summary import Score
+from probes.summary import Score, read_whole
 
 RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
 EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium
@@ -130,9 +128,7 @@ def beside(scores: Sequence[Score], metric: Mapping[tuple[str, int | None, str],
 
 def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], float]:
     """Mean over items of one token metric, of every model, seed and checkpoint."""
-    if not path.exists():
-        raise InputError(f"{path} is not there. Make it: python -m generation score {path.parent}.")
-    table = pq.read_table(path, columns=["task", "model", "seed", "checkpoint", "score"])
+    table = read_whole(path, ["task", "model", "seed", "checkpoint", "score"], "generation score")
     rows = table.filter(pc.equal(table["task"], name))
     means = rows.group_by(["model", "seed", "checkpoint"]).aggregate([("score", "mean")]).to_pylist()
     return {(row["model"], row["seed"], row["checkpoint"]): row["score_mean"] for row in means}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialogue.errors import InputError
@@ -61,11 +62,20 @@ class Cell:
     selectivity: float
 
 
+def read_whole(path: Path, columns: Sequence[str], command: str) -> pa.Table:
+    """Columns of a table that `python -m <command> STUDY` writes; one that is missing or broken is to be made anew."""
+    again = f"python -m {command} {path.parent}"
+    if not path.exists():
+        raise InputError(f"{path} is not there. Make it: {again}.")
+    try:
+        return pq.read_table(path, columns=list(columns))
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read as such a table. Make it again: {again}.") from error
+
+
 def read_scores(path: Path) -> list[Score]:
     """Sum the counts of each representation and task, and take their micro-F1."""
-    if not path.exists():
-        raise InputError(f"{path} is not there. Make it: python -m probes run {path.parent}.")
-    columns = pq.read_table(path, columns=[*KEY, "stats"]).flatten()
+    columns = read_whole(path, [*KEY, "stats"], "probes run").flatten()
     wanted = [(f"stats.{name}", "sum") for name in ("tp", "fp", "fn")]
     rows = columns.group_by(list(KEY)).aggregate([*wanted, ([], "count_all")]).to_pylist()
     return sorted(map(_score, rows), key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater))

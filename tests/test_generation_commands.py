@@ -249,3 +249,7 @@ def test_a_corpus_that_has_changed_is_not_taken_for_the_old_one(study, tmp_path)
     write_toy(tmp_path / "corpus", 60, seed=1)
     with pytest.raises(InputError, match="was trained with data"):
         generation("train", tmp_path, *GRID)
+    (tmp_path / "responses.jsonl").symlink_to(study / "responses.jsonl")
+    for command in ("sample", "score", "pair"):
+        with pytest.raises(InputError, match=r"answers another corpus .*--corpus.*another study folder"):
+            generation(command, tmp_path)

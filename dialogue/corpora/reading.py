@@ -5,6 +5,7 @@ Which form it is follows from what the files hold, never from an option: see doc
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,14 @@ class Corpus:
     version: str
     dialogues: tuple[Dialogue, ...] = field(repr=False)
     databases: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def digest(self) -> str:
+        """A hash of what was said in every dialogue, and of its name."""
+        found = hashlib.sha256()
+        for dialogue in self.dialogues:
+            found.update("\x1f".join([dialogue.dialogue, *(turn.text for turn in dialogue.turns), ""]).encode())
+        return found.hexdigest()[:12]
 
     def split(self, name: str) -> tuple[Dialogue, ...]:
         """The dialogues of `train`, `valid` or `test`."""

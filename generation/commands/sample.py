@@ -51,12 +51,14 @@ def run(args: argparse.Namespace) -> None:
     from generation.checkpoints import find_trained
     from generation.decoding import parse_decoding
     from generation.numbering import number, spread
+    from generation.same_corpus import refuse_another
     from generation.sampling import Wanted, key_of, rounds
     from generation.vocabulary import read_vocabulary
 
     models, place = find_trained(args.study), jobs.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
+    refuse_another(args.study / "responses.jsonl", corpus)
     contexts = number(spread(list(examples(corpus.split(args.split))), args.limit), vocabulary)
     decodings = [parse_decoding(text) for text in args.decoding.split(",")]
     wanted = Wanted(contexts, decodings, args.draws, args.checkpoint, args.seed)
@@ -72,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
     responses = list({key_of(response): response for response in [*earlier, *made]}.values())
     recipe = signature(
         split=args.split, contexts=len(contexts), checkpoint=args.checkpoint, decoding=[how.name for how in decodings],
-        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12], threads=jobs.THREADS,
+        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12], corpus=corpus.digest, threads=jobs.THREADS,
     )  # fmt: skip
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)

@@ -48,11 +48,13 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.jobs import THREADS
     from dialogue.records import Response
     from dialogue.signature import signature
+    from generation.same_corpus import refuse_another
     from generation.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
     from generation.training import threads
     from generation.wordnet import WordNet, find_wordnet
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
+    refuse_another(args.study / "responses.jsonl", corpus)
     references = {e.item: e for e in examples(corpus.dialogues)}
     responses = read_records(args.study / "responses.jsonl", Response)
     known = [response for response in responses if response.item in references]

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
     data = prepare(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
-    print(f"{len(grid)} models on {data.recipe}, {len(vocabulary)} words")
+    print(f"Models: {len(grid)}, on {data.recipe}, {len(vocabulary)} words")
     todo = [settings for settings in grid if not done(_folder(args.study, settings), settings, data)]
     work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
     rows = place.limit or len(todo)

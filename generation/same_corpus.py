@@ -1,0 +1,20 @@
+"""Responses answer the contexts of one corpus, whose hash stands in the header of responses.jsonl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dialogue.corpora.reading import Corpus
+from dialogue.errors import InputError
+from dialogue.files import read_header
+
+
+def refuse_another(responses: Path, corpus: Corpus) -> None:
+    """Two corpora may call different contexts by one name; imported responses do not say what they answer."""
+    signature = str(read_header(responses).get("signature", "")) if responses.exists() else ""
+    answered = dict(part.partition(":")[::2] for part in signature.split("|")).get("corpus", corpus.digest)
+    if answered != corpus.digest:
+        raise InputError(
+            f"{responses} answers another corpus than the one given. "
+            "Name the one that it was sampled from (--corpus), or use another study folder."
+        )
