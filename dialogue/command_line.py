@@ -97,6 +97,17 @@ def given(args: argparse.Namespace, *names: str) -> list[str]:
     return [word for option, value in values if value for word in ([option] if value is True else [option, str(value)])]
 
 
+def refuse_below(args: argparse.Namespace, **least: float) -> None:
+    """Refuse options (None where they were not given) that are smaller than makes sense, or no number.
+
+    >>> refuse_below(argparse.Namespace(limit=None, batch_size=8), limit=1, batch_size=1)
+    """
+    for name, bound in least.items():
+        value = getattr(args, name)
+        if value is not None and not value >= bound:
+            raise InputError(f"--{name.replace('_', '-')} is {value}; {bound} is the least.")
+
+
 def exit_with(main: Callable[[], int | None]) -> NoReturn:
     """Run a command and leave with its exit code; bad input is one sentence on standard error, never a traceback."""
     try:

@@ -57,10 +57,10 @@ def _figure(logs: Logs) -> Figure:
                 bleu.plot(epochs, [line["bleu2"] for line in lines], color=colour, lw=1.4, label=label, marker=dot)
         loss.set_title(f"{model}: loss a token (nats)", loc="left", fontsize=8.5)
         bleu.set_title("BLEU-2, validation, greedy", loc="left", fontsize=8.5)
-        bleu.set_ylim(bottom=0)
-        loss.set_ylim(bottom=0)
         if bleu.get_legend_handles_labels()[0]:
             bleu.legend(fontsize=7.5, loc="lower right")
+    for axes in rows[0]:
+        axes.set_ylim(bottom=0)  # of every row, and only now: it would keep later lines from widening the axis
     for axes in rows[-1]:
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -10,11 +10,13 @@ from dialogue.files import atomic
 from dialogue.records import Candidate, Pair
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222;
+  overflow-wrap: anywhere; }
 article { border: 1px solid #bbb; border-radius: 6px; padding: 1rem; margin: 1rem 0; }
 header, footer, .who { color: #595959; font-size: .875rem; }
-.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: 1rem; }
-.side { background: #f3f3f3; padding: .5rem 1rem; overflow-wrap: anywhere; white-space: pre-wrap; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); gap: 1rem;
+  margin-top: 1rem; }
+.side { background: #f3f3f3; padding: .5rem 1rem; white-space: pre-wrap; }
 """
 
 
@@ -27,7 +29,8 @@ def write_page(path: Path, pairs: Sequence[Pair], recipe: str) -> None:
 def page(pairs: Sequence[Pair], recipe: str) -> str:
     """One self-contained HTML page; every text is shown as it is, never read as markup."""
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title><style>{STYLE}</style>'
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
         f"<h1>{len(pairs)} pairs</h1>{''.join(map(_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
     )
 

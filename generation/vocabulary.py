@@ -108,6 +108,9 @@ def build_vocabulary(texts: Iterable[str], *, largest: int, at_least: int) -> Vo
     if not counts:
         raise InputError("The training split holds no words, so there is no vocabulary. Give a corpus with text.")
     ranked = sorted((word for word, n in counts.items() if n >= at_least), key=lambda word: (-counts[word], word))
+    if not ranked:
+        word, most = counts.most_common(1)[0]
+        raise InputError(f"No word occurs {at_least} times in the training split; {word!r} is first with {most}.")
     return Vocabulary((*SPECIAL, *ranked[: largest - len(SPECIAL)]))
 
 

@@ -18,6 +18,7 @@ from dialogue.corpora.toy import write_toy
 from dialogue.errors import InputError
 from dialogue.files import digest, from_json, read_header, read_json, read_records
 from dialogue.records import Pair, Response, States
+from generation import curves
 from generation.__main__ import COMMANDS
 from generation.curves import draw_curves
 from generation.vocabulary import normalize, tokenize
@@ -66,6 +67,17 @@ def test_the_course_of_training_is_drawn_and_drawn_again_when_a_log_has_grown(st
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert draw_curves(tmp_path) == picture
     assert picture.read_bytes() != first
+
+
+def test_no_point_of_a_curve_lies_outside_its_axes():
+    low = [{"epoch": 1, "loss": 1.0, "valid_loss": 1.5, "bleu2": 0.5}]
+    high = [{"epoch": n, "loss": 9.0, "valid_loss": 8.0, "bleu2": 30.0} for n in (1, 2)]
+    figure = curves._figure({"bilstm_attn": {0: low}, "seq2seq": {0: low, 1: high}})
+    for axes in figure.axes:
+        (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+        assert axes.lines and bottom == 0
+        for line in axes.lines:
+            assert all(left <= x <= right and 0 <= y <= top for x, y in line.get_xydata())
 
 
 def test_without_validation_the_loss_alone_is_drawn(tmp_path):
@@ -210,11 +222,21 @@ def test_a_reference_in_a_control_is_spelt_like_a_response(study):
         (["train", "{}", "--models", "gpt"], "'gpt' is no architecture of ours"),
         (["train", "{}", "--seeds", "many"], "--seeds is 'many'"),
         (["train", "{}", "--epochs", "0"], "--epochs is 0; 1 is the least"),
+        (["train", "{}", "--dialogues", "0"], "--dialogues is 0; 1 is the least"),
+        (["train", "{}", "--vocabulary-size", "3"], "--vocabulary-size is 3; 10 is the least"),
+        (["train", "{}", "--clip", "nan"], "--clip is nan; a number above 0 is expected"),
+        (["train", "{}", "--learning-rate", "0"], "--learning-rate is 0.0; a number above 0 is expected"),
+        (["sample", "{}", "--limit", "0"], "--limit is 0; 1 is the least"),
+        (["sample", "{}", "--draws", "0"], "--draws is 0; 1 is the least"),
+        (["encode", "{}", "--limit", "-1"], "--limit is -1; 1 is the least"),
+        (["pair", "{}", "--pairs", "0"], "--pairs is 0; 1 is the least"),
+        (["pair", "{}", "--checks", "-2"], "--checks is -2; 0 is the least"),
+        (["import", "{}", "answers.csv", "--temperature", "nan"], "--temperature is nan; 0 is the least"),
         (["sample", "{}", "--checkpoint", "epoch-9"], "has no checkpoint 'epoch-9'. It has: best_bleu"),
         (["sample", "{}", "--decoding", "hot"], "Decoding 'hot' is not understood"),
         (["encode", "{}", "--device", "abacus"], "Device 'abacus' is not at hand"),
         (["pair", "{}", "--checkpoint", "best_bleu"], "none of checkpoint 'best_bleu'. It has: last"),
-        (["pair", "{}", "--model", "transformer"], "no responses of transformer"),
+        (["pair", "{}", "--model", "transformer"], "no responses of transformer. It has: hred, seq2seq."),
         (["pair", "{}", "--models", "hred,gpt"], "two names joined by a comma are expected, of: hred, seq2seq"),
         (["score", "{}", "--words-of", "gpt-0"], "'gpt-0' is no model of this study"),
         (["train", "{}", *GRID, "--clip", "2"], "was trained with clip 1.0, and 2.0 was asked for"),

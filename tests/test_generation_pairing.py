@@ -8,7 +8,7 @@ from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.corpora.toy import write_toy
 from dialogue.errors import InputError
-from dialogue.records import Dialogue, Response, Turn
+from dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
 from generation.checks import sanity_checks, telling_words
 from generation.pairing import (
     against_reference,
@@ -19,7 +19,7 @@ from generation.pairing import (
     system_pairs,
     within_seed,
 )
-from generation.preview import page
+from generation.preview import page, write_page
 from generation.vocabulary import normalize, tokenize
 
 
@@ -196,3 +196,15 @@ def test_the_page_of_pairs_shows_every_text_literally_and_the_right_answers(held
     assert text.count("right") == 4
     assert "recipe:&lt;here&gt;" in text
     assert "same text twice" in text
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_page_of_pairs_is_no_wider_than_the_screen(chromium, tmp_path, width):
+    long = "word" * 60
+    pair = Pair("p1", "d1:1", [Utterance("user", long)], Candidate(long, "hred", 0, "last"), Candidate("no", "hred", 1))
+    write_page(tmp_path / "pairs.html", [pair], "model:hred|" + "x" * 200)
+    page = chromium.new_page(viewport={"width": width, "height": 844})
+    page.goto((tmp_path / "pairs.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator('meta[name="viewport"]').count() == 1
+    page.close()

@@ -96,3 +96,8 @@ def test_a_corpus_without_training_dialogues_is_refused_by_what_it_holds(tmp_pat
 
 def test_marks_close_up_with_their_word():
     assert detokenize(["(", "yes", ")", ",", "no", "!"]) == "(yes), no!"
+
+
+def test_a_vocabulary_of_rare_words_only_is_said():
+    with pytest.raises(InputError, match=r"No word occurs 3 times in the training split; 'yes' is first with 2"):
+        build_vocabulary(["yes no", "yes"], largest=100, at_least=3)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogue import jobs
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given, refuse_below, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.numbering import number, spread
     from generation.vocabulary import read_vocabulary
 
+    refuse_below(args, limit=1)
     models, splits, place = find_trained(args.study), args.splits.split(","), jobs.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")

@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given, refuse_below, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
     from generation.importing import merge
 
+    refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1)
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
     if len(sources) != 1:
         raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")

@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import tell_next
+from dialogue.command_line import refuse_below, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.pairing import against_reference, answers_of, real_pairs, system_pairs, within_seed
     from generation.same_corpus import refuse_another
 
+    refuse_below(args, pairs=1, controls=0, checks=0)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)
     known = {e.item: e for e in examples(corpus.dialogues)}
@@ -102,6 +103,8 @@ def _choose_model(name: str, responses: list[Response], known: dict[str, Example
     from generation.pairing import spreads
 
     if name != "auto":
+        if name not in (legal := sorted({response.model for response in responses})):
+            raise InputError(f"responses.jsonl holds no responses of {name}. It has: {', '.join(legal)}.")
         return name
     found = spreads(responses, known)
     for spread in found:

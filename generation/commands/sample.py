@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogue import jobs
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given, refuse_below, tell_next
 
 if TYPE_CHECKING:
     from generation.sampling import Round, Wanted
@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.sampling import Wanted, key_of, rounds
     from generation.vocabulary import read_vocabulary
 
+    refuse_below(args, limit=1, draws=1)
     models, place = find_trained(args.study), jobs.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")

@@ -6,12 +6,13 @@ python -m generation train runs/demo --models seq2seq,bilstm_attn --seeds 0-2 --
 from __future__ import annotations
 
 import argparse
+import math
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogue import jobs
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given, refuse_below, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,9 +86,10 @@ def _grid(args: argparse.Namespace) -> list[Settings]:
     from generation.models.architectures import ARCHITECTURES, sizes_of
     from generation.training import Settings
 
-    for name in ("epochs", "batch_size"):
-        if (value := getattr(args, name)) is not None and value < 1:
-            raise InputError(f"--{name.replace('_', '-')} is {value}; 1 is the least.")
+    refuse_below(args, epochs=1, batch_size=1, dialogues=1, valid=0, vocabulary_size=10, at_least=1)
+    for name in ("learning_rate", "clip"):
+        if (value := getattr(args, name)) is not None and not 0 < value < math.inf:
+            raise InputError(f"--{name.replace('_', '-')} is {value}; a number above 0 is expected.")
     try:
         seeds = parse_seeds(args.seeds)
     except ValueError as error:
