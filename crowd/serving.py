@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import waitress
@@ -95,8 +95,9 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     if stop_with_stdin:
         threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
-    ready(int(server.effective_port))
-    server.run()
+    with suppress(KeyboardInterrupt, SystemExit):  # stopped before it ran: the same end as later
+        ready(int(server.effective_port))
+        server.run()
 
 
 def _stop_at_end_of_input() -> None:
