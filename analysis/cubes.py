@@ -48,8 +48,8 @@ def two_models(
 ) -> list[dict[str, Any]]:
     """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
     first, second = models
-    said = []
-    for scale, cubes in read_cubes(sources).items():
+    said, scales = [], read_cubes(sources)
+    for scale, cubes in scales.items():
         if {first, second} <= set(cubes) and set(only.split()) <= set(scale.split()):
             pair = on_common_items(cubes[first], cubes[second])
             apart = difference(*pair, metric, paired=paired, sets=SETS, generator=generator)
@@ -62,7 +62,8 @@ def two_models(
                 for what, e in shown
             ]  # fmt: skip
     if not said:
-        raise InputError(f"No scale has both {first!r} and {second!r}; write --compare MODEL,MODEL.")
+        found = ", ".join(sorted({model for cubes in scales.values() for model in cubes}))
+        raise InputError(f"No scale has both {first!r} and {second!r} (found: {found}); write --compare MODEL,MODEL.")
     return said
 
 

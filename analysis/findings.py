@@ -35,7 +35,7 @@ def found(
 ) -> list[str]:
     """The findings, most important first."""
     parts = [_preferred(judged), _ties(ties), _chance(ties), _agreed(agreed), _seeds(methods), _probes(probes)]
-    return [part for part in parts if part]
+    return [part for part in parts if part] or ["Nothing yet: there is too little here to say anything from."]
 
 
 def _preferred(judged: Judged | None) -> str:

@@ -91,6 +91,7 @@ def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> 
     if net.se == 0:
         low, high = unanimous(net.value, net.df + 1, alpha / 2)
         net = replace(net, low=low, high=high)
+    net = replace(net, low=max(net.low, -1.0), high=min(net.high, 1.0))  # no net preference lies beyond
     alike = None if margin is None else tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
     return Preference(contrast.first, contrast.second, net, sign_test(votes.choice), alike)
 

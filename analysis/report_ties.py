@@ -16,6 +16,7 @@ from analysis.votes import Votes
 SET = 200  # judgements in a set, as in the papers
 UNITS = {"vote": "votes one by one", "pair": "whole pairs", "dialogue": "whole dialogues", "rater": "whole raters",
          "pair+rater": "pairs and raters"}  # fmt: skip
+ROOM = 40.0  # percent of the width that the name of a line takes up on a phone
 
 
 def ties_of(votes: Votes | None, size: int | None = None) -> Ties | None:
@@ -65,11 +66,12 @@ def ties_figure(ties: Ties) -> Figure:
     ]
     if (wide := ties.units[-1]) and wide.interval and len(ties.units) > 1:
         rows.append(_wide(axis, wide))
+    chance, half = axis.at(CHANCE), axis.at(0.5)
     noun = "every HumanExp" if len(curves) > 1 else "the votes"
     return Figure(
         f"Share of ties in sets of {count(ties.recipe.size, 'judgement')} from {noun}",
         tuple(rows), axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties",
-        ((axis.at(CHANCE), "chance 33 %"), (axis.at(0.5), "half")),
+        ((chance, "chance 33 %"), (half, "half" if half - chance > ROOM else "")),
         caption="Bars under the curves: where 95 % of the sets lie. Last line: the share itself with its 95 % "
         "interval, were all that is named drawn anew. Chance: clicking at random among three answers.",
     )  # fmt: skip

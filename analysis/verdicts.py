@@ -38,14 +38,23 @@ def _against(person: Method, ratios: Sequence[Ratio]) -> str:
     larger, smaller = sum(ratio.low > 1 for ratio in ratios), sum(ratio.high < 1 for ratio in ratios)
     middle = sorted(ratios, key=lambda ratio: ratio.value)[len(ratios) // 2]
     text = (
-        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's SD in points is {middle.value:.2g} times "
-        f"that of the middle one of {count(len(ratios), 'other method')}; the 95 % interval of such a ratio reaches "
-        f"from {middle.low:.2g} to {middle.high:.2g}"
+        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's SD in points is {_times(middle.value)} "
+        f"times that of the middle one of {count(len(ratios), 'other method')}; the 95 % interval of such a ratio "
+        f"reaches from {_times(middle.low)} to {_times(middle.high)}"
     )
     if not larger + smaller:
         return text + ": no spread is ranked above another."
     sides = [f"{n} {word} people's" for n, word in ((larger, "below"), (smaller, "above")) if n]
     return f"{text}. Each taken by itself, {larger + smaller} of {len(ratios)} can be ranked: {' and '.join(sides)}."
+
+
+def _times(ratio: float) -> str:
+    """A ratio to two digits, never as a power of ten.
+
+    >>> _times(0.3141), _times(204.6)
+    ('0.31', '205')
+    """
+    return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:,.0f}"
 
 
 def _few(trained: Sequence[Method]) -> list[str]:

@@ -126,7 +126,7 @@ def test_the_command_compares_two_models(tmp_path, capsys):
     assert found[2]["low"] < found[2]["value"] < found[2]["high"]
     assert dispatch("analysis", "", COMMANDS, words) == 0
     assert "Seeds and items resampled together" in capsys.readouterr().out
-    with pytest.raises(InputError, match="No scale has both"):
+    with pytest.raises(InputError, match=r"No scale has both 'hred' and 'nobody' \(found: hred, seq2seq\)"):
         dispatch("analysis", "", COMMANDS, ["variance", str(path), "--compare", "hred,nobody"])
 
 

@@ -61,6 +61,16 @@ def test_the_net_preference_counts_ties_in_its_denominator_only():
     assert found.net.se == pytest.approx(np.sqrt((0.4 - 0.04) / 99))
 
 
+def test_no_interval_reaches_beyond_what_a_net_preference_can_be():
+    votes = votes_from_columns({"pair": ["p", "q", "r"], "choice": ["a", "a", "b"]})
+    (contrast,) = contrasts(fixed_sides(votes))
+    found = prefer(contrast, margin=0.5)
+    plain = mean_interval(net_scores(votes.choice), by={"pair": votes.pair})
+    assert plain.low < -1 and plain.high > 1
+    assert (found.net.low, found.net.high, found.net.se) == (-1.0, 1.0, plain.se)
+    assert found.equivalence == tost(plain.value, plain.se, 0.5, freedom=plain.df)
+
+
 def test_the_sign_test_of_fisher_on_darwins_maize():
     """Fisher 1935, The design of experiments, section 21: 13 of 15 pairs of plants differ the same way."""
     found = sign_test(np.array([0] * 13 + [1] * 2 + [2] * 5))

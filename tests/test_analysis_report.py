@@ -26,6 +26,11 @@ def made(folder, **options):
     return page(found), found.document
 
 
+def test_one_vote_is_too_little_to_find_anything(tmp_path):
+    (tmp_path / "votes.jsonl").write_text('{"pair": "p", "rater": "r", "choice": "a", "round": 1}\n', encoding="utf-8")
+    assert "Nothing yet: there is too little here to say anything from." in made(tmp_path)[0]
+
+
 class Nesting(HTMLParser):
     """Every opened element is closed in order."""
 
