@@ -59,12 +59,12 @@ def made():
     ]
 
 
-def spread(chosen):
+def spread(chosen, number=BATCHES):
     """Batches of one epoch from the smallest to the largest, the first of them twice (it is not timed)."""
     plan = sorted(
         plan_batches(chosen, SIZE, seed=0, epoch=1), key=lambda rows: sum(len(chosen[r].target) for r in rows)
     )
-    middle = [plan[(2 * n + 1) * len(plan) // (2 * BATCHES)] for n in range(BATCHES)]
+    middle = [plan[(2 * n + 1) * len(plan) // (2 * number)] for n in range(number)]
     return [[chosen[row] for row in rows] for rows in (middle[0], *middle)]
 
 
