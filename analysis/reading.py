@@ -155,7 +155,7 @@ def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> p
     fields = pa.schema([(name, kind) for name, kind in wanted.items()])
     options = pa.json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
     if body.size < 100 and not body.to_pybytes().strip():
-        return pa.table({})
+        raise InputError(f"{path} holds no {record or 'rows'} yet.")
     try:
         blocks = pa.json.ReadOptions(block_size=1 << 24)
         table = pa.json.read_json(pa.BufferReader(body), read_options=blocks, parse_options=options)

@@ -191,11 +191,6 @@ def _votes(
 
 
 def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping[str, Any]) -> None:
-    if not read.found and not names:
-        raise InputError(
-            f"{read.path} holds no votes yet, or none with a field that a vote has. If fields have other names, map "
-            "them: --columns pair=...,choice=..."
-        )
     for ours, theirs in names.items():
         if given[ours] is None:
             raise InputError(f"{read.path} has no column {theirs!r} (found: {', '.join(read.found) or 'none'}).")

@@ -127,11 +127,8 @@ def line(**values):
         ("v.jsonl", '{"format": "pairs", "version": 1}\n' + line(), r"v.jsonl:1: a file of pairs was given"),
         ("v.jsonl", '{"format": "votes", "version": 9}\n' + line(), r"version 9 is not known"),
         ("v.jsonl", '{"format": "votes", "version": 1}\n' + line(choice="x"), r"v.jsonl:2: choice is 'x'"),
-        (
-            "v.jsonl",
-            '{"format": "votes", "version": 1}\n',
-            r"v.jsonl holds no votes yet, or none with a field that a vote",
-        ),
+        ("v.jsonl", '{"format": "votes", "version": 1}\n', r"v.jsonl holds no votes yet\."),
+        ("v.jsonl", '{"item": "q", "label": "left"}\n', r"no column 'pair', which every vote needs.*--columns pair="),
         ("v.jsonl", line(kind="check"), r"no votes to analyse \(Left out: 1 vote on check pairs\)"),
         ("v.json", "[1, 2", r"v.json:1: not whole JSON"),
         ("v.csv", "pair,choice\np,a\n\np,left\n", r"v.csv:4: choice is 'left'"),
