@@ -110,7 +110,10 @@ def _post(client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: r
                 return _json(answer, endpoint)
             trouble = f"answered {answer.status_code} ({answer.text[:80]!r})"
             if answer.status_code not in TRY_AGAIN:
-                raise InputError(f"{endpoint.url} {trouble}. Check the address, the model name and the key.")
+                raise InputError(
+                    f"{endpoint.url} {trouble}. Check the address, the model name and the key; "
+                    "what was answered is kept."
+                )
             told = answer.headers.get("retry-after", "")
             wait = max(wait, float(told)) if told.replace(".", "", 1).isdigit() else wait
         if attempt < endpoint.retries:

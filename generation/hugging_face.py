@@ -72,5 +72,10 @@ def _load(name: str, fetch: bool) -> tuple[Any, Any]:
         kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         return AutoTokenizer.from_pretrained(name, **local), kind.from_pretrained(name, **local)
     except (OSError, ValueError) as error:
-        hint = "" if fetch or Path(name).exists() else " If it is the name of a model on the hub, add --fetch."
-        raise InputError(f"{name} holds no model in the form of Hugging Face ({str(error)[:200]}).{hint}") from error
+        if not fetch and not Path(name).exists():
+            raise InputError(
+                f"{name} is no folder here and no model fetched before. To fetch the model of that name from the hub, "
+                "add --fetch."
+            ) from error
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{name} holds no model in the form of Hugging Face: {reason}") from error

@@ -137,6 +137,11 @@ def _agree(folder: Path, settings: Settings, data: Data) -> None:
     if not path.exists():
         return write_json(path, ours)
     for name, (theirs, wanted) in _changes(read_json(path), ours).items():
+        if name == "version":
+            raise InputError(
+                f"{folder} was begun by version {theirs} of Seedvote; this is {wanted}, which computes other bits. "
+                "Go on with that version, remove the folder to train it anew, or use another study."
+            )
         raise InputError(
             f"{folder} was trained with {name} {theirs!r}, and {wanted!r} was asked for. "
             "Remove the folder to train it anew, or use another study."

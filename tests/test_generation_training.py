@@ -13,6 +13,7 @@ import torch
 
 from dialogue.errors import InputError
 from dialogue.files import digest, read_json, write_json
+from dialogue.signature import VERSION
 from generation import training
 from generation.checkpoints import Trained, load_model, read_weights
 from generation.decoding import parse_decoding, respond
@@ -163,6 +164,19 @@ def test_the_precision_is_in_the_signature_and_older_folders_know_float32_only(t
     trained(tmp_path / "a")
     with pytest.raises(InputError, match="was trained with precision 'float32', and 'bf16' was asked for"):
         trained(tmp_path / "a", precision="bf16")
+
+
+def test_a_model_of_another_version_is_not_gone_on_with(tmp_path):
+    trained(tmp_path / "a", epochs=1)
+    config = read_json(tmp_path / "a" / "config.json")
+    older = config["signature"].replace(f"|v:{VERSION}", "|v:0.0.9")
+    write_json(tmp_path / "a" / "config.json", {**config, "signature": older})
+    good = digest(tmp_path / "a" / "last.safetensors")
+    with pytest.raises(
+        InputError, match=r"was begun by version 0\.0\.9 of Seedvote; this is .*, which computes other bits"
+    ):
+        trained(tmp_path / "a", epochs=2)
+    assert digest(tmp_path / "a" / "last.safetensors") == good
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
