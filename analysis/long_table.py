@@ -60,7 +60,10 @@ def _wanted(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
 def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
     path = read.path
     if score not in read.arrays:
-        raise InputError(f"{path} has no column {score!r} (found: {', '.join(read.found)}). Name it: --score NAME.")
+        raise InputError(
+            f"{path} has no column {score!r} (found: {', '.join(read.found)}). "
+            "Name it: --score NAME; of a file of votes, --score tie or --score net."
+        )
     if missing := [name for name in factors if name not in read.arrays]:
         raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(read.found)}).")
     used = [name for name in (factors or FACTORS) if name in read.arrays]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import secrets
 import sys
 import time
@@ -55,6 +56,15 @@ class Config:
     entrances: tuple[Entrance, ...] = ()  # doors of their own; without any, the usual ones
     invited: bool = False  # nobody comes in but by a marketplace
     rate: float = 20.0  # requests a second for one rater; 0: no limit
+
+    def __post_init__(self) -> None:
+        """Refuse what would make addresses and headers that no browser understands."""
+        if self.prefix and not re.fullmatch(r"(/[\w.~-]+)+", self.prefix):
+            raise InputError(f"The prefix is {self.prefix!r}; it is a path that begins with a slash, e.g. /study-1.")
+        if wrong := [site for site in self.frame_ancestors if not re.fullmatch(r"https?://[^\s;,]+", site)]:
+            raise InputError(f"A frame ancestor is {wrong[0]!r}; it is a site's address, e.g. https://example.org.")
+        if self.rate < 0 or self.proxies < 0:
+            raise InputError(f"The rate is {self.rate:g} and the number of proxies {self.proxies}; 0 is the least.")
 
 
 class _Site(Flask):
@@ -116,7 +126,7 @@ def from_environment() -> Flask:
             database=prepare(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
             hit=hit,
             folder=study,
-            prefix=read("SEEDVOTE_PREFIX", ""),
+            prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",
             frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),

@@ -97,7 +97,7 @@ def test_variance_takes_a_frame_or_its_file(tmp_path):
         found.document["tables"][0]["components"]
         == (variance(tmp_path / "scores.csv", sets=20, sizes=[{"seed": 10}]).document["tables"][0]["components"])
     )
-    with pytest.raises(InputError, match="scores has no column 'f1'"):
+    with pytest.raises(InputError, match=r"scores has no column .f1. .*of a file of votes, --score tie or --score net"):
         variance(scores, score="f1")
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from crowd.app import Config
+from crowd.hit import Hit
+from dialogue.errors import InputError
 from dialogue.files import read_header, read_records
 from dialogue.records import Pair, Rater, Vote
 
@@ -97,6 +100,28 @@ def test_an_address_that_cannot_be_served_is_one_sentence(tmp_path, options, tol
     assert done.returncode == 2 and re.fullmatch(f"error: {told}\n", done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"prefix": "study"}, r"prefix is 'study'; it is a path that begins with a slash, e.g. /study-1\."),
+        ({"prefix": "/a b"}, "prefix is '/a b'"),
+        ({"frame_ancestors": ("example.org",)}, "frame ancestor is 'example.org'.*https://example.org"),
+        ({"frame_ancestors": ("https://x; script-src *",)}, "frame ancestor is"),
+        ({"rate": -3}, "rate is -3 and the number of proxies 0; 0 is the least"),
+        ({"proxies": -1}, "number of proxies -1"),
+    ],
+)
+def test_settings_that_no_browser_would_understand_are_refused(wrong, told):
+    with pytest.raises(InputError, match=told):
+        Config("sqlite://", Hit(), **wrong)
+
+
+@pytest.mark.parametrize("options", [["--clickers", "2"], ["--leave", "-1"]])
+def test_shares_of_simulated_raters_lie_between_0_and_1(tmp_path, options):
+    done = crowd("simulate", tmp_path, "--pairs", PAIRS, "--seed", "0", *options)
+    assert done.returncode == 2 and "both are shares from 0 to 1" in done.stderr and not list(tmp_path.iterdir())
+
+
 def test_a_port_in_use_is_one_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -114,7 +139,6 @@ def test_a_crowd_sent_to_no_server_is_told_at_once(tmp_path, url):
 
 def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
     from crowd.serving import hit_of
-    from dialogue.errors import InputError
 
     given, study = tmp_path / "my.toml", tmp_path / "study"
     given.write_text("votes_per_pair = 5\n")
