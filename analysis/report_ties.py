@@ -71,7 +71,7 @@ def ties_figure(ties: Ties) -> Figure:
     return Figure(
         f"Share of ties in sets of {count(ties.recipe.size, 'judgement')} from {noun}",
         tuple(rows), axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties",
-        ((chance, "chance 33 %"), (half, "half" if half - chance > ROOM else "")),
+        ((chance, "chance 33 %"), *([(half, "half")] if half - chance > ROOM else [])),
         caption="Bars under the curves: where 95 % of the sets lie. Last line: the share itself with its 95 % "
         "interval, were all that is named drawn anew. Chance: clicking at random among three answers.",
     )  # fmt: skip
