@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import glob
 import hashlib
 import json
 import os
@@ -53,6 +54,12 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 def temporary_name(path: Path) -> Path:
     """A name beside `path` that no other process uses, on this machine or another that shares the folder."""
     return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.tmp")
+
+
+def clear_halves(path: Path) -> None:
+    """Remove what attempts to write `path` left that were killed; only where nobody else is writing it."""
+    for half in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        half.unlink(missing_ok=True)
 
 
 def write_json(path: str | Path, value: object) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from dialogue.files import write_records
+from dialogue.files import clear_halves, write_records
 from dialogue.jobs import THREADS, content_key
 from dialogue.records import Response
 from dialogue.seeds import child_seed
@@ -69,6 +69,7 @@ def answer(wanted: Wanted, vocabulary: Vocabulary, todo: Sequence[Round], device
     model = load_model(trained, wanted.checkpoint, vocabulary).to(device)
     items = [e.item for e in wanted.contexts]
     for one in todo:
+        clear_halves(one.path)
         seed = child_seed(wanted.seed, "sample", trained.model, trained.seed, one.draw)
         with threads(THREADS):
             contexts = [e.context for e in wanted.contexts]

@@ -9,7 +9,17 @@ import pytest
 from dialogue.command_line import exit_with
 from dialogue.commands.format import document
 from dialogue.errors import InputError, unusable
-from dialogue.files import as_json, atomic, read_header, read_json, read_records, write_json, write_records
+from dialogue.files import (
+    as_json,
+    atomic,
+    clear_halves,
+    read_header,
+    read_json,
+    read_records,
+    temporary_name,
+    write_json,
+    write_records,
+)
 from dialogue.records import Candidate, Pair, Utterance, Vote
 
 PAIR = Pair(
@@ -144,3 +154,15 @@ def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path, monkeyp
     )
     assert list(tmp_path.iterdir()) == [path]
     assert read_json(path) == {"kept": True}
+
+
+def test_what_killed_attempts_left_is_cleared_and_nothing_else(tmp_path):
+    path, others = (
+        tmp_path / "a[1].npy",
+        [tmp_path / ".a1.npy.host.7.tmp", tmp_path / "a[1].npy", tmp_path / ".b.7.tmp"],
+    )
+    halves = [tmp_path / ".a[1].npy.host.7.tmp", temporary_name(path)]
+    for file in [*others, *halves]:
+        file.touch()
+    clear_halves(path)
+    assert sorted(tmp_path.iterdir()) == sorted(others)

@@ -113,6 +113,19 @@ def test_more_contexts_keep_the_responses_that_are_there(study, tmp_path):
     assert again.items() >= {(r.model, r.seed, r.decoding, r.extra["draw"], r.item): r.text for r in responses}.items()
 
 
+def test_halves_that_a_killed_run_left_go_when_it_is_run_again(study, tmp_path):
+    for name in ("corpus", "models", "vocabulary.json"):
+        (tmp_path / name).symlink_to(study / name)
+    (tmp_path / "states").mkdir()
+    generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last")
+    matrices = sorted((tmp_path / "states").glob("*.npy"))
+    for path in matrices:
+        path.rename(path.with_name(f".{path.name}.host.7.tmp"))
+        path.with_suffix(".json").unlink()
+    generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last")
+    assert sorted((tmp_path / "states").iterdir()) == sorted([*matrices, *(p.with_suffix(".json") for p in matrices)])
+
+
 def test_fault_7_states_are_joined_on_ids(study):
     corpus = read_corpus(study / "corpus")
     known = {e.item for split in ("train", "valid", "test") for e in examples(corpus.split(split))}

@@ -111,6 +111,7 @@ def _matrices(folder: Path, models: list[Trained], checkpoints: list[str], encod
 
 
 def _encode(encoding: Encoding, matrix: Matrix) -> None:
+    from dialogue.files import clear_halves
     from generation.checkpoints import load_model
     from generation.devices import pick_device
     from generation.encoding import write_states
@@ -118,6 +119,7 @@ def _encode(encoding: Encoding, matrix: Matrix) -> None:
 
     trained, device = matrix.trained, pick_device(encoding.device)
     model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
+    clear_halves(matrix.path)
     with threads(jobs.THREADS):
         write_states(
             matrix.path, model, encoding.contexts, encoding.form, name=trained.model, seed=trained.seed,
