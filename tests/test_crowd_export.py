@@ -149,7 +149,7 @@ def test_the_command_regate_says_what_another_gate_would_have_done_and_writes_it
 def test_the_command_forget_knows_a_person_by_id_or_hash_and_says_when_there_is_none(study):
     assert "Forgotten. " in crowd("forget", study, "r3").stdout
     missing = crowd("forget", study, "r3")
-    assert missing.returncode == 2 and "nobody is known" in missing.stderr
+    assert missing.returncode == 2 and "Nobody is known" in missing.stderr
 
 
 def test_the_command_plan_checks_prints_the_published_probabilities():
