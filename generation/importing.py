@@ -14,7 +14,7 @@ from dialogue.files import from_json
 from dialogue.records import Response
 from generation.sampling import key_of
 
-FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding")
+FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -27,7 +27,8 @@ def parse_columns(text: str) -> dict[str, str]:
 
 def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str, Any]) -> list[Response]:
     """All responses of a table; every complaint names the row."""
-    responses = []
+    responses: list[Response] = []
+    seen: dict[tuple[object, ...], str] = {}
     for where, row in _rows(path):
         values = {field: row.get(columns.get(field, field), defaults.get(field)) for field in FIELDS}
         if values["text"] is None or values["item"] is None or values["model"] is None:
@@ -36,7 +37,13 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
                 f"{where}: no {missing} here; the columns are {', '.join(map(str, row))}. "
                 "Map them: --columns item=...,text=..., or give --model NAME for all rows."
             )
-        responses.append(_response(values, where))
+        response = _response(values, where)
+        if (first := seen.setdefault(key_of(response), where)) != where:
+            raise InputError(
+                f"{where}: a second response of {response.model} to {response.item}, after {first}. Tell the two apart "
+                "by model, seed, checkpoint, decoding or draw."
+            )
+        responses.append(response)
     if not responses:
         raise InputError(f"{path} holds no rows.")
     return responses
@@ -44,7 +51,7 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
 
 def _response(values: dict[str, Any], where: str) -> Response:
     """One record; numbers may come as text, as CSV has them."""
-    for field, kind in (("seed", int), ("logprob", float)):
+    for field, kind in (("seed", int), ("logprob", float), ("draw", int)):
         if isinstance(values[field], str):
             try:
                 values[field] = kind(values[field]) if values[field].strip() else None
@@ -54,6 +61,8 @@ def _response(values: dict[str, Any], where: str) -> Response:
         values[field] = (
             str(values[field]) if values[field] is not None else {"checkpoint": "last"}.get(field, "unknown")
         )
+    if values["draw"] is None:
+        del values["draw"]
     return from_json(Response, values, where)
 
 

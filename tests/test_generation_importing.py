@@ -55,6 +55,27 @@ def test_a_table_is_read_whatever_its_form_and_column_names(tmp_path, form):
     assert (second.text, second.seed, second.checkpoint) == ("bye", 4, "last")
 
 
+def test_two_responses_of_one_model_to_one_context_need_a_draw(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("item,model,text,draw\nd:1,m,one,0\nd:1,m,two,1\n")
+    generation("import", tmp_path, path)
+    found = read_records(tmp_path / "responses.jsonl", Response)
+    assert [(r.text, r.extra["draw"]) for r in found] == [("one", 0), ("two", 1)]
+    path.write_text("item,model,text\nd:1,m,one\nd:1,m,two\n")
+    with pytest.raises(InputError, match=r"answers.csv:3: a second response of m to d:1, after .*answers.csv:2\. Tell"):
+        generation("import", tmp_path, path)
+
+
+def test_responses_without_text_or_context_are_counted_aloud(tmp_path, corpus, capsys):
+    item = next(examples(read_corpus(corpus).split("test"))).item
+    path = tmp_path / "answers.csv"
+    path.write_text(f"item,model,text\n{item},m,\nnowhere:1,m,hello\n")
+    generation("import", tmp_path, path)
+    assert "1 of them hold no text: raters will see an empty box" in capsys.readouterr().out
+    generation("score", tmp_path, "--corpus", corpus)
+    assert "1 responses answer no context of this corpus and have no score" in capsys.readouterr().out
+
+
 def test_a_second_import_replaces_its_own_responses_and_keeps_the_others(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text(json.dumps({"item": "d:1", "text": "one"}) + "\n")

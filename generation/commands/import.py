@@ -61,7 +61,10 @@ def run(args: argparse.Namespace) -> None:
     whole = merge(read_records(path, Response) if path.exists() else [], new)
     recipe = signature(source=sources[0], responses=len(new), of=sorted({r.model for r in new}))
     write_records(path, whole, signature=recipe, kind=Response)
-    print(f"{path}: {len(new)} responses imported, {len(whole)} in all\n{recipe}")
+    print(f"{path}: {len(new)} responses imported, {len(whole)} in all")
+    if empty := sum(not response.text.strip() for response in new):
+        print(f"{empty} of them hold no text: raters will see an empty box")
+    print(recipe)
     tell_next("python -m generation score", args.study, *given(args, "corpus"))
 
 

@@ -80,6 +80,8 @@ def run(args: argparse.Namespace) -> None:
         written = write_scores(args.study / "metrics.parquet", _added_up(rows, corpus_scores), signature=recipe)
     print(f"{args.study / 'metrics.parquet'}: {written} scores of {found} responses")
     _tell(corpus_scores)
+    if found < len(responses):
+        print(f"{len(responses) - found} responses answer no context of this corpus and have no score")
     print(recipe)
     trained = (args.study / "models").is_dir()
     tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *given(args, "corpus"))
