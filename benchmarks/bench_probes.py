@@ -135,7 +135,7 @@ def one_label(n: int, width: int, classes: int) -> None:
     fit, seconds = timed(lambda: logistic.fit(features, axes, labels))
     scaled = StandardScaler().fit_transform(x.astype(np.float64))
     found = []
-    for tolerance in (1e-4, 1e-6):
+    for tolerance in (1e-4, 1e-5, 1e-6):
         model = LogisticRegression(max_iter=10_000, tol=tolerance)
         _, taken = timed(lambda model=model: model.fit(scaled, target))
         chance = model.predict_log_proba(scaled)[np.arange(n), target]

@@ -236,7 +236,8 @@ def most_likely(logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor
     """Greedy: the most probable token of each row, and its lead over the second as a share of the range of logits."""
     del rows, time
     best, tokens = logits.max(1)
-    second = logits.scatter(1, tokens[:, None], -torch.inf).amax(1)
+    second = logits.scatter_(1, tokens[:, None], -torch.inf).amax(1)
+    logits.scatter_(1, tokens[:, None], best[:, None])
     return tokens, (best - second) / (best - logits[:, len(SPECIAL) :].amin(1))
 
 

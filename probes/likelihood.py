@@ -16,7 +16,7 @@ from torch.nn.functional import softplus
 
 from probes.lbfgs import Start
 
-BLOCK = 512  # examples whose logits stay in a core's cache; a CUDA device wants more at once
+BLOCK = 1024  # examples a thread whose logits stay in a core's cache; a CUDA device wants more at once
 CUDA_BLOCK = 16_384
 SAMPLE = 4096  # examples that tell how far to go along a direction
 TOGETHER = 128  # problems whose sample stays in the cache
@@ -35,7 +35,7 @@ class Likelihood:
         self.spread = c * len(features) * torch.cat([variance, torch.ones_like(variance[:1])])
 
     def _blocks(self) -> Iterator[Tensor]:
-        size = BLOCK if self.features.device.type == "cpu" else CUDA_BLOCK
+        size = BLOCK * torch.get_num_threads() if self.features.device.type == "cpu" else CUDA_BLOCK
         return (self.features[rows] for rows in _slices(len(self.features), size))
 
     def _null(self, intercept: Tensor, entropy: Tensor, total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
