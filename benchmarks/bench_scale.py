@@ -1,6 +1,6 @@
 """What a study costs and how the cost grows: models, probes, votes, whole commands; and two processes against one.
 
-    python benchmarks/bench_scale.py               all of it, in about ten minutes
+    python benchmarks/bench_scale.py               all of it, in about a quarter of an hour
     python benchmarks/bench_scale.py --models      thousand examples trained, encoded and answered, paper sizes
     python benchmarks/bench_scale.py --probes      by examples and by labels
     python benchmarks/bench_scale.py --votes       reading and the estimates behind the tables
