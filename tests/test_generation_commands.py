@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -284,7 +285,9 @@ def test_a_corpus_that_has_changed_is_not_taken_for_the_old_one(study, tmp_path)
     write_toy(tmp_path / "corpus", 60, seed=1)
     with pytest.raises(InputError, match="was trained with data"):
         generation("train", tmp_path, *GRID)
-    (tmp_path / "responses.jsonl").symlink_to(study / "responses.jsonl")
+    shutil.copy(study / "responses.jsonl", tmp_path)
+    (tmp_path / "mine.csv").write_text("item,text\nTOY00000:1,hello\n")
+    generation("import", tmp_path, tmp_path / "mine.csv", "--model", "mine")  # leaves the corpus of the others named
     for command in ("sample", "score", "pair"):
         with pytest.raises(InputError, match=r"answers another corpus .*--corpus.*another study folder"):
             generation(command, tmp_path)

@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Response
     from dialogue.signature import signature
     from generation.importing import merge
+    from generation.same_corpus import answered
 
     refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1)
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
     new = {"table": _table, "hugging_face": _hugging_face, "endpoint": _endpoint}[sources[0]](args)
     path = args.study / "responses.jsonl"
     whole = merge(read_records(path, Response) if path.exists() else [], new)
-    recipe = signature(source=sources[0], responses=len(new), of=sorted({r.model for r in new}))
+    recipe = signature(source=sources[0], responses=len(new), of=sorted({r.model for r in new}), **answered(path))
     write_records(path, whole, signature=recipe, kind=Response)
     print(f"{path}: {len(new)} responses imported, {len(whole)} in all")
     if empty := sum(not response.text.strip() for response in new):
