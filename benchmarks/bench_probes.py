@@ -4,7 +4,7 @@
     python benchmarks/bench_probes.py --full     56,000 x 256 states, 1,060 labels; scikit-learn on every 20th, times 20
     python benchmarks/bench_probes.py --suite 1  all 16 MultiWOZ tasks at full size for one representation: time, memory
     python benchmarks/bench_probes.py --suite 4  for four representations, one process of one thread a core
-    python benchmarks/bench_probes.py --together the products of four checkpoints, one by one and batched
+    python benchmarks/bench_probes.py --together four checkpoints in one solve and one after the other, at three sizes
 
 States are mixtures of 40 latent factors with noise, labels thresholds of such mixtures with a long tail of shares, so
 that some are learnable and the rare ones nearly separable. Both sides use every core; scikit-learn gets them through
@@ -21,6 +21,7 @@ import sys
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -147,19 +148,23 @@ def one_label(n: int, width: int, classes: int) -> None:
               f"ratio {taken / seconds:.1f}")  # fmt: skip
 
 
+def all_tasks(hidden: np.ndarray, most: int = 1309) -> list[Labels]:
+    """As many tasks and labels as MultiWOZ has, without those of more than `most` labels."""
+    one = [as_labels(np.eye(k, dtype=bool)[scores(hidden, k, k).argmax(1)], many=False) for k in SUITE_ONE]
+    return one + [as_labels(long_tail(hidden, k, k), many=True) for k in SUITE_MANY if k <= most]
+
+
 def suite(representation: int, threads: int) -> str:
     """Fit all 16 tasks for one representation, with so many threads."""
     torch.set_num_threads(threads)
     n, width = 56_000, 256
     hidden = factors(n, 6)
-    x = states(hidden, width, 7 + representation)
-    one = [as_labels(np.eye(k, dtype=bool)[scores(hidden, k, k).argmax(1)], many=False) for k in SUITE_ONE]
-    many = [as_labels(long_tail(hidden, k, k), many=True) for k in SUITE_MANY]
+    x, tasks = states(hidden, width, 7 + representation), all_tasks(hidden)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     started = time.perf_counter(), time.process_time()
     axes = fit_features(x)
     features = axes.apply(x)
-    fits = [logistic.fit(features, axes, labels) for labels in (*one, *many)]
+    fits = [logistic.fit(features, axes, labels) for labels in tasks]
     wall, processor = time.perf_counter() - started[0], time.process_time() - started[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     columns = sum(SUITE_ONE) + sum(SUITE_MANY)
@@ -168,32 +173,37 @@ def suite(representation: int, threads: int) -> str:
             f"alone), all converged: {all(fit.converged.all() for fit in fits)}")  # fmt: skip
 
 
-def together(checkpoints: int = 4, n: int = 56_000) -> None:
-    """Whether several checkpoints in one batched solve would gain: each has features of its own."""
-    for width, labels in ((64, 8), (64, 64), (256, 20), (256, 1060)):
-        x, w = torch.randn(checkpoints, n, width), torch.randn(checkpoints, labels, width)
+def one_by_one(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.Fit]]:
+    return [[logistic.fit(*one, labels) for one in given] for labels in tasks]
 
-        def singly(x=x, w=w):
-            for of, weights in zip(x, w, strict=True):
-                total = torch.zeros_like(weights)
-                for block in of.split(512):
-                    total.addmm_(weights @ block.T, block)
 
-        def batched(x=x, w=w):
-            total = torch.zeros_like(w)
-            for block in x.split(512, dim=1):
-                total.baddbmm_(w @ block.mT, block)
+def in_one_solve(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.Fit]]:
+    return [logistic.fit_all([logistic.Given(*one, labels) for one in given]) for labels in tasks]
 
-        one, all_at_once = (min(timed(way)[1] for _ in range(3)) for way in (singly, batched))
-        print(f"  {checkpoints} x {n:,} x {width}, {labels} labels: one by one {one * 1000:.0f} ms, batched "
-              f"{all_at_once * 1000:.0f} ms: {one / all_at_once:.2f} times")  # fmt: skip
+
+def together(checkpoints: int = 4) -> None:
+    """Several checkpoints in one solve a task, and one after the other."""
+    for n, width, most in ((2_500, 64, 60), (7_000, 96, 60), (7_000, 96, 1309), (56_000, 256, 60)):
+        hidden = factors(n, 6)
+        tasks, given = all_tasks(hidden, most), []
+        for number in range(checkpoints):
+            x = states(hidden, width, 7 + number)
+            axes = fit_features(x)
+            given.append((axes.apply(x), axes))
+        singly, alone = timed(partial(one_by_one, given, tasks))
+        at_once, joined = timed(partial(in_one_solve, given, tasks))
+        pairs = [pair for task in zip(singly, at_once, strict=True) for pair in zip(*task, strict=True)]
+        same = all(torch.equal(one.weights, other.weights) for one, other in pairs)
+        print(f"  {checkpoints} x {n:,} x {width}, {len(tasks)} tasks of up to {max(len(t.classes) for t in tasks):,} "
+              f"labels: one after the other {alone:.2f} s, together {joined:.2f} s: {alone / joined:.2f} times; "
+              f"the same weights to the bit: {same}", flush=True)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--suite", type=int, metavar="N", help="representations to fit all tasks on")
-    parser.add_argument("--together", action="store_true", help="whether batching checkpoints would gain")
+    parser.add_argument("--together", action="store_true", help="several checkpoints in one solve")
     parser.add_argument("--busy", action="store_true", help="one thread, processor time: where others use the machine")
     args = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

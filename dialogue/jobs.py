@@ -104,6 +104,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def at_once(place: Place) -> int | None:
+    """How many jobs run at a time; nothing where as many as there are machines for."""
+    return place.limit or (cores() if place.engine == "local" else None)
+
+
 def carry_out(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
     """Do the jobs, yielding each result when it is there; failures are told at the end, when all others are done."""
     failed: list[Outcome] = []

@@ -41,10 +41,9 @@ class Codelength:
 def online(features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np.ndarray], *, c: float) -> Codelength:
     """Send the labels of `blocks` (rows of `features`) one after the other."""
     each = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
-    bits = [each * len(blocks[0])]
-    for number in range(1, len(blocks)):
-        known, block = np.concatenate(blocks[:number]), blocks[number]
-        fit = logistic.fit(features[known], axes, labels.take(known), c=c, passes=PASSES)
+    bits, before = [each * len(blocks[0])], [np.concatenate(blocks[:number]) for number in range(1, len(blocks))]
+    given = [logistic.Given(features[known], axes, labels.take(known)) for known in before]
+    for known, block, fit in zip(before, blocks[1:], logistic.fit_all(given, c=c, passes=PASSES), strict=True):
         bits.append(_price(fit.logits(features[block]), labels.take(block).dense(), labels.many, len(known)))
     return Codelength(tuple(map(len, blocks)), tuple(bits), each * sum(map(len, blocks)))
 

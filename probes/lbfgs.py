@@ -91,17 +91,18 @@ def minimise(problems: Problems, start: Start, *, tolerance: float, passes: int,
     Values only fall, so an old value serves until it would close a row; only then is it computed anew.
     """
     count, one = len(start.points), torch.ones_like(start.points[:, 0])
+    found = Minimum(
+        start.points.clone(), torch.full((count,), passes), start.values.clone(), one.clone(), one * torch.inf
+    )
+    if not count:
+        return found
     everyone = torch.arange(count, device=one.device)
     direction = -problems.precondition(start.gradients, everyone)
     here = _Open(
         everyone, start.values, start.points, start.gradients, direction, (start.gradients * direction).sum(1),
         one, one, one, [], [], [],
     )  # fmt: skip
-    found = Minimum(
-        start.points.clone(), torch.full((count,), passes), start.values.clone(), one.clone(), one * torch.inf
-    )
-    if count:
-        _aim(here, problems)
+    _aim(here, problems)
     for done in range(1, passes + 1):
         _close(here, found, problems, done, tolerance)
         if not len(here.problem):

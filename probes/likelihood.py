@@ -18,7 +18,8 @@ from probes.lbfgs import Start
 
 BLOCK = 1024  # examples a thread whose logits stay in a core's cache; a CUDA device wants more at once
 CUDA_BLOCK = 16_384
-SAMPLE = 4096  # examples that tell how far to go along a direction
+SAMPLE = 2048  # examples that tell how far to go along a direction, where that is no more than an eighth of all
+FEWEST = 256  # but so many, where there are
 TOGETHER = 128  # problems whose sample stays in the cache
 
 
@@ -31,7 +32,8 @@ class Likelihood:
         self.penalty = torch.ones_like(features[0])
         self.penalty[-1] = 0
         self.attained = torch.from_numpy(_attained(targets, features)).to(features.device)
-        self.sample = features[:: max(1, len(features) // SAMPLE)].contiguous()
+        every = max(1, min(8, len(features) // FEWEST), len(features) // SAMPLE)
+        self.sample = features[::every].contiguous()
         self.spread = c * len(features) * torch.cat([variance, torch.ones_like(variance[:1])])
 
     def _blocks(self) -> Iterator[Tensor]:

@@ -1,4 +1,5 @@
-"""Logistic regression on frozen states: every label of a task in one batched solve, in float32, on CPU or CUDA.
+"""Logistic regression on frozen states: every label of a task, for several checkpoints and controls, in one batched
+solve, in float32, on CPU or CUDA.
 
 The objective is scikit-learn's, on standardised features x, with an intercept that is not penalised:
 
@@ -8,20 +9,24 @@ The objective is scikit-learn's, on standardised features x, with an intercept t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from probes.features import Features
-from probes.lbfgs import minimise
+from probes.lbfgs import Minimum
 from probes.likelihood import ManyLabels, OneLabel
 from probes.tasks.labels import Labels
+from probes.together import minimise_all
 
 PASSES = 400
 STOP = 1e-7  # a problem is closed when it expects to fall by less than this share of its value ...
 CONVERGED = 1e-5  # ... and called converged if the exact check afterwards expects less than this share
+LARGEST = 50_000  # weights in one solve: more gain nothing, and some fifty copies of them leave the cache
 NEVER = 1e4  # the logit of a label that every training example has, or none
 
 
@@ -60,16 +65,62 @@ def decide(logits: np.ndarray, *, many: bool) -> np.ndarray:
     return logits > 0 if many else np.arange(logits.shape[1]) == logits.argmax(1)[:, None]
 
 
+class Given(NamedTuple):
+    """Training features, the axes that made them, and the labels."""
+
+    features: Tensor
+    axes: Features
+    labels: Labels
+
+    def varied(self) -> np.ndarray:
+        """The labels to fit: those that tell examples apart, or of a one-label task those that occur."""
+        counts = self.labels.counts()  # a label that never varies is predicted as it is
+        return np.flatnonzero((counts > 0) & (counts < len(self.features)) if self.labels.many else counts > 0)
+
+
 def fit(features: Tensor, axes: Features, labels: Labels, *, c: float = 1.0, passes: int = PASSES) -> Fit:
-    """Fit one task on training features and labels; a label that never varies is left out and predicted as it is."""
-    counts = labels.counts()
-    varied = np.flatnonzero((counts > 0) & (counts < len(features)) if labels.many else counts > 0)
-    targets = labels.sparse()[:, varied]
-    likelihood = (ManyLabels if labels.many else OneLabel)(features, axes.variance, targets, c)
-    found = minimise(likelihood, likelihood.start(), tolerance=STOP, passes=passes)
-    weights = torch.zeros(features.shape[1], len(counts), device=features.device)
-    weights[-1] = torch.from_numpy(np.where(counts > 0, NEVER, -NEVER)).to(features.device)
-    weights[:, torch.from_numpy(varied).to(features.device)] = likelihood.weights(found.points).T
+    """Fit one task on training features and labels."""
+    return fit_all([Given(features, axes, labels)], c=c, passes=passes)[0]
+
+
+def fit_all(tasks: Sequence[Given], *, c: float = 1.0, passes: int = PASSES) -> list[Fit]:
+    """Fit each as if alone; those whose problems are of one length share a solve."""
+    fits: dict[int, Fit] = {}
+    for group in _solves(tasks):
+        parts = [
+            (ManyLabels if one.labels.many else OneLabel)(
+                one.features, one.axes.variance, one.labels.sparse()[:, one.varied()], c
+            )
+            for one in (tasks[number] for number in group)
+        ]
+        found = minimise_all(parts, tolerance=STOP, passes=passes)
+        for number, part, minimum in zip(group, parts, found, strict=True):
+            fits[number] = _fit(tasks[number], part.weights(minimum.points), minimum)
+    return [fits[number] for number in range(len(tasks))]
+
+
+def _solves(tasks: Sequence[Given]) -> list[list[int]]:
+    """Which tasks go together: their points have one length, and LARGEST weights in all unless one alone has more."""
+    solves: list[list[int]] = []
+    newest: dict[int, list[int]] = {}
+    room: dict[int, int] = {}
+    for number, one in enumerate(tasks):
+        width, labels = one.features.shape[1], len(one.varied())
+        length, weights = width if one.labels.many else width * labels, width * labels
+        if weights > room.get(length, -1):
+            newest[length], room[length] = [], LARGEST
+            solves.append(newest[length])
+        newest[length].append(number)
+        room[length] -= weights
+    return solves
+
+
+def _fit(task: Given, solution: Tensor, found: Minimum) -> Fit:
+    features, _, labels = task
+    varied, seen = task.varied(), labels.counts() > 0
+    weights = torch.zeros(features.shape[1], len(seen), device=features.device)
+    weights[-1] = torch.from_numpy(np.where(seen, NEVER, -NEVER)).to(features.device)
+    weights[:, torch.from_numpy(varied).to(features.device)] = solution.T
     return Fit(
         labels.many,
         weights,

@@ -1,10 +1,11 @@
-"""One representation, one task: fit, choose, report; and the control with shuffled labels beside it."""
+"""One task and several representations: fit, choose, report; and the control with shuffled labels beside each."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -62,45 +63,70 @@ class Material:
         self.choose_features, self.report_features = self.axes.apply(self.choose), self.axes.apply(self.report)
 
 
-def ask(material: Material, question: Question, options: Options) -> Iterator[Outcome]:
-    """Answer a question from the true labels, and from labels shuffled over the training examples."""
-    for answer in _answers(material, question.fit, question.choose, options):
-        yield Outcome(False, count(answer.predicted, question.report), answer)
+class Asked(NamedTuple):
+    """One representation and the labels to fit it to; `choose` are those that choose among several fits."""
+
+    material: Material
+    fit: Labels
+    choose: Labels
+
+
+def ask(materials: Sequence[Material], question: Question, options: Options) -> list[list[Outcome]]:
+    """Answer a question for each representation, from the true labels and from labels shuffled over the examples."""
     order = np.random.default_rng(child_seed(options.shuffle_seed, "shuffled labels", question.task))
     shuffled = question.fit.take(order.permutation(len(question.fit.unseen)))
-    for answer in _answers(material, shuffled, question.choose, options):
-        yield Outcome(True, count(answer.predicted, question.report), answer)
+    both = [Asked(one, labels, question.choose) for one in materials for labels in (question.fit, shuffled)]
+    outcomes = [
+        [Outcome(control, count(answer.predicted, question.report), answer) for answer in answers]
+        for control, answers in zip((False, True) * len(materials), _answers(both, options), strict=True)
+    ]
+    return [truth + control for truth, control in zip(outcomes[::2], outcomes[1::2], strict=True)]
 
 
-def _answers(material: Material, fit: Labels, choose: Labels, options: Options) -> Iterator[Answer]:
+def _answers(asked: Sequence[Asked], options: Options) -> list[list[Answer]]:
+    if options.method != "logistic":
+        return [list(_singly(one, options)) for one in asked]
+    fitted = iter(_by_logistic([one for one in asked if not one.material.majority], options.c))
+    return [[_majority(one) if one.material.majority else next(fitted)] for one in asked]
+
+
+def _singly(asked: Asked, options: Options) -> Iterator[Answer]:
+    material, fit, _ = asked
     if material.majority:
-        yield Answer("majority", always_the_most_frequent(fit, len(material.report)), None, _nothing_to_fit())
+        yield _majority(asked)
     elif options.method == "paper":
         yield _by_reference("paper", reference.fit_as_the_papers(material.fit, fit, material.report), 1.0)
     elif options.method == "logistic-sklearn":
         found = reference.fit_exactly(material.fit, fit, material.report, c=options.c[0])
         yield _by_reference("logistic-sklearn", found, options.c[0])
-    elif options.method == "mlp":
-        yield from _by_mlp(material, fit, choose, options.mlp_seeds)
     else:
-        yield _by_logistic(material, fit, choose, options.c)
+        yield from _by_mlp(asked, options.mlp_seeds)
 
 
-def _by_mlp(material: Material, fit: Labels, choose: Labels, seeds: tuple[int, ...]) -> Iterator[Answer]:
+def _majority(asked: Asked) -> Answer:
+    return Answer("majority", always_the_most_frequent(asked.fit, len(asked.material.report)), None, _nothing_to_fit())
+
+
+def _by_mlp(asked: Asked, seeds: tuple[int, ...]) -> Iterator[Answer]:
+    material, fit, choose = asked
     for seed in seeds:
         valid = (material.choose_features, choose) if len(choose.unseen) else None
         net = mlp.fit(material.features, fit, valid, seed=seed)
         yield Answer(f"mlp:{seed}", net.predict(material.report_features), None, _nothing_to_fit())
 
 
-def _by_logistic(material: Material, labels: Labels, choose: Labels, strengths: tuple[float, ...]) -> Answer:
-    fits = {c: logistic.fit(material.features, material.axes, labels, c=c) for c in strengths}
-    best = strengths[0]
-    if len(strengths) > 1:
-        best = max(strengths, key=lambda c: count(fits[c].predict(material.choose_features), choose).micro_f1)
-    found = fits[best]
-    convergence = Convergence(found.problems, found.passes, found.gradient, found.gap, found.converged)
-    return Answer("logistic", found.predict(material.report_features), best, convergence)
+def _by_logistic(asked: Sequence[Asked], strengths: tuple[float, ...]) -> Iterator[Answer]:
+    """All of them in one solve for each strength."""
+    given = [logistic.Given(one.material.features, one.material.axes, one.fit) for one in asked]
+    fits = {c: logistic.fit_all(given, c=c) for c in strengths}
+    for number, (material, _, choose) in enumerate(asked):
+        best = strengths[0]
+        if len(strengths) > 1:
+            chosen = {c: fits[c][number].predict(material.choose_features) for c in strengths}
+            best = max(strengths, key=lambda c: count(chosen[c], choose).micro_f1)
+        found = fits[best][number]
+        convergence = Convergence(found.problems, found.passes, found.gradient, found.gap, found.converged)
+        yield Answer("logistic", found.predict(material.report_features), best, convergence)
 
 
 def _by_reference(rater: str, found: reference.ReferenceFit, c: float) -> Answer:

@@ -20,6 +20,8 @@ from probes.splits import Splits
 from probes.states import Representation, read_states
 from probes.table import convergence, key_of, scores, write_part
 
+TOGETHER = 4  # representations in one solve: more gain little and take memory
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -76,21 +78,40 @@ class Piece(Protocol):
     def key(self) -> str: ...
 
 
-def as_jobs(todo: Sequence[Piece]) -> list[Job]:
-    """Those of one representation are one job."""
+def as_jobs(todo: Sequence[Piece], *, each: int = 1) -> list[Job]:
+    """So many representations are one job, with all their pieces."""
     groups: dict[str, list[Piece]] = {}
     for part in todo:
         groups.setdefault(part.path.parent.name, []).append(part)
-    return [Job(name, content_key(*[part.key for part in group]), group) for name, group in groups.items()]
+    names = list(groups)
+    found = []
+    for start in range(0, len(names), each):
+        first, *others = names[start : start + each]
+        pieces = [part for name in (first, *others) for part in groups[name]]
+        name = f"{first}+{len(others)}" if others else first
+        found.append(Job(name, content_key(*[part.key for part in pieces]), pieces))
+    return found
+
+
+def in_a_job(todo: Sequence[Piece], at_once: int | None) -> int:
+    """How many representations share a job, hence a solve: up to TOGETHER while every process has a job."""
+    representations = len({part.path.parent for part in todo})
+    return max(1, min(TOGETHER, representations // (at_once or representations or 1)))
 
 
 def answer(shared: tuple[Study, str], todo: Sequence[Part]) -> int:
-    """Answer the questions to one representation, each written when it is answered; how many there were."""
+    """Answer the questions to these representations, each written when it is answered; how many there were."""
     study, device = shared
+    representations = {part.path.parent: part.representation for part in todo}
+    questions: dict[tuple[str, Options], list[Part]] = {}
+    for part in todo:
+        questions.setdefault((part.question.task, part.options), []).append(part)
     with threads(THREADS):
-        material = Material(todo[0].representation, study, pick_device(device))
-        for part in todo:
-            outcomes = list(ask(material, part.question, part.options))
-            tables = [scores(part.representation, part.question, study, outcome) for outcome in outcomes]
-            write_part(part.path, tables, part.key, convergence(outcomes))
+        device = pick_device(device)
+        materials = {folder: Material(who, study, device) for folder, who in representations.items()}
+        for (_, options), asked in questions.items():
+            answers = ask([materials[part.path.parent] for part in asked], asked[0].question, options)
+            for part, outcomes in zip(asked, answers, strict=True):
+                tables = [scores(part.representation, part.question, study, outcome) for outcome in outcomes]
+                write_part(part.path, tables, part.key, convergence(outcomes))
     return len(todo)

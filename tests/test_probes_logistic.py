@@ -193,6 +193,7 @@ def test_the_sample_that_guesses_the_step_changes_nothing_but_the_time(monkeypat
     labels = long_tail_labels(x, 8, many)
     usual, _ = fitted(x, labels)
     monkeypatch.setattr(likelihood, "SAMPLE", sample)
+    monkeypatch.setattr(likelihood, "FEWEST", sample)
     other, _ = fitted(x, labels)
     assert other.converged.all() and other.objective == pytest.approx(usual.objective, rel=1e-5)
 
@@ -209,8 +210,9 @@ def five_labels(many):
 
 
 @pytest.mark.parametrize("many", [True, False])
-def test_the_objective_falls_with_its_gradient(many):
+def test_the_objective_falls_with_its_gradient(monkeypatch, many):
     """At random points: the slope of the value along a direction, by differences, is gradient times direction."""
+    monkeypatch.setattr(likelihood, "FEWEST", 900)  # the sample is all there is
     problem, start, which = five_labels(many)
     draw = torch.Generator().manual_seed(5)
     point, along = (torch.randn(start.points.shape, generator=draw) / 10 for _ in range(2))
@@ -245,6 +247,42 @@ def test_labels_that_are_separable_and_nearly_alone_converge(many):
     x[:, :4] += 60 * y
     ours, _ = fitted(x, as_labels(y) if many else one_of(np.where(y.any(1), 1 + y.argmax(1), 0), 5))
     assert ours.converged.all()
+
+
+@pytest.mark.parametrize("largest", [logistic.LARGEST, 500])
+@pytest.mark.parametrize("many", [True, False])
+def test_several_checkpoints_and_shuffled_labels_in_one_solve_end_where_each_does_alone(monkeypatch, many, largest):
+    """To the bit, whatever goes together: two widths, unlike lengths of data, a label that one of them never sees."""
+    monkeypatch.setattr(logistic, "LARGEST", largest)
+    given = []
+    for seed, (n, width) in enumerate([(900, 24), (900, 24), (300, 24), (900, 7)]):
+        x = states(n, width, seed)
+        labels = long_tail_labels(x, 9, many)
+        axes = fit_features(x)
+        orders = np.arange(n), np.random.default_rng(seed).permutation(n)
+        given += [logistic.Given(axes.apply(x), axes, labels.take(order)) for order in orders]
+    rare = given[0].labels.dense()[:, -1].nonzero()[0]
+    kept = np.setdiff1d(np.arange(900), rare)
+    given.append(logistic.Given(given[0].features[kept], given[0].axes, given[0].labels.take(kept)))
+    together = logistic.fit_all(given)
+    assert len({len(fit.problems) for fit in together}) == (2 if many else 1)
+    for one, fit in zip(given, together, strict=True):
+        alone = logistic.fit(*one)
+        assert torch.equal(fit.weights, alone.weights) and fit.problems == alone.problems and fit.converged.all()
+        for name in ("objective", "gradient", "gap", "passes"):
+            assert np.array_equal(getattr(fit, name), getattr(alone, name))
+
+
+def test_a_solve_holds_no_more_than_fits_unless_one_task_alone_does(monkeypatch):
+    x = states()
+    axes = fit_features(x)
+    features, sizes = axes.apply(x), []
+    monkeypatch.setattr(logistic, "LARGEST", 25 * 20)
+    solve = logistic.minimise_all
+    monkeypatch.setattr(logistic, "minimise_all", lambda parts, **how: sizes.append(len(parts)) or solve(parts, **how))
+    tasks = [logistic.Given(features, axes, long_tail_labels(x, number, True)) for number in (15, 8, 12, 7, 1)]
+    assert [len(fit.problems) for fit in logistic.fit_all([*tasks, *tasks[:1]])] == [15, 8, 12, 7, 1, 15]
+    assert sizes == [1, 2, 2, 1]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

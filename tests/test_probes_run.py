@@ -2,6 +2,8 @@
 
 import csv
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,7 @@ from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
 from dialogue.records import Score
-from probes import codelength
+from probes import codelength, suite
 from probes.__main__ import COMMANDS
 from probes.convergence import warnings
 from probes.scoring import micro_f1
@@ -109,6 +111,15 @@ def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
     assert "19 of 22 probes were done before" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
+
+
+def test_representations_share_a_job_while_every_process_has_one():
+    todo = [SimpleNamespace(path=Path(f"seq2seq-{n}/{task}"), key=f"{n}{task}") for n in range(11) for task in "ab"]
+    assert [suite.in_a_job(todo, n) for n in (1, 2, 3, 7, 11, 100, None)] == [4, 4, 3, 1, 1, 1, 1]
+    assert suite.in_a_job([], 2) == 1
+    jobs = suite.as_jobs(todo, each=4)
+    assert [job.name.partition("+")[2] for job in jobs] == ["3", "3", "2"]
+    assert [part for job in jobs for part in job.piece] == todo
 
 
 def test_the_tables_are_written_as_csv_and_latex(study):

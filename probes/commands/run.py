@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> None:
     todo = [part for part in parts if not part.done]
     work = jobs.Work(suite.answer, (study, args.device), args.study / "logs" / "probes")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
-        for answered in jobs.carry_out(work, suite.as_jobs(todo), place):
+        pieces = suite.as_jobs(todo, each=suite.in_a_job(todo, jobs.at_once(place)))
+        for answered in jobs.carry_out(work, pieces, place):
             bar.update(answered)
     recipe = signature(
         probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
