@@ -136,17 +136,24 @@ def test_health_answers_without_saying_anything_of_the_study(serve):
     assert reply.json == {"status": "ok"} and "Set-Cookie" not in reply.headers
 
 
+@pytest.fixture
+def logs():
+    """The two logs that a server sets up, as they were before."""
+    before = {log: (log.handlers, log.propagate, log.level) for log in (LOG, logging.getLogger("waitress.queue"))}
+    yield
+    for log, (handlers, propagate, level) in before.items():
+        log.handlers, log.propagate = handlers, propagate
+        log.setLevel(level)
+
+
+@pytest.mark.usefixtures("logs")
 def test_logs_are_json_lines_without_ids_addresses_queries_or_agents(serve):
-    stream, level = io.StringIO(), LOG.level
+    stream = io.StringIO()
     log_to_stderr()
     LOG.handlers[0].stream = stream
-    try:
-        client = serve().test_client()
-        client.get("/?rater=ann-smith", headers={"User-Agent": "Secret/1.0"})
-        client.post("/consent", data={"csrf": "no"})
-    finally:
-        LOG.handlers, LOG.propagate = [], True
-        LOG.setLevel(level)
+    client = serve().test_client()
+    client.get("/?rater=ann-smith", headers={"User-Agent": "Secret/1.0"})
+    client.post("/consent", data={"csrf": "no"})
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [(line["route"], line["status"]) for line in lines] == [("hit.start", 200), ("hit.consent", 400)]
     assert set(lines[0]) == {"at", "level", "event", "route", "status", "ms"}
@@ -169,6 +176,7 @@ def test_an_error_inside_is_no_traceback_for_the_rater(serve, monkeypatch):
     assert reply.status_code == 500 and "was not saved" in reply.text and "ZeroDivision" not in reply.text
 
 
+@pytest.mark.usefixtures("logs")
 def test_a_server_that_imports_the_application_is_set_up_by_its_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("SEEDVOTE_STUDY", raising=False)
     with pytest.raises(InputError, match="SEEDVOTE_STUDY"):
@@ -176,8 +184,6 @@ def test_a_server_that_imports_the_application_is_set_up_by_its_environment(tmp_
     write_records(tmp_path / "pairs.jsonl", make_pairs(4, checks=4), signature="test", kind=Pair)
     monkeypatch.setenv("SEEDVOTE_STUDY", str(tmp_path))
     monkeypatch.setenv("SEEDVOTE_PREFIX", "/x")
-    handlers, propagate = LOG.handlers, LOG.propagate
     app = from_environment()
-    LOG.handlers, LOG.propagate = handlers, propagate
     assert 'action="/x/consent"' in app.test_client().get("/x/").text
     app.extensions["desk"].store.close()
