@@ -6,6 +6,7 @@ pairs and raters are worth fewer: their number is divided by the design effect (
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from analysis.sequential import mixture_reach
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
+MOST_SEEDS = 2**13
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +103,24 @@ def power_of_share(share: float, votes: int, *, null: float = 1 / 3, alpha: floa
 def seeds_for_difference(difference: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Seeds a model so that a t test over seeds shows `difference`; `sd` is that over seeds, in the same unit."""
     effect = abs(_positive(difference, "difference")) / _positive(sd, "SD over seeds")
-    for seeds in range(2, 10_001):
-        if power_of_seeds(effect, seeds, alpha=alpha) >= power:
-            return seeds
-    raise InputError(f"More than 10,000 seeds would be needed for {difference:g} at an SD of {sd:g}.")
+
+    def reached(seeds: int) -> bool:
+        return power_of_seeds(effect, seeds, alpha=alpha) >= power
+
+    enough = 2
+    while not reached(enough):
+        enough *= 2
+        if enough > MOST_SEEDS:
+            raise InputError(f"More than {MOST_SEEDS:,} seeds would be needed for {difference:g} at an SD of {sd:g}.")
+    first = enough // 2 + 1
+    return first + bisect_left(range(first, enough), True, key=reached)
 
 
 def power_of_seeds(effect: float, seeds: int, *, alpha: float = 0.05) -> float:
     """Power of the two-sample t test at a difference of `effect` SDs."""
     freedom, centre = 2 * seeds - 2, effect * np.sqrt(seeds / 2)
     reach = t.ppf(1 - alpha / 2, freedom)
-    below = nct.cdf(-reach, freedom, centre) if centre < 30 else 0.0
+    below = np.nan_to_num(nct.cdf(-reach, freedom, centre))  # scipy has no number for what is under 1e-16
     return float(nct.sf(reach, freedom, centre) + below)
 
 

@@ -45,6 +45,13 @@ def test_power_equals_statsmodels():
     assert planning.seeds_for_difference(2.0, 2.0) == 17
 
 
+def test_the_number_of_seeds_is_the_first_that_reaches_the_power():
+    for effect in (*np.geomspace(0.2, 50, 40), 500.0):
+        seeds = planning.seeds_for_difference(effect, 1.0)
+        assert planning.power_of_seeds(effect, seeds) >= 0.8
+        assert seeds == 2 or planning.power_of_seeds(effect, seeds - 1) < 0.8
+
+
 def test_the_exact_power_of_a_share_is_the_sum_over_the_rejecting_counts():
     rejected = [k for k in range(51) if 2 * min(binom.cdf(k, 50, 1 / 3), binom.sf(k - 1, 50, 1 / 3)) <= 0.05]
     assert planning.power_of_share(0.6, 50) == pytest.approx(sum(binom.pmf(k, 50, 0.6) for k in rejected))
