@@ -16,7 +16,7 @@ from analysis.votes import Votes
 SET = 200  # judgements in a set, as in the papers
 UNITS = {"vote": "votes one by one", "pair": "whole pairs", "dialogue": "whole dialogues", "rater": "whole raters",
          "pair+rater": "pairs and raters"}  # fmt: skip
-ROOM = 40.0  # percent of the width that the name of a line takes up on a phone
+ROOM = 55.0  # percent of the width that the names of two lines take up on a phone
 
 
 def ties_of(votes: Votes | None, size: int | None = None) -> Ties | None:

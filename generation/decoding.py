@@ -12,6 +12,7 @@ the batch.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -73,12 +74,13 @@ def parse_decoding(text: str) -> Decoding:
     for part in text.split("+"):
         name, _, number = part.partition(":")
         try:
-            values[name] = float(number) if number else 0.0
+            value = float(number) if number else 0.0
         except ValueError:
-            values = {"?": 0.0}
+            value = math.nan
+        values["?" if name in values or not math.isfinite(value) else name] = value
     top_k, beam = values.get("top_k", 0), values.get("beam", 0)
     sampled = {"temperature": values.get("temperature", 1.0), "nucleus": values.get("nucleus", 1.0)}
-    legal = set(values) in ({"greedy"}, {"beam"}) or set(values) <= {"temperature", "nucleus", "top_k"}
+    legal = text == "greedy" or set(values) == {"beam"} or set(values) <= {"temperature", "nucleus", "top_k"}
     whole = all(n == int(n) and (n >= 1 or name not in values) for name, n in (("top_k", top_k), ("beam", beam)))
     if not legal or not whole or sampled["temperature"] <= 0 or not 0 < sampled["nucleus"] <= 1:
         raise InputError(

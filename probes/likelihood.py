@@ -19,8 +19,8 @@ from probes.lbfgs import Start
 BLOCK = 1024  # examples a thread whose logits stay in a core's cache; a CUDA device wants more at once
 CUDA_BLOCK = 16_384
 SAMPLE = 4096  # examples that tell how far to go along a direction, where that is no more than an eighth of all
-FEWEST = 256  # but so many, where there are
-FEW = 48
+FEWEST = 256  # of fewer examples than eight times this, the sample is a larger share
+FEW = 48  # rows of weights that are few, see _logits
 TOGETHER = 128  # problems whose sample stays in the cache
 
 

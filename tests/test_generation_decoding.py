@@ -262,7 +262,24 @@ def test_beam_search_finds_what_the_slow_twin_finds(name):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "beam", "beam:0", "beam:2.5", "greedy+top_k:3", "nucleus:0", "nucleus:1.5", "hot"]
+    "text",
+    [
+        "",
+        "beam",
+        "beam:0",
+        "beam:2.5",
+        "greedy+top_k:3",
+        "nucleus:0",
+        "nucleus:1.5",
+        "hot",
+        "greedy:3",
+        "greedy+greedy",
+        "temperature:nan",
+        "temperature:inf",
+        "top_k:inf",
+        "top_k:x",
+        "top_k:2+top_k:3",
+    ],
 )
 def test_decoding_that_is_not_understood_is_said(text):
     with pytest.raises(InputError, match="Legal: greedy, beam:5"):
