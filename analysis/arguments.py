@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from analysis.votes import Votes
+    from analysis.reading.votes import Votes
 
 READING = ("columns", "values", "uncounted")
 
@@ -40,7 +40,7 @@ def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
 
 def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
     """Read the votes that `add_vote_arguments` described; `options` go to `read_votes`."""
-    from analysis.inputs import votes_of
+    from analysis.reading.inputs import votes_of
 
     return votes_of(args.votes, **reading(args), **options)
 

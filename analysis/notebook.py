@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.arguments import check_ranges
-from analysis.inputs import long_tables, matches_of, sources_of, study_from, votes_of
-from analysis.plain import plain
-from analysis.results import Result
-from analysis.votes import Votes
+from analysis.reading.inputs import long_tables, matches_of, sources_of, study_from, votes_of
+from analysis.reading.votes import Votes
+from analysis.showing.result import Result
+from analysis.showing.words import plain
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
@@ -43,13 +43,13 @@ def ties(
     **reading: Any,
 ) -> Result:
     """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
-    from analysis.summary import document, parts
-    from analysis.ties import Recipe, analyse
+    from analysis.ties.answer import Recipe, analyse
+    from analysis.ties.text import document, parts
 
     found = analyse(votes_of(votes, **reading), Recipe(sets, size, seed, unit, replace, method))
 
     def draw() -> Any:
-        from analysis.plots import ties_figure
+        from analysis.showing.plots import ties_figure
 
         return {"": ties_figure(found)}
 
@@ -60,10 +60,10 @@ def agreement(
     votes: Any, *, labels: str = "tie", unit: str = "pair", sets: int = 2000, seed: int = 0, **reading: Any
 ) -> Result:
     """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`)."""
-    from analysis.agreement import agreement, count_table, label_order, two_raters
-    from analysis.agreement_report import agreement_parts, as_document, bounds, hidden_truth, warnings_of
-    from analysis.dawid_skene import dawid_skene
-    from analysis.raters import rater_table, rows, split_half
+    from analysis.agreement.text import agreement_parts, as_document, bounds, hidden_truth, warnings_of
+    from analysis.stats.agreement import agreement, count_table, label_order, two_raters
+    from analysis.stats.dawid_skene import dawid_skene
+    from analysis.stats.raters import rater_table, rows, split_half
 
     check_ranges(locals(), sets=(0, math.inf))
     votes = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
@@ -89,7 +89,7 @@ def agreement(
 
 def _figures(name: str, *about: Any) -> Any:
     """Draw when somebody asks to see it; matplotlib is not loaded before."""
-    from analysis import figures
+    from analysis.showing import figures
 
     return getattr(figures, name)(*about)
 
@@ -115,9 +115,9 @@ def preference(
     **reading: Any,
 ) -> Result:
     """Which system raters prefer, how surely, and whether two may be called alike (`python -m analysis preference`)."""
-    from analysis.preference import prefer
-    from analysis.preference_report import calibrated, document, preference_parts, ranked
-    from analysis.systems import contrasts
+    from analysis.preference.answer import prefer
+    from analysis.preference.text import calibrated, document, preference_parts, ranked
+    from analysis.reading.systems import contrasts
 
     check_ranges(locals(), sets=(2, math.inf))
     matches, known = matches_of(votes, pairs, kinds=("real", "control"), **reading)
@@ -154,9 +154,9 @@ def plan(
     **reading: Any,
 ) -> Result:
     """Votes, raters and seeds needed, and whether a running study may stop (`python -m analysis plan`)."""
-    from analysis.planning import Crowd
-    from analysis.planning_report import Question, document, measured, plan_parts, running, unmeasured
-    from analysis.systems import contrasts
+    from analysis.planning.text import Question, document, measured, plan_parts, running, unmeasured
+    from analysis.reading.systems import contrasts
+    from analysis.stats.power import Crowd
 
     check_ranges(locals(), **LEGAL)
     crowd = Crowd(ties, per_pair, per_rater, pair_icc, rater_icc)
@@ -198,8 +198,8 @@ def variance(
     """
     from tqdm import tqdm
 
-    from analysis.cubes import two_models
-    from analysis.variance_report import analyse, variance_parts
+    from analysis.variance.cubes import two_models
+    from analysis.variance.text import analyse, variance_parts
 
     check_ranges(locals(), sets=(2, math.inf))
     sources = sources_of(scores)
@@ -240,12 +240,12 @@ def compare(
 
     `study` is a study folder, or a table of scores as `variance` takes it (None: no scores) with votes and their pairs.
     """
-    from analysis import compare_text
-    from analysis.costs import cost
-    from analysis.methods import panels_of
-    from analysis.orders import ordered
-    from analysis.panel import methods
-    from analysis.published import published as printed
+    from analysis.comparison import text as compare_text
+    from analysis.comparison.costs import cost
+    from analysis.comparison.methods import panels_of
+    from analysis.comparison.orders import ordered
+    from analysis.comparison.published import published as printed
+    from analysis.reading.panel import methods
 
     check_ranges(locals(), margin=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
     read = study_from(study, votes, pairs)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from analysis.davidson import Games, bootstrap, fit, games
+from analysis.stats.davidson import Games, bootstrap, fit, games
 
 SYSTEMS, VOTES, SETS, SEED, BAR = 10, 1_000_000, 1000, 0, 2.0
 

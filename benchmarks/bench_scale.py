@@ -37,12 +37,12 @@ import bench_probes  # noqa: E402 (the checkout is not installed)
 import bench_training  # noqa: E402
 from large_studies import SYSTEMS, write_scores, write_study  # noqa: E402
 
-from analysis import davidson  # noqa: E402
-from analysis.agreement import agreement, count_table  # noqa: E402
-from analysis.intervals import mean_interval  # noqa: E402
-from analysis.resample import crossed_bootstrap  # noqa: E402
-from analysis.variance import components  # noqa: E402
-from analysis.votes import read_votes  # noqa: E402
+from analysis.reading.votes import read_votes  # noqa: E402
+from analysis.stats import davidson  # noqa: E402
+from analysis.stats.agreement import agreement, count_table  # noqa: E402
+from analysis.stats.components import components  # noqa: E402
+from analysis.stats.intervals import mean_interval  # noqa: E402
+from analysis.stats.resample import crossed_bootstrap  # noqa: E402
 from dialogue.corpora.toy import write_toy  # noqa: E402
 from dialogue.jobs import environment  # noqa: E402
 from dialogue.signature import signature  # noqa: E402

@@ -15,8 +15,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis import laws  # noqa: E402
-from analysis.ties import Recipe, _vote_law  # noqa: E402
+from analysis.stats import laws  # noqa: E402
+from analysis.ties.answer import Recipe, _vote_law  # noqa: E402
 
 VOTES, TIES, SIZE, SETS = 2_000, 700, 200, 50_000
 
@@ -56,8 +56,8 @@ def program(folder):
 
 
 def imports():
-    modules = "analysis.votes, analysis.ties, analysis.summary, analysis.plots, matplotlib.backends.backend_pdf"
-    subprocess.run([sys.executable, "-c", f"import {modules}"], cwd=ROOT, check=True)
+    ours = "analysis.reading.votes, analysis.ties.answer, analysis.ties.text, analysis.showing.plots"
+    subprocess.run([sys.executable, "-c", f"import {ours}, matplotlib.backends.backend_pdf"], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

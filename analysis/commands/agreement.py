@@ -15,7 +15,7 @@ from analysis.arguments import READING, add_json_argument, add_vote_arguments, d
 from dialogue.command_line import given, next_command
 
 if TYPE_CHECKING:
-    from analysis.votes import Votes
+    from analysis.reading.votes import Votes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> None:
 
 def write_posteriors(path: str, votes: Votes) -> None:
     """One line a pair: the chance of each label being its hidden truth."""
-    from analysis.dawid_skene import dawid_skene
     from analysis.notebook import SMOOTHING
+    from analysis.stats.dawid_skene import dawid_skene
     from dialogue.files import atomic
 
     rater = votes.need("rater", "--posteriors")

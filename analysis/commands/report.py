@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read the study, write the files, print what was found."""
     from analysis.arguments import check_ranges
-    from analysis.report import as_latex, as_markdown, page, report
-    from analysis.study import read_study
+    from analysis.reading.study import read_study
+    from analysis.report.assembly import as_latex, as_markdown, page, report
     from dialogue.files import atomic, write_json
 
     check_ranges(vars(args), margin=(0.1, 100))

@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> int | None:
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the three files and say what they show."""
     from analysis.arguments import votes_from
-    from analysis.plots import save, ties_figure
-    from analysis.summary import document, percent
-    from analysis.ties import Recipe, analyse, smallest_experiment
+    from analysis.showing.plots import save, ties_figure
+    from analysis.ties.answer import Recipe, analyse, smallest_experiment
+    from analysis.ties.text import document, percent
     from dialogue.files import write_json
 
     votes = votes_from(args)

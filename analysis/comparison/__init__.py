@@ -1,0 +1,1 @@
+"""People, token metrics and probes side by side."""

@@ -1,0 +1,1 @@
+"""How many votes, raters and seeds."""

@@ -1,0 +1,1 @@
+"""Which system is preferred."""

@@ -1,0 +1,1 @@
+"""What the user brings becomes typed columns."""

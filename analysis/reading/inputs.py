@@ -1,0 +1,114 @@
+"""What people hand in (DataFrames, mappings, records, files, study folders) as what the analysis computes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analysis.reading.votes import Votes, read_votes, votes_from_columns
+from dialogue.errors import InputError
+from dialogue.records import Pair
+
+if TYPE_CHECKING:
+    from analysis.reading.long_tables import LongTable
+    from analysis.reading.study import Study
+    from analysis.reading.systems import Matches
+
+Names = Mapping[str, str] | Iterable[tuple[str, str]]  # ours -> theirs, as in --columns and --values
+
+
+def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: bool = False, **options: Any) -> Votes:
+    """Votes from a study folder, file, DataFrame, mapping of columns or records; `options` as in `read_votes`."""
+    options |= {
+        "columns": _once(_listed(columns), "--columns"),
+        "values": _once([(theirs, ours) for ours, theirs in _listed(values)], "--values"),
+        "uncounted": uncounted,
+    }
+    if isinstance(data, str | Path):
+        path = Path(data)
+        return read_votes(path / "votes.jsonl" if path.is_dir() else path, **options)
+    return votes_from_columns(columns_of(data), **options)
+
+
+def _listed(names: Names) -> list[tuple[str, str]]:
+    return list(names.items() if isinstance(names, Mapping) else names)
+
+
+def _once(names: list[tuple[str, str]], option: str) -> dict[str, str]:
+    """Names to meanings; a name with two meanings is an error of typing that would turn votes round."""
+    meanings = dict(names)
+    for name, meaning in names:
+        if meanings[name] != meaning:
+            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {meanings[name]}. Keep one.")
+    return meanings
+
+
+def columns_of(data: Any) -> Any:
+    """A DataFrame or mapping as it is; records turned into columns."""
+    if hasattr(data, "keys"):
+        return data
+    rows = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in data]
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+
+
+def matches_of(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **reading: Any) -> tuple[Matches, bool]:
+    """The votes with the systems behind them, and whether these are known.
+
+    They are looked up among the pairs given, or in a pairs.jsonl beside the votes that holds any of their pairs; else a
+    and b are taken to be two fixed systems.
+    """
+    from analysis.reading.systems import fixed_sides, match
+
+    path, known = pairs_known(votes, pairs)
+    if known:
+        found = votes_of(votes, kinds=kinds, **reading)
+        if pairs is not None or any(name in known for name in found.pairs):
+            return match(found, path, known), True
+    return fixed_sides(votes_of(votes, **reading)), False
+
+
+def pairs_known(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
+    """The pairs given (a file or records), or those that lie beside the votes; with the name of where they stand."""
+    from analysis.reading.systems import pairs_of
+
+    if isinstance(pairs, str | Path):
+        return Path(pairs), pairs_of(Path(pairs))
+    if pairs is not None:
+        return Path("pairs"), {pair.pair: pair for pair in pairs}
+    folder = Path(votes) if isinstance(votes, str | Path) else Path()
+    path = (folder if folder.is_dir() else folder.parent) / "pairs.jsonl"
+    return path, pairs_of(path) if isinstance(votes, str | Path) and path.exists() else {}
+
+
+def sources_of(scores: Any) -> list[Any]:
+    """Files as they are, one or several; anything else as one table of columns."""
+    if isinstance(scores, str | Path):
+        return [scores]
+    several = isinstance(scores, list) and bool(scores) and isinstance(scores[0], str | Path)
+    return list(scores) if several else [columns_of(scores)]
+
+
+def study_from(study: Any, votes: Any, pairs: Any) -> Study:
+    """A study folder read, or scores, votes and pairs put together; any of them may be None."""
+    from analysis.reading.study import read_study, study_of
+
+    if votes is None and isinstance(study, str | Path) and not Path(study).is_file():
+        return read_study(Path(study))
+    scores = [] if study is None else sources_of(study)
+    if votes is None:
+        return study_of(scores, None, [])
+    return study_of(scores, votes_of(votes), [*pairs_known(votes, pairs)[1].values()])
+
+
+def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
+    """Scores, or votes as `tie` or `net`, one table a scale."""
+    from analysis.reading.long_tables import from_votes, long_from_columns, read_long
+
+    if score in ("tie", "net"):
+        matches, named = matches_of(source, pairs, **reading)
+        return [from_votes(matches, score, named=named, factors=factors)]
+    if isinstance(source, str | Path):
+        return read_long(Path(source), score=score, factors=factors)
+    return long_from_columns(columns_of(source), score=score, factors=factors)

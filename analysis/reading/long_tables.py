@@ -1,0 +1,125 @@
+"""Long tables of scores: one row an observation, one column a factor; probe scores, metrics, votes or anyone's CSV.
+
+Seeds live within their model: seed 0 of one architecture has nothing to do with seed 0 of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from analysis.preference.answer import net_scores
+from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
+from analysis.reading.systems import UNKNOWN, Matches
+from dialogue.errors import InputError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+FACTORS = ("model", "seed", "item", "rater")
+GROUPS = ("evaluator", "task", "checkpoint", "condition")
+NESTED = {"seed": "model"}
+
+
+@dataclass(frozen=True, eq=False)
+class LongTable:
+    """One scale's observations: `factors` are codes (n,), `names` the levels' names."""
+
+    name: str
+    score: Floats
+    factors: Mapping[str, Ints]
+    names: Mapping[str, tuple[str, ...]]
+    warnings: tuple[str, ...] = ()
+
+    def means(self, factor: str) -> Mapping[str, float]:
+        """Mean score of each level of a factor, the largest first."""
+        codes = self.factors[factor]
+        means = np.bincount(codes, self.score) / np.bincount(codes)
+        return {self.names[factor][k]: float(means[k]) for k in np.argsort(-means, kind="stable")}
+
+
+def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
+    """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""
+    return _tables(read_columns(path, _wanted(score, factors), record=""), score, factors)
+
+
+def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
+    """The same from a mapping of columns or a DataFrame."""
+    return _tables(columns_in_memory("scores", table, _wanted(score, factors)), score, factors)
+
+
+def _wanted(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
+    return {name: pa.string() for name in (*GROUPS, *(factors or FACTORS))} | {score: pa.float64()}
+
+
+def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
+    path = read.path
+    if score not in read.arrays:
+        raise InputError(
+            f"{path} has no column {score!r} (found: {', '.join(read.found)}). "
+            "Name it: --score NAME; of a file of votes, --score tie or --score net."
+        )
+    if missing := [name for name in factors if name not in read.arrays]:
+        raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(read.found)}).")
+    used = [name for name in (factors or FACTORS) if name in read.arrays]
+    values = read.arrays[score].to_numpy(zero_copy_only=False)
+    empty = {"score": ~np.isfinite(values), **{name: np.asarray(read.arrays[name].is_null()) for name in used}}
+    whole = ~np.any(list(empty.values()), axis=0)
+    warnings = tuple(
+        f"{rows.sum()} rows have no {name} and are left out." for name, rows in empty.items() if rows.any()
+    )
+    keys = [name for name in GROUPS if name in read.arrays and name not in used]
+    labels = _labels([read.arrays[name] for name in keys], len(values))
+    tables = []
+    for label in sorted(set(labels)):
+        rows = np.flatnonzero(whole & (labels == label))
+        table = _table(label or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings)
+        if table.factors:
+            tables.append(table)
+    if not tables:
+        raise InputError(f"{path} has no scores for two levels of any of {', '.join(used or FACTORS)}.")
+    return tables
+
+
+def _labels(columns: Sequence[Any], n: int) -> NDArray[np.object_]:
+    """The groups' names, e.g. `probe IsMultiTopic best_bleu test`."""
+    texts = [column.fill_null("").to_pylist() for column in columns]
+    return np.array([" ".join(filter(None, parts)) for parts in zip(*texts, strict=True)] or [""] * n, dtype=object)
+
+
+def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, warnings: tuple[str, ...]) -> LongTable:
+    factors, names = {}, {}
+    for factor, column in columns.items():
+        codes, found = codes_of(column.take(pa.array(rows)))
+        if len(found) > 1:
+            factors[factor], names[factor] = codes.astype(np.int64), found
+    return LongTable(name, score, factors, names, warnings)
+
+
+def from_votes(matches: Matches, scale: str, *, named: bool = True, factors: Sequence[str] = ()) -> LongTable:
+    """Votes as ties (0 or 1) or net preference (+1, -1, 0), with factors contrast (where several), pair and rater.
+
+    `named` says whether the systems are known; `factors` keeps only those given.
+    """
+    votes = matches.votes
+    turned = np.where(matches.a > matches.b, -1.0, 1.0)
+    score = votes.tie.astype(np.float64) if scale == "tie" else net_scores(votes.choice) * turned
+    first, second = np.minimum(matches.a, matches.b), np.maximum(matches.a, matches.b)
+    contrasts, contrast = np.unique(first * len(matches.systems) + second, return_inverse=True)
+    systems = matches.systems
+    names = {"contrast": tuple(f"{systems[k // len(systems)]} {systems[k % len(systems)]}" for k in contrasts)}
+    codes_by = {"contrast": contrast} if len(contrasts) > 1 else {}
+    for name, codes, known in (("pair", votes.pair, votes.pairs), ("rater", votes.rater, votes.raters)):
+        if codes is not None:
+            held, codes_by[name] = np.unique(codes, return_inverse=True)
+            names[name] = tuple(known[k] for k in held)
+    if unknown := [name for name in factors if name not in codes_by]:
+        raise InputError(f"There is no factor {unknown[0]!r}; votes have {', '.join(codes_by)}.")
+    kept = {name: codes_by[name] for name in factors or codes_by}
+    warnings = votes.warnings if named or scale == "tie" else (*votes.warnings, UNKNOWN)
+    return LongTable("ties" if scale == "tie" else "net preference", score, kept, names, warnings)

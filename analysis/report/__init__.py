@@ -1,0 +1,1 @@
+"""One page of a whole study."""

@@ -1,0 +1,205 @@
+"""What would make a study surer, in words: votes, seeds, raters, each with the claim that it would buy.
+
+Seeds differ if their spread s^2 is more than the N that items and raters make: (n - 1) s^2 / N is held against
+chi-square with n - 1 degrees of freedom. The true variance is taken to be s^2 - N, so more votes shrink N, more seeds
+add degrees of freedom, and either can bring the power to .80. Votes for a difference go by the standard error and the
+degrees of freedom of the interval that is shown, so that the plan and the finding agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2, t
+
+from analysis.comparison.costs import seconds_a_vote
+from analysis.comparison.orders import Order, noise_between_seeds
+from analysis.preference.section import Judged
+from analysis.reading.panel import UNSEEN, Panel, methods
+from analysis.reading.study import Study
+from analysis.showing.tables import count
+from analysis.stats.intervals import Interval
+from analysis.stats.power import seeds_for_difference
+from dialogue.errors import InputError
+
+MOST = 100  # more seeds, or times the votes, than this is no advice
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Two ways to show, with power .80, that seeds differ: so many times the votes, or so many seeds in all."""
+
+    power: float  # of the study as it is
+    votes: float | None
+    seeds: int | None
+
+
+def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
+    """What it takes to show a variance over seeds of `variance` beyond `noise` (both of one seed's value).
+
+    >>> votes_or_seeds(variance=4.0, noise=1.0, seeds=3).seeds
+    6
+    """
+
+    def power(n: int, more: float) -> float:
+        return float(chi2.sf(chi2.ppf(0.95, n - 1) * (noise / more) / (variance + noise / more), n - 1))
+
+    votes = next((k / 10 for k in range(10, 10 * MOST) if power(seeds, k / 10) >= POWER), None)
+    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST) if power(n, 1.0) >= POWER), None))
+
+
+def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
+    """Seeds after which the interval of an SD reaches no further than `factor` times the SD.
+
+    >>> seeds_for_sd(2.0)
+    9
+    """
+    return next(n for n in range(2, 1000) if ((n - 1) / chi2.ppf((1 - level) / 2, n - 1)) ** 0.5 <= factor)
+
+
+def advice(
+    study: Study, found: Judged | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
+) -> list[str]:
+    """One sentence a claim, the nearest first."""
+    said = [] if found is None else _difference(study, found)
+    trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
+    for panel in trained:
+        if panel.kind == "people" and study.votes is not None:
+            said += _either(panel, study)
+    return [*said, *_orders(pairs), *_spread(trained)]
+
+
+def smallest_shown(net: Interval, times: float = 1.0) -> float:
+    """The net preference that so many times the votes (and pairs, and raters) show two-sided at .05 with power .80."""
+    freedom = max(times * (net.df + 1) - 1, 1.0)
+    return float((t.ppf(0.975, freedom) + t.ppf(POWER, freedom)) * net.se / np.sqrt(times))
+
+
+def votes_to_show(net: Interval, difference: float) -> int | None:
+    """More votes until `difference` would be shown; 0 if it already would, None beyond 100 times the votes."""
+    times = next((k / 20 for k in range(20, 20 * MOST) if smallest_shown(net, k / 20) <= difference), None)
+    return None if times is None else round((times - 1) * net.n)
+
+
+def _difference(study: Study, found: Judged) -> list[str]:
+    """What these votes can show, and votes for the contrast that is nearest to being shown."""
+    open_ones = [one for one in found.preferences if one.net.low <= 0 <= one.net.high and one.net.se > 0]
+    largest = max(found.preferences, key=lambda one: one.net.n)
+    if largest.net.se == 0:
+        return ["All votes of a comparison are alike, so they show no spread to plan with."]
+    reach = smallest_shown(largest.net)
+    said = [
+        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} are worth "
+        f"{largest.net.effective_n:,.0f} independent ones and show a net preference of {100 * reach:.0f} points or "
+        f"more with power .80. Half of that takes {_more(study, largest.net, reach / 2)}."
+    ]
+    if open_ones:
+        one = max(open_ones, key=lambda one: one.net.value / one.net.se)
+        more = votes_to_show(one.net, one.net.value)
+        if more:
+            said.append(
+                f"Were {one.first} truly {100 * one.net.value:.1f} points ahead of {one.second}, as in these votes, "
+                f"showing it with power .80 would take {_more(study, one.net, one.net.value)}."
+            )
+    return said
+
+
+def _more(study: Study, net: Interval, difference: float) -> str:
+    more = votes_to_show(net, difference)
+    if more is None:
+        return f"more than {MOST} times the votes"
+    rounded = round(more, -1) if more > 100 else more
+    crowd = ", by more raters in proportion" if "rater" in net.clusters else ""
+    return f"{rounded:,} more votes{crowd}{_hours(study, rounded)}"
+
+
+def _hours(study: Study, votes: int) -> str:
+    seconds = seconds_a_vote(study)
+    return "" if seconds is None else f" (about {count(max(round(votes * seconds / 3600), 1), 'hour')} of rating)"
+
+
+def _either(panel: Panel, study: Study) -> list[str]:
+    """Whether the seed matters to people: more votes, or more seeds."""
+    said = []
+    for model in panel.models:
+        at = panel.of(model)
+        if len(at) < 2:
+            continue
+        observed, noise = float(panel.values[at].var(ddof=1)), noise_between_seeds(panel, at)
+        if not observed > noise > 0:
+            said.append(
+                f"The spread of people's preference over {count(len(at), 'seed')} of {model} is no more than items and "
+                "raters make: there is no variance over seeds to plan for."
+            )
+            continue
+        said += _said_either(votes_or_seeds(observed - noise, noise, len(at)), model, len(at), _votes_on(study, model))
+    return said
+
+
+def _votes_on(study: Study, model: str) -> int:
+    """Votes on pairs between seeds of one architecture."""
+    if study.votes is None:
+        return 0
+    mine = {p.pair for p in study.pairs if p.kind == "real" and p.a.model == model == p.b.model}
+    return int(np.isin(np.array(study.votes.pairs), list(mine))[study.votes.pair].sum())
+
+
+def _said_either(found: Either, model: str, seeds: int, votes: int) -> list[str]:
+    if found.power >= POWER:
+        return [f"That the seed of {model} matters to people can be shown with these votes (power {found.power:.2f})."]
+    ways = []
+    if found.votes is not None and votes:
+        ways.append(f"{round((found.votes - 1) * votes, -1):,.0f} more votes")
+    if found.seeds is not None:
+        ways.append(f"{count(found.seeds - seeds, 'more seed')}, judged as thoroughly")
+    how = " or ".join(ways) if ways else f"more than {MOST} times the votes or seeds"
+    return [
+        f"To show with power .80 that the seed of {model} matters to people, if it matters as much as it seems to: "
+        f"{how} (power now {found.power:.2f})."
+    ]
+
+
+def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
+    """Seeds for the orders of architectures that a re-run could well reverse."""
+    said = []
+    for kind, name in (("token", "token metrics"), ("probe", "probe tasks")):
+        needed, shaky, total = [], 0, 0
+        for panel, order in (pair for pair in pairs if pair[0].kind == kind):
+            seeds = [panel.values[panel.of(model)] for model in (order.first, order.second)]
+            flip, total = order.flips["everything"], total + 1
+            if flip is not None and flip.p > 0.1 and order.difference > 0 and min(map(len, seeds)) > 1:
+                shaky += 1
+                pooled = float(np.sqrt(np.mean([values.var(ddof=1) for values in seeds])))
+                needed.append(_seeds(order.difference, pooled))
+        known = sorted(n for n in needed if n)
+        if known:
+            reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"
+            more = f" ({len(needed) - len(known)} need more than 10,000)" if len(known) < len(needed) else ""
+            said.append(
+                f"By {name}, {shaky} of {count(total, 'order')} of two architectures are shaky. With the spreads seen, "
+                f"{reach} of each architecture would show them with power .80{more}."
+            )
+    return said
+
+
+def _seeds(difference: float, sd: float) -> int | None:
+    try:
+        return seeds_for_difference(difference, sd) if sd > 0 else None
+    except InputError:
+        return None
+
+
+def _spread(trained: Sequence[Panel]) -> list[str]:
+    sizes = sorted({len(m.seeds) for panel in trained for m in methods(panel) if m.several})
+    if not sizes:
+        return []
+    wanted = seeds_for_sd(2.0)
+    if sizes[0] >= wanted:
+        return []
+    return [
+        f"To know an SD over seeds to within a factor of two upwards takes {wanted} seeds, "
+        f"{wanted - sizes[0]} more than {'here' if len(sizes) == 1 else 'the fewest here'}."
+    ]

@@ -1,0 +1,157 @@
+"""What reviewers ask of a human evaluation, answered from the study's files, or left to the author by name.
+
+The questions are ours, in our words, drawn together from the datasheet of Shimorina and Belz (2022), the best practices
+of van der Lee et al. (2021), Howcroft et al. (2020), Card et al. (2020) on power, Reimers and Gurevych (2017) on seeds,
+and section D of the Responsible NLP Research checklist of the ACL Rolling Review.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.preference.answer import position
+from analysis.preference.section import Judged
+from analysis.reading.panel import UNSEEN, Panel
+from analysis.reading.study import Study
+from analysis.reading.votes import Votes
+from analysis.report.advice import smallest_shown
+from analysis.showing.tables import count
+from analysis.stats.agreement import Agreement
+
+HEDS = "Shimorina and Belz 2022"
+LEE = "van der Lee et al. 2021"
+TWENTY = "Howcroft et al. 2020"
+POWER = "Card et al. 2020"
+SEEDS = "Reimers and Gurevych 2017"
+ARR = "ACL Rolling Review checklist"
+AUTHOR = "For the author to add: "
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One thing a reviewer asks; `known` is whether the study's own files answer it."""
+
+    what: str
+    answer: str
+    known: bool
+    source: str
+
+
+def checklist(study: Study, found: Judged | None, agreed: Agreement | None, panels: list[Panel]) -> list[Asked]:
+    """Every question with its answer, those on people first; without votes only the ones on models and files."""
+    hit = _hit(study)
+    if study.votes is None:
+        return [*_models(study, panels)]
+    task, raters = _task(study, study.votes, hit), _raters(study, study.votes, hit)
+    return [*task, *raters, *_results(found, agreed), *_models(study, panels)]
+
+
+def _hit(study: Study) -> Mapping[str, Any]:
+    path = study.folder / "hit.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _asked(what: str, source: str, answer: str | None, otherwise: str) -> Asked:
+    return Asked(what, answer or AUTHOR + otherwise, bool(answer), source)
+
+
+def _task(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Asked]:
+    ours = "the built-in wording (docs/hit.md)" if set(votes.source) - {"imported", "unknown"} else None
+    question = (
+        f"\N{LEFT DOUBLE QUOTATION MARK}{hit['question']}\N{RIGHT DOUBLE QUOTATION MARK}" if "question" in hit else ours
+    )
+    yield _asked("Which quality was judged, in which words", f"{HEDS}; {TWENTY}", question,
+                 "the question as raters saw it, and what the quality means")  # fmt: skip
+    shown = "hit.toml holds them" if "instructions" in hit else ours
+    yield _asked("Full instructions and examples", f"{ARR}, D1", shown, "the instructions, in an appendix")
+    seen = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
+    yield _asked("How raters could answer", HEDS, f"one of {', '.join(seen)}; all are reported", "")
+    pairs, dialogues = len(np.unique(votes.pair)), len(votes.dialogues)
+    text = f"{count(pairs, 'pair')}" + (f" from {count(dialogues, 'dialogue')}" if dialogues else "")
+    yield _asked("How many items, and how they were chosen", f"{HEDS}; {LEE}",
+                 text + f"; recipe {study.recipes['pairs.jsonl']}" if "pairs.jsonl" in study.recipes else None,
+                 f"how the {text} were chosen")  # fmt: skip
+    side = position(votes)
+    known = (
+        None
+        if side is None
+        else f"recorded for every vote; left chosen in {side.test.a:,} of {side.test.a + side.test.b:,}"
+    )
+    yield _asked(
+        "Order of the responses", LEE, known, "whether sides were drawn by chance, and what raters saw of the models"
+    )
+
+
+def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Asked]:
+    doors = ", ".join(f"{number:,} {door}" for door, number in votes.source.items())
+    people = count(len(np.unique(votes.rater)), "rater") if votes.rater is not None else None
+    yield _asked("How many raters, from where", f"{LEE}; {ARR}, D2",
+                 f"{people}; votes by door: {doors}" if people and doors else people,
+                 "number and origin of the raters")  # fmt: skip
+    per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
+    spread = f"{per.min()}" if per.min() == per.max() else f"{per.min()} to {per.max()}"
+    yield _asked("Judgements an item", HEDS, f"{spread}, {len(votes):,} in all", "")
+    seen = sum(rater.checks_seen for rater in study.raters)
+    blocked = sum(rater.status == "blocked" for rater in study.raters)
+    yield _asked("Attention checks and exclusions", f"{HEDS}; {LEE}",
+                 f"{count(seen, 'hidden check')}, {count(blocked, 'rater')} blocked" if seen else None,
+                 "how careless raters were found, and what was left out")  # fmt: skip
+    pay = f"{hit['pay_per_sitting']} {hit.get('currency', 'USD')} a sitting" if hit.get("pay_per_sitting") else None
+    yield _asked("Pay, and whether it is fair where raters live", f"{ARR}, D2", pay, "pay an hour, and how it compares")
+    consented = sum(rater.consented is not None for rater in study.raters)
+    yield _asked("Consent", f"{ARR}, D3",
+                 f"recorded for {consented} of {count(len(study.raters), 'rater')}" if consented else None,
+                 "how raters agreed to take part and what they were told")  # fmt: skip
+    yield _asked("Ethics review", f"{ARR}, D4", None, "approval or exemption, and by whom")
+    yield _asked("Who the raters are (language, country, expertise)", f"{ARR}, D5; {HEDS}", None,
+                 "what is known of them; these files hold no personal data")  # fmt: skip
+
+
+def _results(found: Judged | None, agreed: Agreement | None) -> Iterator[Asked]:
+    kappa = None if agreed is None else agreed.fleiss_kappa
+    known = (
+        None
+        if kappa is None or not np.isfinite(kappa.value)
+        else f"Fleiss' kappa {kappa.value:.2f} ({kappa.low:.2f} to {kappa.high:.2f})"
+    )
+    yield _asked(
+        "Agreement, with its interval", f"{LEE}; {TWENTY}", known, "agreement needs two votes or more on a pair"
+    )
+    tested = (
+        None
+        if found is None
+        else "net preference with intervals by pair and rater; exact sign test with Holm's correction"
+    )
+    yield _asked(
+        "Which test, on which unit, corrected for how many", f"{LEE}; {POWER}", tested, "which systems were compared"
+    )
+    yield _asked("What difference the study could have shown", POWER, _reach(found), "a power analysis")
+    yield _asked(
+        "Hypotheses stated beforehand", LEE, None, "the preregistration, and the margin of equivalence stated in it"
+    )
+
+
+def _reach(found: Judged | None) -> str | None:
+    if found is None:
+        return None
+    largest = max((one.net for one in found.preferences), key=lambda net: net.n)
+    return f"a net preference of {100 * smallest_shown(largest):.0f} points with power .80" if largest.se else None
+
+
+def _models(study: Study, panels: list[Panel]) -> Iterator[Asked]:
+    trained = {s for panel in panels if panel.checkpoint != UNSEEN for s in panel.systems if s.seed is not None}
+    seeds = Counter(system.model for system in trained)
+    told = "; ".join(f"{model}: {count(seeds[model], 'seed')}" for model in sorted(seeds))
+    yield _asked("More than one training seed", SEEDS, told or None, "what was trained, and how often")
+    decoding = ", ".join(sorted({response.decoding for response in study.responses}))
+    yield _asked("Decoding of the responses", HEDS, decoding or None, "how the responses were made")
+    files = count(len(study.recipes), "file")
+    yield _asked("Data and recipe to repeat it", f"{HEDS}; {ARR}, C",
+                 f"signatures of {files} above" if study.recipes else None,
+                 "where the files are, and under which licence")  # fmt: skip

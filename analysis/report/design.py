@@ -1,0 +1,141 @@
+"""The report's account of the study: what was done, what was left out, what reviewers ask, what every field means."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analysis.reading.panel import UNSEEN, Panel
+from analysis.reading.study import Study
+from analysis.report.checklist import Asked
+from analysis.showing.page import Section, Table
+from analysis.showing.tables import count
+from dialogue.records import Pair, Rater, Response, Score, Vote
+
+RECORDS = (
+    (("votes.jsonl",), Vote), (("pairs.jsonl",), Pair), (("raters.jsonl",), Rater), (("responses.jsonl",), Response),
+    (("scores.parquet", "metrics.parquet"), Score),
+)  # fmt: skip
+
+
+def facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
+    """The size of the study in numbers with their nouns, for the head of the page."""
+    found: list[tuple[int, str]] = []
+    votes = study.votes
+    if votes is not None:
+        found += [(len(votes), "vote"), (len(np.unique(votes.pair)), "pair")]
+        found += [(len(np.unique(votes.rater)), "rater")] if votes.rater is not None else []
+        found += [(len(votes.dialogues), "dialogue")] if votes.dialogues else []
+    trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
+    models = {model for panel in trained for model in panel.models}
+    seeds = {system for panel in trained for system in panel.systems if system.seed is not None}
+    found += [(len(models), "architecture")] if models else []
+    found += [(len(seeds), "trained model")] if seeds else []
+    tasks = {panel.name for panel in trained if panel.kind == "probe"}
+    found += [(len(tasks), "probe task")] if tasks else []
+    return [(f"{number:,}", noun if number == 1 else noun + "s") for number, noun in found]
+
+
+def done_section(study: Study, panels: Sequence[Panel]) -> Section:
+    """What was done, in sentences, and the recipe of every file."""
+    recipes = tuple((name, line) for name, line in study.recipes.items())
+    tables = (
+        Table("Signature of every file: the same recipe gives the same numbers", ("file", "recipe"), recipes, True),
+    )
+    return Section("done", "What was done", items=tuple(_done(study, panels)), inline=tables if recipes else ())
+
+
+def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
+    votes = study.votes
+    if votes is not None:
+        per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
+        times = count(int(per.max()), "time") if per.min() == per.max() else f"{per.min()} to {per.max()} times"
+        was = "was" if len(per) == 1 else "were each"
+        text = f"{count(len(per), 'pair')} of responses {was} judged {times}"
+        if votes.rater is not None:
+            mine = np.bincount(np.unique(votes.rater, return_inverse=True)[1])
+            most = count(int(mine.max()), "vote")
+            text += f", by {count(len(mine), 'rater')} with "
+            text += f"{most} each" if mine.min() == mine.max() else f"{mine.min():,} to {most} each"
+        yield text + "."
+        if days := _days(study):
+            yield days
+        if known := [f"{number:,} {door}" for door, number in votes.source.items() if door != "unknown"]:
+            yield f"Votes by the door that raters came through: {', '.join(known)}."
+        yield from _left_out(study)
+    for kind, name in (("people", "people"), ("token", "token metrics"), ("probe", "probes")):
+        mine_ = [panel for panel in panels if panel.kind == kind and panel.checkpoint != UNSEEN]
+        if mine_:
+            yield f"Models judged by {name}: {_models(mine_)}."
+    if decodings := sorted({response.decoding for response in study.responses}):
+        yield f"Responses were decoded by {', '.join(decodings)}."
+    yield "Intervals are 95 % unless another level is named. Points are hundredths (x 100)."
+
+
+def _days(study: Study) -> str:
+    """The days of the first and the last vote."""
+    stamps = [] if study.votes is None else [s[:10] for s in study.votes.also.get("submitted", ()) if s]
+    if not stamps:
+        return ""
+    first, last = min(stamps), max(stamps)
+    return f"Votes were cast on {first}." if first == last else f"Votes were cast from {first} to {last}."
+
+
+def _left_out(study: Study) -> Iterator[str]:
+    """Exclusions and what was kept though one might leave it out."""
+    votes = study.votes
+    if votes is None:
+        return
+    yield from (said for said in votes.warnings if study.controls is None or "control pairs" not in said)
+    if not votes.warnings and votes.counted is not None:
+        yield "No vote on a real pair was left out."
+    if votes.identical is not None and (same := int(votes.identical.sum())):
+        yield f"{count(same, 'vote')} on pairs of two identical responses: kept, and used in every number."
+    if study.controls is not None:
+        yield f"{count(len(study.controls), 'counted vote')} on control pairs: shown apart, in no other number."
+
+
+def _models(panels: Sequence[Panel]) -> str:
+    seeds: dict[str, set[int | None]] = {}
+    for panel in panels:
+        for system in panel.systems:
+            seeds.setdefault(system.model, set()).add(system.seed)
+    told = {model: "seed not named" if found == {None} else count(len(found), "seed") for model, found in seeds.items()}
+    return ", ".join(f"{model} ({told[model]})" for model in sorted(told))
+
+
+def reviewers_section(asked: Sequence[Asked]) -> Section:
+    """The checklist: what the data document, and what only the author can say."""
+    known = [one for one in asked if one.known]
+    rows = tuple((one.what, one.answer, one.source) for one in (*known, *(one for one in asked if not one.known)))
+    text = (
+        f"Of {count(len(asked), 'question')} that reviewers ask of an evaluation, these files answer {len(known)}; "
+        f"{count(len(asked) - len(known), 'answer')} can come from the author only. The questions are drawn together "
+        "from published checklists, which are named.",
+    )
+    return Section(
+        "reviewers",
+        "What reviewers ask",
+        text,
+        inline=(Table("Checklist", ("question", "answer", "asked by"), rows, True),),
+    )
+
+
+def dictionary_section(study: Study) -> Section | None:
+    """Every field of the files that this study has."""
+    rows = [
+        (", ".join(there), field.name, str(field.metadata.get("doc", "")).replace("`", ""))
+        for names, record in RECORDS
+        if (there := [name for name in names if (study.folder / name).exists()])
+        for field in dataclasses.fields(record)
+        if field.name != "extra"
+    ]
+    if not rows:
+        return None
+    return Section(
+        "dictionary",
+        "Data dictionary",
+        tables=(Table("What every field means", ("file", "field", "meaning"), tuple(rows), True),),
+    )

@@ -1,0 +1,253 @@
+"""What a study found and what it cannot tell, in plain sentences made from its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+from scipy.special import stdtr
+
+from analysis.preference.answer import Preference, holm
+from analysis.preference.section import Judged
+from analysis.reading.panel import UNSEEN, Method
+from analysis.reading.study import Study
+from analysis.reading.values import Key, Value
+from analysis.showing.page import signed
+from analysis.showing.tables import count
+from analysis.stats.agreement import Agreement, landis_koch
+from analysis.ties.answer import CHANCE, Curve, Ties
+from analysis.ties.text import percent
+
+UNITS = {"pair+rater": "pairs and raters", "pair": "pairs", "dialogue": "dialogues", "rater": "raters"}
+MANY_RATERS = 60
+POOR = 0.2  # below it Landis and Koch say "slight"
+
+
+def found(
+    ties: Ties | None,
+    judged: Judged | None,
+    agreed: Agreement | None,
+    methods: Sequence[Method],
+    probes: ProbeTable | None,
+) -> list[str]:
+    """The findings, most important first."""
+    parts = [_preferred(judged), _ties(ties), _chance(ties), _agreed(agreed), _seeds(methods), _probes(probes)]
+    return [part for part in parts if part] or ["Nothing yet: there is too little here to say anything from."]
+
+
+def _preferred(judged: Judged | None) -> str:
+    """Whether any difference was shown, and the largest one seen."""
+    if judged is None:
+        return ""
+    shown = [one for one, p in zip(judged.preferences, _p_values(judged.preferences), strict=True) if p < 0.05]
+    if len(judged.preferences) == 1:
+        (one,) = judged.preferences
+        size = f"{100 * one.net.value:.1f} points of net preference ({_reach(one)})"
+        if shown:
+            return f"People preferred {one.first} to {one.second}, by {size}."
+        return f"No preference between {one.first} and {one.second} was shown: {one.first} leads by {size}."
+    total = f"{len(judged.preferences)} comparisons of two systems (Holm's correction)"
+    one = max(shown or judged.preferences, key=lambda one: one.net.value)
+    size = f"{100 * one.net.value:.1f} points for {one.first} over {one.second} ({_reach(one)}, taken alone)"
+    if not shown:
+        return f"No preference was shown in any of {total}; the largest was {size}."
+    return f"A preference was shown in {len(shown)} of {total}; the largest was {size}."
+
+
+def _p_values(preferences: Sequence[Preference]) -> list[float]:
+    """Of no preference, allowing for pairs and raters, adjusted for their number."""
+    tests = [
+        2 * float(stdtr(one.net.df, -one.net.value / one.net.se)) if one.net.se else float(one.net.low <= 0)
+        for one in preferences
+    ]
+    return [float(p) for p in holm(np.array(tests))]
+
+
+def _reach(one: Preference) -> str:
+    return f"95 % interval {signed(100 * one.net.low)} to {signed(100 * one.net.high)}"
+
+
+def _ties(ties: Ties | None) -> str:
+    if ties is None:
+        return ""
+    pooled, wide, narrow = ties.pooled, _widest(ties), _unit(ties, "vote")
+    was = "was a tie" if pooled.ties == 1 else "were ties"
+    text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({percent(pooled.share)}"
+    if wide and wide.interval and narrow and narrow.interval and wide is not narrow:
+        text += f"; 95 % interval {_span(wide)} with {UNITS[wide.unit]} drawn anew"
+        text += f", {_span(narrow)} if every vote stood alone"
+    return text + ")."
+
+
+def _widest(ties: Ties) -> Curve | None:
+    """The interval by pair and rater, or the nearest to it that the votes allow."""
+    return next((curve for unit in UNITS if (curve := _unit(ties, unit))), None)
+
+
+def _unit(ties: Ties, name: str) -> Curve | None:
+    return next((curve for curve in ties.units if curve.unit == name and curve.interval), None)
+
+
+def _span(curve: Curve) -> str:
+    interval = curve.interval
+    return "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def _chance(ties: Ties | None) -> str:
+    wide = None if ties is None else _widest(ties)
+    if wide is None or wide.interval is None:
+        return ""
+    if wide.interval.low <= CHANCE <= wide.interval.high:
+        return (
+            "Clicking at random would give 33.3 % ties, which lies inside that interval: the tie share alone does not "
+            "tell judging from clicking."
+        )
+    return "Clicking at random would give 33.3 % ties, which lies outside that interval."
+
+
+def _agreed(agreed: Agreement | None) -> str:
+    if agreed is None or not math.isfinite(agreed.fleiss_kappa.value):
+        return ""
+    kappa = agreed.fleiss_kappa
+    ends = f"{signed(kappa.value, 2)} (95 % interval {signed(kappa.low, 2)} to {signed(kappa.high, 2)})"
+    weak = ": people hardly agree on which pairs are ties and which response is better" if kappa.value < POOR else ""
+    return (
+        f"Raters of the same pair agree with Fleiss' kappa {ends.replace('+', '')}, {landis_koch(kappa.value)}{weak}."
+    )
+
+
+def _seeds(methods: Sequence[Method]) -> str:
+    people = [m for m in methods if m.kind == "people" and m.several]
+    probes = [m for m in methods if m.kind == "probe" and m.checkpoint == "last" and m.several]
+    if not probes:
+        return ""
+    if not people:
+        return _without_people(probes)
+    person = people[0]
+    mine = [m for m in probes if m.model == person.model] or probes
+    over, median = person.over_seeds, float(np.median([m.over_seeds.sd for m in mine]))
+    text = (
+        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's preference has an SD of {over.sd:.1f} "
+        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; new dialogues alone would give {person.noise:.1f}) "
+        f"and the probes' micro-F1 one of {median:.1f} points, the median of {count(len(mine), 'task')}"
+    )
+    return text + (": too few seeds to rank the two." if over.few else ".")
+
+
+def _probes(table: ProbeTable | None) -> str:
+    if table is None or not table.trained or not table.plain:
+        return ""
+    tasks = count(len(table.tasks), "probe task")
+    beaten = [t for t in table.tasks if table.best(t, table.plain) >= table.best(t, table.trained)]
+    if not beaten:
+        rivals = _rivals(table, "every baseline", " and ", "one")
+        return f"On every probe task ({len(table.tasks)}) a trained encoder does better than {rivals}."
+    rivals = _rivals(table, "a baseline", " or ", "encoder")
+    return f"On {len(beaten)} of {tasks} ({', '.join(beaten)}) {rivals} does as well as the best trained encoder."
+
+
+def _rivals(table: ProbeTable, baseline: str, joined: str, thing: str) -> str:
+    """What needs no trained model: baselines, the untrained encoder, or both."""
+    untrained = [f"the untrained {thing}"] if any(UNSEEN in name for name in table.plain) else []
+    return joined.join([*([baseline] if len(table.plain) > len(untrained) else []), *untrained])
+
+
+def _without_people(probes: Sequence[Method]) -> str:
+    spread = float(np.median([m.over_seeds.sd for m in probes]))
+    noise = float(np.median([m.noise for m in probes]))
+    tasks, models = len({m.name for m in probes}), len({m.model for m in probes})
+    return (
+        f"From one training seed to the next, the probes' micro-F1 has an SD of {spread:.1f} points (median over "
+        f"{count(tasks, 'task')} and {count(models, 'architecture')}); other dialogues would move one and the same "
+        f"model by {noise:.1f}."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTable:
+    """Mean micro-F1 over seeds in points: trained encoders first, then what needs no training."""
+
+    tasks: tuple[str, ...]
+    trained: tuple[str, ...]
+    plain: tuple[str, ...]
+    value: Mapping[tuple[str, str], float]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Trained encoders, then baselines and controls."""
+        return (*self.trained, *self.plain)
+
+    def best(self, task: str, columns: Sequence[str]) -> float:
+        """The highest value of the task among the columns."""
+        return max((self.value[task, name] for name in columns if (task, name) in self.value), default=-math.inf)
+
+
+def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
+    """Every probe task with its baselines; the first classifier of each."""
+    value: dict[tuple[str, str], float] = {}
+    trained: list[str] = []
+    plain: list[str] = []
+    for key, seeds in sorted(scores.items()):
+        name = _column(key)
+        if name and (key.task, name) not in value:
+            value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
+            column = trained if key.evaluator == "probe" and key.checkpoint != UNSEEN else plain
+            if name not in column:
+                column.append(name)
+    return ProbeTable(tuple(dict.fromkeys(task for task, _ in value)), tuple(trained), tuple(plain), value)
+
+
+def _column(key: Key) -> str:
+    if key.evaluator == "probe":
+        return f"{key.model} {key.checkpoint}"
+    return key.model.replace("_", " ") if key.evaluator == "baseline" else ""
+
+
+def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
+    """What the design cannot tell, from its own numbers."""
+    return [*_of_votes(study), *_of_models(study, methods)]
+
+
+def _of_votes(study: Study) -> list[str]:
+    votes = study.votes
+    if votes is None:
+        return ["There are no votes here: only what classifiers and metrics say."]
+    said = []
+    if study.simulated:
+        cast = "was cast by a program" if study.simulated == 1 else "were cast by programs"
+        said.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast}: they say nothing of the models.")
+    if len(votes.rounds) > 1:
+        said.append(f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications.")
+    if votes.rater is None:
+        said.append("The votes do not say who cast them, so no interval allows for what one rater's votes share.")
+    elif (raters := len(np.unique(votes.rater))) < MANY_RATERS:
+        said.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
+    if study.controls is None:
+        said.append(
+            "No control pairs were judged (a seed against itself, a clearly worse answer), so nothing shows what these "
+            "raters make of pairs whose relation is known."
+        )
+    if votes.left is None:
+        said.append(
+            "The votes do not say which response stood on which side, so a habit of choosing one side cannot be seen."
+        )
+    dialogues = len(votes.dialogues)
+    if dialogues == 0:
+        said.append("The votes do not name dialogues, so pairs from one conversation count as unrelated.")
+    return said
+
+
+def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
+    trained, said = [m for m in methods if m.checkpoint != UNSEEN], []
+    if study.votes is not None and not study.pairs:
+        said.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
+    if len({m.model for m in trained}) == 1:
+        said.append(f"One architecture ({trained[0].model}): nothing here carries over to others.")
+    if study.scores is None:
+        said.append("There are no scores of metrics or probes to set beside the votes.")
+    elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
+        said.append("The probes were fit on the validation split, which is not the official protocol.")
+    return said

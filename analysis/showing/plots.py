@@ -1,0 +1,341 @@
+"""Every figure: one style file, colours safe for the colour-blind, direct labels, the recipe in the footnote.
+
+Figures are built without pyplot, so nothing global changes; `save` writes PNG and PDF, whole or not at all.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from analysis.stats.laws import Law
+from analysis.ties.answer import CHANCE, Curve, Ties
+from dialogue.files import atomic
+
+STYLE = Path(__file__).with_name("seedvote.mplstyle")
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+INK, GREY = "#222222", "#6f6f6f"
+WIDTH = 6.4  # inches: a text column of a paper, and about 640 px in a report
+RIGHT = ("axes fraction", "data")  # places given by share of the width and by value
+LATTICE = 200  # votes in a set beyond which a law is drawn as if it had this many
+
+
+def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    """Draw under the style file, leaving the reader's own settings alone."""
+
+    @wraps(draw)
+    def inside(*args: Any, **options: Any) -> Figure:
+        with mpl.rc_context(fname=STYLE):
+            return draw(*args, **options)
+
+    return inside
+
+
+def save(figure: Figure, stem: str | Path) -> None:
+    """Write `stem`.png and `stem`.pdf, the same bytes for the same figure."""
+    with mpl.rc_context(fname=STYLE):
+        for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
+            with atomic(f"{stem}{suffix}", "wb") as handle:
+                figure.savefig(handle, format=suffix[1:], metadata=metadata)
+
+
+def png(figure: Figure) -> bytes:
+    """The same picture for a page."""
+    file = io.BytesIO()
+    with mpl.rc_context(fname=STYLE):
+        figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+def footnote(figure: Figure, recipe: str) -> None:
+    """The recipe, small, at the foot."""
+    figure.text(0.012, 0.012, recipe, fontsize=6.5, color=GREY, ha="left", va="bottom")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One line of a forest: a value with its interval, and what to write beside it."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    note: str = ""
+    colour: str = BLUE
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One curve: x and y (n,), and a band low to high (n,) where there is one."""
+
+    label: str
+    x: NDArray[Any]
+    y: NDArray[Any]
+    low: NDArray[Any] | None = None
+    high: NDArray[Any] | None = None
+
+
+@styled
+def forest_figure(
+    rows: Sequence[Estimate], *, title: str, xlabel: str, recipe: str, references: Mapping[float, str] | None = None
+) -> Figure:
+    """Values with intervals, one a line from the top, their notes at the right; `references` are named vertical lines.
+
+    For agreement coefficients, rankings of systems (note: the probability of the order) and design effects.
+    """
+    figure, axes = _frame(title, recipe, height=1.25 + 0.3 * len(rows), left=_margin(rows), right=0.8)
+    for place, row in enumerate(rows):
+        axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=2.2)
+        axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5)
+        axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=8.5)
+    axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
+    axes.set_ylim(-len(rows) + 0.4, 0.6)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(xlabel)
+    for at, name in (references or {}).items():
+        _line_at(axes, at, name)
+    return figure
+
+
+@styled
+def curves_figure(
+    lines: Sequence[Line],
+    *,
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    recipe: str,
+    references: Mapping[float, str] | None = None,
+    logarithmic: bool = False,
+) -> Figure:
+    """Curves named at their right ends; `references` are named horizontal lines. For power, stopping and D-studies."""
+    figure, axes = _frame(title, recipe, height=3.3, left=0.11, right=0.8)
+    if logarithmic:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.grid(axis="y")
+    for line, colour in zip(lines, COLOURS * len(lines), strict=False):
+        if line.low is not None and line.high is not None:
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(line.x, line.y, color=colour)
+    for at, name in (references or {}).items():
+        axes.axhline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+        axes.annotate(name, (0.01, at), xycoords=RIGHT, va="bottom", ha="left", fontsize=8, color=GREY)
+    _name_ends(axes, lines)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.margins(x=0.01)
+    return figure
+
+
+@styled
+def scatter_figure(
+    x: NDArray[Any],
+    y: NDArray[Any],
+    *,
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    recipe: str,
+    sizes: NDArray[Any] | None = None,
+    marked: Mapping[int, str] | None = None,
+    horizontal: Mapping[float, str] | None = None,
+    vertical: Mapping[float, str] | None = None,
+) -> Figure:
+    """One dot a row (n,), its area from `sizes`; `marked` names single dots. For raters: tie rate against agreement."""
+    figure, axes = _frame(title, recipe, height=3.9, left=0.12, right=0.95)
+    area = 22.0 if sizes is None else 8 + 60 * np.asarray(sizes) / max(float(np.max(sizes)), 1.0)
+    axes.scatter(x, y, s=area, color=BLUE, alpha=0.55, edgecolors="white", linewidths=0.6)
+    for row, name in (marked or {}).items():
+        axes.plot(x[row], y[row], "o", color=VERMILION, markersize=5.5)
+        axes.annotate(name, (x[row], y[row]), xytext=(6, 4), textcoords="offset points", fontsize=8, color=VERMILION)
+    for at, name in (vertical or {}).items():
+        _line_at(axes, at, name, foot=True)
+    for at, name in (horizontal or {}).items():
+        axes.axhline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+        axes.annotate(name, (0.995, at), xycoords=RIGHT, va="bottom", ha="right", fontsize=8, color=GREY)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    return figure
+
+
+@styled
+def bars_figure(rows: Sequence[Estimate], *, title: str, xlabel: str, recipe: str) -> Figure:
+    """Bars from zero with intervals and notes, one a line from the top. For components of variance."""
+    figure, axes = _frame(title, recipe, height=1.25 + 0.36 * len(rows), left=_margin(rows), right=0.8)
+    for place, row in enumerate(rows):
+        axes.barh(-place, row.value, height=0.56, color=row.colour, alpha=0.85)
+        axes.plot([row.low, row.high], [-place, -place], color=INK, linewidth=1.1)
+        axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=8.5)
+    axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
+    axes.set_ylim(-len(rows) + 0.4, 0.6)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(xlabel)
+    return figure
+
+
+@styled
+def ties_figure(ties: Ties) -> Figure:
+    """Above, the tie distributions as the paper draws them; below, sets of that size drawn by each unit."""
+    rows = len(ties.units)
+    figure = Figure(figsize=(WIDTH, 3.45 + 0.48 * rows))
+    tall = figure.get_figheight()
+    above = figure.add_axes((0.19, 1 - 2.25 / tall, 0.61, 1.72 / tall))
+    below = figure.add_axes((0.19, 0.72 / tall, 0.61, 0.48 * rows / tall), sharex=above)
+    grid = _grid(ties)
+    _experiments(above, ties, grid)
+    _units(below, ties, grid)
+    for axes in (above, below):
+        axes.axvline(CHANCE, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+        axes.axvline(0.5, color=GREY, linewidth=0.9, zorder=0)
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0, labelcolor=INK)
+    _name_lines(above)
+    footnote(figure, ties.signature)
+    return figure
+
+
+def _experiments(axes: Axes, ties: Ties, grid: NDArray[np.float64]) -> None:
+    curves = ties.experiments or (ties.pooled,)
+    for place, (curve, colour) in enumerate(zip(curves, COLOURS * len(curves), strict=False)):
+        height = density(curve.law, grid)
+        axes.fill_between(grid, height, color=colour, alpha=0.1, linewidth=0)
+        axes.plot(grid, height, color=colour)
+        _beside(axes, f"{curve.name}\n{curve.share * 100:.1f} % ties", (1.03, 0.84 - 0.27 * place), colour)
+    axes.set_title(_title(ties), y=1.1)
+    axes.set_yticks([])
+    axes.set_ylim(0, None)
+    axes.tick_params(axis="x", labelbottom=False)
+
+
+def _title(ties: Ties) -> str:
+    unit = "one vote at a time, as in the paper" if ties.recipe.unit == "vote" else f"by {ties.recipe.unit}"
+    again = ", with replacement" if ties.recipe.replace else ""
+    return f"Sets of {ties.recipe.size} votes drawn {unit}{again}"
+
+
+def _units(axes: Axes, ties: Ties, grid: NDArray[np.float64]) -> None:
+    heights = [density(curve.law, grid) for curve in ties.units]
+    tallest = max(float(np.nanmax(height)) for height in heights)
+    for place, (curve, height) in enumerate(zip(ties.units, heights, strict=True)):
+        colour = VERMILION if place == len(ties.units) - 1 and place else BLUE if not place else GREY
+        low, high = curve.law.quantile(0.025), curve.law.quantile(0.975)
+        axes.fill_between(grid, -place, 0.72 * height / tallest - place, color=colour, alpha=0.25, linewidth=0)
+        axes.plot([low, high], [-place, -place], color=colour, linewidth=2.4)
+        axes.annotate(f"{low * 100:.0f}–{high * 100:.0f} %", (1.03, -place), xycoords=RIGHT, color=colour)
+    axes.set_yticks([0.16 - place for place in range(len(ties.units))], [_unit_label(curve) for curve in ties.units])
+    axes.set_ylim(-len(ties.units) + 0.82, 0.95)
+    axes.set_title(_units_title(ties), y=1.0)
+    _beside(axes, "95 % of sets", (1.03, 1.0), INK)
+    axes.set_xlabel("Share of ties in a set")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
+
+
+def _units_title(ties: Ties) -> str:
+    *first, last = [f"{curve.name}s" for curve in ties.units if curve.name in ("pair", "dialogue", "rater")] or [
+        "votes"
+    ]
+    return f"The same when whole {', '.join(first)}{' or ' if first else ''}{last} are drawn"
+
+
+def _unit_label(curve: Curve) -> str:
+    return "by " + curve.name.replace("+", " and ")
+
+
+def _beside(axes: Axes, text: str, at: tuple[float, float], colour: str) -> None:
+    axes.annotate(text, at, xycoords="axes fraction", color=colour, fontsize=8.5, va="center", linespacing=1.25)
+
+
+def _name_lines(axes: Axes) -> None:
+    for at, name, side in ((CHANCE, "chance 1/3", "right"), (0.5, "half are ties", "left")):
+        axes.annotate(
+            name,
+            (at, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(-3 if side == "right" else 3, 2),
+            textcoords="offset points",
+            ha=side,
+            va="bottom",
+            fontsize=8,
+            color=GREY,
+        )
+
+
+def _grid(ties: Ties) -> NDArray[np.float64]:
+    laws = [curve.law for curve in (*ties.experiments, ties.pooled, *ties.units)]
+    low = min(0.25, *(law.quantile(0.002) for law in laws))
+    high = max(0.55, *(law.quantile(0.998) for law in laws))
+    return np.linspace(max(low - 0.02, 0), min(high + 0.02, 1), 900)
+
+
+def density(law: Law, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Density of a law at the points of `grid`, NaN where there is next to none.
+
+    It is the mass within half a vote of each point; a law on uneven shares (whole clusters of several sizes) is
+    gathered a little more widely, which adds about one hundredth to the SD that is seen and nothing to any number.
+    """
+    halves = [0.5 / min(law.set_votes, LATTICE)]
+    if len(law.share) > law.set_votes + 1.5:
+        halves = [max(halves[0], part * law.sd) for part in (0.15, 0.2, 0.25, 0.3, 0.35)]
+    middle = np.cumsum(law.probability) - law.probability / 2
+    height = np.zeros(len(grid))
+    for half in halves:
+        below, above = (np.interp(grid + side, law.share, middle, left=0.0, right=1.0) for side in (-half, half))
+        height += (above - below) / (2 * half * len(halves))
+    return np.where(height > 0.002 * height.max(), height, np.nan)
+
+
+def _frame(title: str, recipe: str, *, height: float, left: float, right: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_axes((left, 0.66 / height, right - left, 1 - (0.66 + 0.46) / height))
+    axes.set_title(title, fontsize=min(10, 10 * (0.98 - left) / (0.0125 * len(title))))  # a long one stays on the page
+    footnote(figure, recipe)
+    return figure, axes
+
+
+def _margin(rows: Sequence[Estimate]) -> float:
+    return min(0.4, 0.03 + 0.0115 * max(len(row.label) for row in rows))
+
+
+def _line_at(axes: Axes, at: float, name: str, *, foot: bool = False) -> None:
+    axes.axvline(at, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    axes.annotate(
+        name,
+        (at, 0.0 if foot else 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, 2 if foot else -1),
+        textcoords="offset points",
+        fontsize=8,
+        color=GREY,
+        va="bottom" if foot else "top",
+    )
+
+
+def _name_ends(axes: Axes, lines: Sequence[Line]) -> None:
+    """Write each curve's name at its right end, moved apart where ends are close, the highest curve's name on top."""
+    low, high = axes.get_ylim()
+    step = 0.065 * (high - low)
+    order = sorted(range(len(lines)), key=lambda i: (round(float(lines[i].y[-1]) / step), float(np.mean(lines[i].y))))
+    places = np.array([float(lines[i].y[-1]) for i in order])
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + step)
+    ceiling = high
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], ceiling)
+        ceiling = places[i] - step
+    for i, place in zip(order, places, strict=True):
+        colour = COLOURS[i % len(COLOURS)]
+        at = (1.02, place)
+        axes.annotate(lines[i].label, at, xycoords=RIGHT, color=colour, fontsize=8.5, va="center")

@@ -1,0 +1,62 @@
+"""What a question to the data found, as people, programs and notebooks want it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analysis.showing.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Tables and sentences, the last of them the recipe; `document` holds every number, under the keys of `--json`."""
+
+    document: Mapping[str, Any]
+    parts: Sequence[Table | str]
+    draw: Callable[[], Mapping[str, Figure]]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(str, self.parts))
+
+    def _repr_html_(self) -> str:
+        *shown, recipe = self.parts
+        body = "\n".join(part.html() if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in shown)
+        return f"<section>\n{body}\n<p><small><code>{escape(str(recipe))}</code></small></p>\n</section>"
+
+    def plot(self) -> Drawing:
+        """The figures that the command draws."""
+        return Drawing(self.draw())
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Figures by what their files' names end in; a notebook shows them all."""
+
+    figures: Mapping[str, Figure]
+
+    def save(self, stem: str | Path) -> None:
+        """Write STEM.png and STEM.pdf, and those of further figures beside them."""
+        from analysis.showing.plots import save
+
+        for ending, figure in self.figures.items():
+            save(figure, f"{stem}{ending}")
+
+    def _repr_html_(self) -> str:
+        return "\n".join(map(_image, self.figures.values()))
+
+
+def _image(figure: Figure) -> str:
+    from analysis.showing.plots import png
+
+    titles = "; ".join(title for axes in figure.axes for loc in ("left", "center") if (title := axes.get_title(loc)))
+    source = b64encode(png(figure)).decode()
+    width = round(100 * figure.get_figwidth())
+    return f'<img alt="{escape(titles)}" width="{width}" src="data:image/png;base64,{source}">'

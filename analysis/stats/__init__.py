@@ -1,0 +1,1 @@
+"""One method a file, named as the literature names it."""

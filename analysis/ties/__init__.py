@@ -1,0 +1,1 @@
+"""How many ties, and how surely."""

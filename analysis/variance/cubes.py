@@ -1,0 +1,119 @@
+"""Score tables as cubes of summable counts (seeds, items, counts): one for each evaluator, task, checkpoint, model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.reading.columns import codes_of
+from analysis.reading.scores import read_scores
+from analysis.stats.multibootstrap import Cube, difference, one_system
+from dialogue.errors import InputError
+
+SETS = 5000  # of the multi-bootstrap
+NAMED = ("evaluator", "task", "checkpoint", "condition")
+
+
+def read_cubes(sources: Sequence[Any]) -> dict[str, dict[str, Cube]]:
+    """Name of the scale (`token bleu2 last test`) -> model -> cube, on the items that all its seeds have."""
+    table = read_scores(sources, needed=("model", "seed", "item", "score"))
+    table = table.filter(pc.is_valid(table["seed"]))
+    texts = [table[name].cast(pa.string()).fill_null("").to_pylist() for name in NAMED]
+    scale = np.array([" ".join(filter(None, parts)) or "scores" for parts in zip(*texts, strict=True)], dtype=object)
+    model = np.array(table["model"].to_pylist(), dtype=object)
+    counts = _counts(table)
+    return {
+        name: {
+            who: _cube(who, table.filter(pa.array(rows)), {key: column[rows] for key, column in counts.items()})
+            for who in sorted(set(model[scale == name]))
+            for rows in [(scale == name) & (model == who)]
+        }
+        for name in sorted(set(scale))
+    }
+
+
+def two_models(
+    sources: Sequence[Any],
+    models: Sequence[str],
+    metric: str,
+    only: str,
+    *,
+    paired: bool,
+    generator: np.random.Generator,
+) -> list[dict[str, Any]]:
+    """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
+    first, second = models
+    said, scales = [], read_cubes(sources)
+    for scale, cubes in scales.items():
+        if {first, second} <= set(cubes) and set(only.split()) <= set(scale.split()):
+            pair = on_common_items(cubes[first], cubes[second])
+            apart = difference(*pair, metric, paired=paired, sets=SETS, generator=generator)
+            alone = [one_system(cube, metric, sets=SETS, generator=generator) for cube in pair]
+            shown = zip((first, second, "difference"), (*alone, apart), strict=True)
+            said += [
+                {"name": scale, "what": what, "metric": metric, "value": e.value, "se": e.se, "low": e.low,
+                 "high": e.high, "p": e.p if what == "difference" else None, "seeds": [len(c.seeds) for c in pair],
+                 "items": len(pair[0].items)}
+                for what, e in shown
+            ]  # fmt: skip
+    if not said:
+        found = ", ".join(sorted({model for cubes in scales.values() for model in cubes}))
+        raise InputError(f"No scale has both {first!r} and {second!r} (found: {found}); write --compare MODEL,MODEL.")
+    return said
+
+
+def on_common_items(one: Cube, other: Cube) -> tuple[Cube, Cube]:
+    """Both cubes on the items that both have."""
+    common = sorted(set(one.items) & set(other.items))
+    if not common:
+        raise InputError(f"{one.model} and {other.model} have no item in common.")
+    return _restricted(one, common), _restricted(other, common)
+
+
+def _restricted(cube: Cube, items: Sequence[str]) -> Cube:
+    place = {name: k for k, name in enumerate(cube.items)}
+    kept = np.array([place[name] for name in items])
+    return replace(cube, items=tuple(items), counts=cube.counts[:, kept], cluster=cube.cluster[kept])
+
+
+def _counts(table: pa.Table) -> Mapping[str, np.ndarray]:
+    """`n`, `score` and the fields of `stats`, each (rows,)."""
+    counts = {"n": np.ones(len(table)), "score": np.asarray(table["score"], dtype=np.float64)}
+    if "stats" in table.column_names:
+        stats = table["stats"].combine_chunks()
+        fields = [field.name for field in stats.type] if pa.types.is_struct(stats.type) else []
+        counts |= {name: np.asarray(pc.fill_null(pc.struct_field(stats, name), 0.0), np.float64) for name in fields}
+    return counts
+
+
+def _cube(model: str, table: pa.Table, counts: Mapping[str, np.ndarray]) -> Cube:
+    """Arrange the rows; several raters (classifiers) of one seed and item are summed."""
+    item, items = codes_of(table["item"])
+    seed = np.asarray(table["seed"], dtype=np.int64)
+    seeds, place = np.unique(seed, return_inverse=True)
+    cube = np.zeros((len(seeds), len(items), len(counts)))
+    for k, column in enumerate(counts.values()):
+        np.add.at(cube[:, :, k], (place, item), column)
+    kept = (cube[:, :, 0] > 0).all(0)
+    if not kept.any():
+        raise InputError(f"{model}: no item was scored under all of its seeds.")
+    own = table["item"].combine_chunks()
+    cluster = codes_of(pc.coalesce(table["cluster"].combine_chunks(), own) if "cluster" in table.column_names else own)[
+        0
+    ]
+    of_item = np.zeros(len(items), dtype=np.int64)
+    of_item[item] = cluster
+    order = np.array(sorted(np.flatnonzero(kept), key=lambda k: items[k]))
+    return Cube(
+        model,
+        tuple(int(s) for s in seeds),
+        tuple(items[k] for k in order),
+        tuple(counts),
+        cube[:, order],
+        of_item[order],
+    )

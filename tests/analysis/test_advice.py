@@ -1,0 +1,114 @@
+"""Planning in words, verdicts and the checklist: simulations with a known truth, and what is not to be claimed."""
+
+import doctest
+
+import numpy as np
+import pytest
+from scipy.stats import f
+
+from analysis.comparison import verdicts as verdicts_module
+from analysis.comparison.methods import panels_of
+from analysis.comparison.orders import ordered
+from analysis.comparison.verdicts import verdicts
+from analysis.preference.section import agreement_of, judged
+from analysis.reading.panel import Method
+from analysis.reading.study import read_study
+from analysis.report import advice as advice_module
+from analysis.report.advice import advice, smallest_shown, votes_or_seeds, votes_to_show
+from analysis.report.checklist import checklist
+from analysis.stats.intervals import mean_interval
+from analysis.stats.spread import sd_ratio, spread
+from tests.analysis.report_study import add_scores, add_votes
+
+
+@pytest.mark.parametrize("module", [advice_module, verdicts_module])
+def test_examples_in_the_docstrings(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_the_power_to_show_that_seeds_differ_is_that_of_simulated_studies():
+    random, seeds, variance, noise = np.random.default_rng(0), 6, 4.0, 1.0
+    values = random.normal(0, np.sqrt(variance + noise), (20_000, seeds))
+    shown = (seeds - 1) * values.var(1, ddof=1) / noise > 11.0705  # .95 of chi-square with 5
+    assert votes_or_seeds(variance, noise, seeds).power == pytest.approx(shown.mean(), abs=0.01)
+
+
+def test_more_votes_or_more_seeds_bring_the_power_there():
+    found = votes_or_seeds(1.0, 1.0, 4)
+    assert found.power < 0.8 and found.votes > 1 and found.seeds > 4
+    assert votes_or_seeds(1.0, 1.0 / found.votes, 4).power >= 0.8
+    assert votes_or_seeds(1.0, 1.0, found.seeds).power >= 0.8
+    assert votes_or_seeds(1.0, 1.0, found.seeds - 1).power < 0.8
+    assert votes_or_seeds(1e-6, 1.0, 3).votes is None
+
+
+def test_the_votes_asked_for_show_the_difference_they_promise():
+    random = np.random.default_rng(1)
+    net = mean_interval(random.choice([-1.0, 0.0, 1.0], 300, p=[0.3, 0.3, 0.4]), by={"pair": np.arange(300) // 3})
+    more = votes_to_show(net, 0.1)
+    times = 1 + more / net.n
+    assert smallest_shown(net, times) <= 0.1 < smallest_shown(net, times - 0.06)
+    assert votes_to_show(net, 1.9) == 0 and votes_to_show(net, 1e-4) is None
+
+
+def test_the_ratio_of_two_sds_covers_the_truth():
+    random = np.random.default_rng(2)
+    inside = 0
+    for _ in range(3000):
+        found = sd_ratio(spread(random.normal(0, 3, 4)), spread(random.normal(0, 1, 6)))
+        inside += found.low <= 3 <= found.high
+    assert inside / 3000 == pytest.approx(0.95, abs=0.012)
+    assert (
+        sd_ratio(spread([1.0]), spread([1.0, 2.0])) is None and sd_ratio(spread([1.0, 1.0]), spread([1.0, 2.0])) is None
+    )
+
+
+def method(kind, name, values):
+    seeds = tuple(range(len(values)))
+    return Method(kind, name, "hred", "last", seeds, tuple(values), (1.0,) * len(values), 10)
+
+
+def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_one():
+    person, near = method("people", "net preference", (0.0, 3.0, 6.0)), method("probe", "A", (0.0, 1.0, 2.0))
+    said = verdicts([person, near], [])
+    assert "no spread is ranked above another" in said[0]
+    assert f"{3 / np.sqrt(f.ppf(0.975, 2, 2)):.2g} to {3 * np.sqrt(f.ppf(0.975, 2, 2)):.2g}" in said[0]
+    assert "known to within a factor of 0.5 to 6.3 only" in said[1]
+    far = method("probe", "B", (0.0, 0.01, 0.02))
+    assert "1 of 1 can be ranked: 1 below people's" in verdicts([person, far], [])[0]
+
+
+def test_advice_names_votes_seeds_and_hours(tmp_path):
+    study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
+    said = advice(study, judged(study, None), panels_of(study), ordered(panels_of(study)))
+    assert "independent ones and show a net preference of" in said[0] and "of rating" in said[0]
+    assert any("To know an SD over seeds to within a factor of two upwards takes 9 seeds, 6 more" in s for s in said)
+
+
+def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
+    study = read_study(add_scores(tmp_path, seeds=1))
+    assert advice(study, None, panels_of(study), ordered(panels_of(study))) == []
+
+
+def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp_path):
+    study = read_study(add_scores(add_votes(tmp_path)))
+    asked = checklist(study, judged(study, None), agreement_of(study.votes), panels_of(study))
+    answers = {one.what: one for one in asked}
+    assert answers["Judgements an item"].answer == "3, 90 in all"
+    assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
+    assert not answers["Ethics review"].known and answers["Ethics review"].answer.startswith("For the author to add: ")
+    assert not answers["Pay, and whether it is fair where raters live"].known
+    (tmp_path / "hit.toml").write_text('question = "Which is kinder?"\npay_per_sitting = 2.5\n')
+    again = {one.what: one for one in checklist(study, None, None, [])}
+    assert "Which is kinder?" in again["Which quality was judged, in which words"].answer
+    assert again["Pay, and whether it is fair where raters live"].answer == "2.5 USD a sitting"
+    assert not again["Agreement, with its interval"].known
+
+
+def test_without_votes_only_models_and_files_are_asked_about(tmp_path):
+    study = read_study(add_scores(tmp_path))
+    assert [one.what for one in checklist(study, None, None, panels_of(study))] == [
+        "More than one training seed",
+        "Decoding of the responses",
+        "Data and recipe to repeat it",
+    ]

@@ -1,0 +1,139 @@
+"""Cluster-robust intervals: against statsmodels, against hand counts, and against a truth that is known."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+from scipy.stats import beta, t
+from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
+
+from analysis.stats.intervals import crossed, kish, mean_interval, robust_variance
+from dialogue.errors import InputError
+from dialogue.seeds import child_seed
+
+DESIGNS = [(60, 12, 3), (200, 40, 3), (50, 50, 1), (31, 7, 5)]
+
+
+def crossed_votes(pairs, raters, each, seed):
+    generator = np.random.default_rng(seed)
+    pair = np.repeat(np.arange(pairs), each)
+    rater = generator.integers(0, raters, pairs * each)
+    felt = generator.normal(size=pairs)[pair] + generator.normal(size=raters)[rater]
+    return generator.random(len(pair)) < expit(felt - 0.7), pair, np.unique(rater, return_inverse=True)[1]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_two_way_and_one_way_errors_are_those_of_statsmodels(design):
+    values, pair, rater = crossed_votes(*design, seed=3)
+    fit = sm.OLS(values.astype(float), np.ones(len(values))).fit()
+    both, by_pair, by_rater = (float(cov[0, 0]) for cov in cov_cluster_2groups(fit, pair, rater))
+    assert abs(robust_variance(values, by={"pair": pair, "rater": rater}) / both - 1) < 1e-12
+    assert abs(robust_variance(values, by={"pair": pair}) / by_pair - 1) < 1e-12
+    assert abs(robust_variance(values, by={"rater": rater}) / by_rater - 1) < 1e-12
+    assert abs(robust_variance(values, by={"pair": pair}) / float(cov_cluster(fit, pair)[0, 0]) - 1) < 1e-12
+
+
+def test_without_clusters_it_is_the_ordinary_error_and_t_interval():
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    interval = mean_interval(values, by={})
+    assert abs(interval.se - values.std(ddof=1) / 2) < 1e-15
+    assert np.allclose((interval.low, interval.high), t.interval(0.95, 3, 4.0, interval.se))
+    assert (interval.unit, interval.design_effect) == ("vote", 1.0)
+
+
+def test_copies_of_a_vote_add_no_information():
+    once = np.array([1.0, 0, 0, 1, 0, 1, 1, 0, 0, 0])
+    alone = mean_interval(once, by={})
+    copied = mean_interval(np.repeat(once, 7), by={"rater": np.repeat(np.arange(10), 7)})
+    assert abs(copied.se / alone.se - 1) < 1e-12
+    assert abs(copied.effective_n / 10 - 1) < 0.1  # ten votes, up to the small-sample corrections
+    assert (copied.low, copied.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_three_ways_are_added_and_taken_away_in_turn():
+    values, pair, rater = crossed_votes(40, 9, 3, seed=5)
+    day = np.resize(np.arange(6), len(values))
+    single = [robust_variance(values, by={"x": x}) for x in (pair, rater, day)]
+    double = [robust_variance(values, by={"x": crossed([x, y])}) for x, y in ((pair, rater), (pair, day), (rater, day))]
+    triple = robust_variance(values, by={"x": crossed([pair, rater, day])})
+    whole = robust_variance(values, by={"pair": pair, "rater": rater, "day": day})
+    assert abs(whole - (sum(single) - sum(double) + triple)) < 1e-15
+
+
+def test_the_variance_is_never_smaller_than_that_of_one_way():
+    values, pair, rater = crossed_votes(30, 30, 2, seed=8)
+    largest = max(robust_variance(values, by={"x": x}) for x in (pair, rater))
+    assert robust_variance(values, by={"pair": pair, "rater": rater}, at_least_one_way=True) >= largest
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0])
+def test_when_all_votes_agree_the_clusters_decide_how_sure_that_is(mean):
+    interval = mean_interval(np.full(60, mean), by={"rater": np.repeat(np.arange(20), 3)}, share=True)
+    edge = beta.ppf(0.025, 20, 1)
+    assert (interval.low, interval.high) == pytest.approx((edge, 1.0) if mean else (0.0, 1 - edge))
+
+
+def test_a_share_keeps_its_interval_between_0_and_1():
+    values = np.zeros(40)
+    values[:2] = 1
+    interval = mean_interval(values, by={"rater": np.repeat(np.arange(10), 4)}, share=True)
+    assert 0 < interval.low < 0.05 < interval.high < 1
+
+
+def test_one_rater_who_gave_nearly_all_votes_leaves_next_to_nothing_known():
+    rater = np.array([0] * 997 + [1, 2, 3])
+    values = np.resize([1.0, 0.0, 0.0], 1000)
+    interval = mean_interval(values, by={"rater": rater}, share=True)
+    assert interval.df == 1.0 and 0 <= interval.low < values.mean() < interval.high <= 1
+
+
+def test_votes_are_never_worth_more_than_their_number():
+    values = np.tile([1.0, 0.0, 0.0], 20)
+    interval = mean_interval(values, by={"pair": np.repeat(np.arange(20), 3)})
+    assert interval.se < 1e-15 and interval.design_effect < 1e-30 and interval.effective_n == 60
+
+
+def test_the_effective_number_of_raters_counts_equally_busy_ones():
+    assert kish(np.repeat(np.arange(8), 5)) == 8
+    assert kish(np.array([0] * 90 + list(range(1, 11)))) == 100**2 / (90**2 + 10)
+
+
+def test_too_few_votes_or_clusters_are_refused():
+    with pytest.raises(InputError, match="One vote has no interval"):
+        mean_interval([1.0], by={})
+    with pytest.raises(InputError, match="by rater needs two raters or more; the votes have one"):
+        mean_interval([1.0, 0.0], by={"rater": np.zeros(2, dtype=int)})
+
+
+def coverage(pairs, raters, pair_sd, rater_sd, *, sets, load=0.7, centre=-0.75, seed=0):
+    """Shares of intervals, by pair and rater and by vote, that hold the true share of ties of new pairs and raters."""
+    generator = np.random.default_rng(child_seed(seed, "coverage", pairs, raters, pair_sd, rater_sd))
+    truth = expit(centre + np.hypot(pair_sd, rater_sd) * generator.normal(size=2_000_000)).mean()
+    pair = np.tile(np.arange(pairs), 3)
+    held = np.zeros(2)
+    for _ in range(sets):
+        busy = generator.lognormal(0, load, raters)
+        rater = generator.choice(raters, 3 * pairs, p=busy / busy.sum())
+        felt = centre + generator.normal(0, pair_sd, pairs)[pair] + generator.normal(0, rater_sd, raters)[rater]
+        ties = generator.random(3 * pairs) < expit(felt)
+        rater = np.unique(rater, return_inverse=True)[1]
+        for i, by in enumerate(({"pair": pair, "rater": rater}, {})):
+            interval = mean_interval(ties, by=by, share=True)
+            held[i] += interval.low < truth < interval.high
+    return held / sets
+
+
+def test_the_default_interval_covers_where_the_vote_level_one_does_not():
+    robust, naive = coverage(600, 60, 0.6, 1.0, sets=300)
+    assert robust > 0.91 and naive < 0.65
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pair_sd", "rater_sd"), [(0.6, 1.0), (0.6, 1.5), (0.6, 0.0), (0.0, 0.0)])
+@pytest.mark.parametrize("raters", [60, 120, 250, 500])
+def test_coverage_of_the_default_interval_is_near_95_percent(raters, pair_sd, rater_sd):
+    robust, naive = coverage(2000, raters, pair_sd, rater_sd, sets=2000)
+    print(f"| {raters} | {pair_sd} | {rater_sd} | {robust:.3f} | {naive:.3f} |")
+    assert 0.93 <= robust <= 0.97
+    if raters == 60 and rater_sd:
+        assert naive < 0.4

@@ -1,0 +1,144 @@
+"""The multi-bootstrap: exact variances, a slow twin, coverage, and the command on a score table."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.__main__ import COMMANDS
+from analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
+from analysis.variance.cubes import on_common_items, read_cubes
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from generation.token_metrics import add_counts, bleu2, bleu_counts
+
+COUNTS = ("tp", "fp", "fn")
+
+
+def cube(seed, *, seeds=3, items=200, shift=0.0, seed_sd=0.5, item_sd=1.0, noise=1.0, items_of=None, model="m"):
+    generator = np.random.default_rng(seed)
+    item = np.random.default_rng(items_of if items_of is not None else seed).normal(0, item_sd, items)
+    score = shift + generator.normal(0, seed_sd, (seeds, 1)) + item + generator.normal(0, noise, (seeds, items))
+    counts = np.stack([np.ones_like(score), score], axis=2)
+    names = tuple(f"i{k}" for k in range(items))
+    return Cube(model, tuple(range(seeds)), names, ("n", "score"), counts, np.arange(items))
+
+
+def draw(one, **options):
+    return one_system(one, "mean", sets=20_000, generator=np.random.default_rng(0), **options)
+
+
+def test_the_bootstrap_variance_of_a_mean_is_the_unbiased_one():
+    """With one item the seeds alone vary, with one seed the items alone: s^2 / n exactly, not (n - 1)/n of it."""
+    seeds = cube(1, seeds=4, items=1)
+    assert draw(seeds).se ** 2 == pytest.approx(seeds.counts[:, 0, 1].var(ddof=1) / 4, rel=0.03)
+    items = cube(2, seeds=1, items=50)
+    assert draw(items).se ** 2 == pytest.approx(items.counts[0, :, 1].var(ddof=1) / 50, rel=0.03)
+
+
+def test_a_set_is_what_drawing_rows_one_by_one_gives():
+    generator = np.random.default_rng(3)
+    counts = generator.integers(0, 4, (3, 30, 3)).astype(float)
+    one = Cube("m", (0, 1, 2), tuple(map(str, range(30))), COUNTS, counts, np.arange(30) // 2)
+    fast = one_system(one, "micro_f1", sets=8000, generator=generator)
+    slow = []
+    for _ in range(3000):
+        rows = np.concatenate([[2 * g, 2 * g + 1] for g in generator.integers(0, 15, 14)])
+        sums = counts[generator.integers(0, 3, 2)][:, rows].sum(1)
+        slow.append((2 * sums[:, 0] / (2 * sums[:, 0] + sums[:, 1] + sums[:, 2])).mean())
+    assert fast.distribution.mean() == pytest.approx(np.mean(slow), abs=0.002)
+    assert fast.se == pytest.approx(np.std(slow), rel=0.05)
+
+
+def test_bleu_is_that_of_the_token_metrics():
+    texts = [
+        ("the hotel is cheap", "the hotel is very cheap"),
+        ("i booked it for you", "i have booked it"),
+        ("yes", "no"),
+    ]
+    rows = [bleu_counts(ours.split(), theirs.split()) for ours, theirs in texts]
+    sums = np.array([[row[name] for name in rows[0]] for row in rows]).sum(0)
+    assert METRICS["bleu2"](list(rows[0]))(sums) == pytest.approx(bleu2(add_counts(rows), smooth="none"))
+
+
+def test_items_that_both_systems_share_cancel_and_seeds_only_where_they_are_paired():
+    one, other = cube(1, items_of=9), cube(2, items_of=9, shift=0.3)
+    options = {"sets": 4000, "generator": np.random.default_rng(0)}
+    shared = difference(one, other, "mean", paired=False, **options)
+    apart = np.hypot(draw(one).se, draw(other).se)
+    assert shared.se < apart
+    same = difference(one, one, "mean", paired=True, **options)
+    assert same.se == 0
+    assert difference(one, one, "mean", paired=False, **options).se > 0
+    assert shared.value == pytest.approx(one.counts[:, :, 1].mean() - other.counts[:, :, 1].mean())
+
+
+def test_systems_that_cannot_be_compared_are_refused():
+    options = {"sets": 10, "generator": np.random.default_rng(0)}
+    with pytest.raises(InputError, match="same items"):
+        difference(cube(1), cube(2, items=3), "mean", paired=False, **options)
+    with pytest.raises(InputError, match="no common seeds"):
+        difference(cube(1), cube(2, seeds=2), "mean", paired=True, **options)
+    with pytest.raises(InputError, match="no count tp, fp, fn"):
+        one_system(cube(1), "micro_f1", **options)
+    with pytest.raises(InputError, match="no item in common"):
+        on_common_items(cube(1), Cube("x", (0,), ("other",), ("n", "score"), np.ones((1, 1, 2)), np.zeros(1, int)))
+
+
+def score_file(path):
+    generator = np.random.default_rng(0)
+    rows = []
+    for model, gain in (("seq2seq", 0.0), ("hred", 0.2), ("bare", 0.0)):
+        for seed in (None,) if model == "bare" else (0, 1, 2):
+            for k in range(40):
+                hit = float(generator.random() < 0.5 + gain)
+                rows.append(
+                    {
+                        "evaluator": "probe", "task": "T", "model": model, "seed": seed, "checkpoint": "last",
+                        "item": f"d{k // 2}:{k % 2}", "rater": "logistic", "score": hit, "condition": "test",
+                        "stats": {"tp": hit, "fp": 1 - hit, "fn": 1 - hit}, "cluster": f"d{k // 2}",
+                    }
+                )  # fmt: skip
+    pq.write_table(pa.Table.from_pylist(rows[:-1] if rows else rows), path)
+    return path
+
+
+def test_a_score_table_becomes_cubes_without_the_rows_that_have_no_seed(tmp_path):
+    (scale,) = read_cubes([score_file(tmp_path / "scores.parquet")]).items()
+    assert scale[0] == "probe T last test"
+    assert set(scale[1]) == {"seq2seq", "hred"}
+    one = scale[1]["hred"]
+    assert one.counts.shape == (3, 40, 5)
+    assert one.names == ("n", "score", "tp", "fp", "fn")
+    assert len(np.unique(one.cluster)) == 20
+    assert one.items == tuple(sorted(one.items))
+
+
+def test_the_command_compares_two_models(tmp_path, capsys):
+    path = score_file(tmp_path / "scores.parquet")
+    words = ["variance", str(path), "--compare", "hred,seq2seq", "--metric", "micro_f1", "--sets", "20"]
+    assert dispatch("analysis", "", COMMANDS, [*words, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)["compared"]
+    assert [row["what"] for row in found] == ["hred", "seq2seq", "difference"]
+    assert found[2]["value"] == pytest.approx(found[0]["value"] - found[1]["value"])
+    assert found[2]["low"] < found[2]["value"] < found[2]["high"]
+    assert dispatch("analysis", "", COMMANDS, words) == 0
+    assert "Seeds and items resampled together" in capsys.readouterr().out
+    with pytest.raises(InputError, match=r"No scale has both 'hred' and 'nobody' \(found: hred, seq2seq\)"):
+        dispatch("analysis", "", COMMANDS, ["variance", str(path), "--compare", "hred,nobody"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+def test_coverage_of_the_difference_of_two_systems(seeds):
+    """95 % percentile intervals: short of nominal with three seeds, as any method that does not know the seed SD is."""
+    covered = 0
+    for run in range(600):
+        one, other = (cube(2 * run + k, seeds=seeds, items=100, items_of=run + 10**6) for k in (0, 1))
+        generator = np.random.default_rng(run)
+        found = difference(one, other, "mean", paired=False, sets=600, generator=generator)
+        covered += found.low <= 0 <= found.high
+    print(seeds, covered / 600)
+    assert covered / 600 > {3: 0.80, 5: 0.87, 10: 0.90}[seeds]

@@ -1,0 +1,120 @@
+"""Figures: what is drawn is what was computed, in both formats, the same bytes each time."""
+
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from analysis.planning.text import Question
+from analysis.reading.votes import votes_from_columns
+from analysis.showing import figures, plots
+from analysis.showing.plots import Estimate, Line
+from analysis.stats import laws
+from analysis.stats.power import Crowd
+from analysis.ties.answer import Recipe, analyse
+
+ROWS = [Estimate("kappa", 0.2, 0.1, 0.3, "0.20"), Estimate("alpha", 0.25, 0.15, 0.35, "0.25")]
+TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
+X = np.linspace(1, 100, 20)
+RANKING = {
+    "davidson": {
+        "model": "rao-kupper",
+        "strengths": {name: {"value": 0.1, "low": -0.1, "high": 0.3} for name in ("seq2seq_attn-0", "transformer-1")},
+        "wrong_order": [{"above": "seq2seq_attn-0", "below": "transformer-1", "p": 0.001}],
+    },
+    "signature": TEXT["recipe"],
+}
+
+
+def small_study(**more):
+    pairs = np.repeat(np.arange(20), 3)
+    table = {
+        "pair": pairs,
+        "choice": np.resize(["tie", "a", "b", "tie", "tie", "b", "a"], 60),
+        "round": np.tile([1, 2, 3], 20),
+        "rater": np.resize(np.arange(7), 60),
+        **more,
+    }
+    return analyse(votes_from_columns({k: v for k, v in table.items() if v is not None}), Recipe(size=10))
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
+
+
+FIGURES = {
+    "ties": lambda: plots.ties_figure(small_study()),
+    "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
+    "ties by every unit": lambda: plots.ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
+    "ranking": lambda: figures.ranking_figure(RANKING),
+    "stopping": lambda: figures.stopping_figure(
+        Question(0.16, 0.167, 200, 0.8, 0.05, None, 0.2), Crowd(0.35, 3, 12, 0.3, 0.1), X + 60, TEXT["recipe"]
+    ),
+    "bars": lambda: plots.bars_figure(ROWS, **TEXT),
+    "curves": lambda: plots.curves_figure(
+        [Line("one", X, X / 100, X / 200, X / 90), Line("two", X, X / 100)],
+        ylabel="y",
+        references={0.8: "80 %"},
+        logarithmic=True,
+        **TEXT,
+    ),
+    "scatter": lambda: plots.scatter_figure(
+        X, X / 2, ylabel="y", sizes=X, marked={1: "r1"}, horizontal={3: "mean"}, vertical={4: "chance"}, **TEXT
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_written_in_both_formats_and_the_same_twice(tmp_path, name):
+    for stem in ("one", "two"):
+        plots.save(FIGURES[name](), tmp_path / stem)
+    for suffix in (".png", ".pdf"):
+        assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name):
+    figure = FIGURES[name]()
+    assert any(text.startswith("votes:") for text in texts(figure))
+    with mpl.rc_context(fname=plots.STYLE):
+        width, height = figure.get_size_inches() * figure.dpi
+        figure.draw_without_rendering()
+        titles = [part for axes in figure.axes for part in (axes._left_title, axes.xaxis.label, axes.yaxis.label)]
+        titles += [label for axes in figure.axes for label in axes.get_yticklabels()]
+        for text in [*titles, *figure.texts, *figure.findobj(mpl.text.Annotation)]:
+            box = text.get_window_extent()
+            assert box.x0 > -1 and box.y0 > -1 and box.x1 < width + 1 and box.y1 < height + 1, text.get_text()
+
+
+def test_names_at_curve_ends_do_not_overlap():
+    figure = plots.curves_figure([Line(f"curve {i}", X, 1 - np.exp(-X * i)) for i in range(1, 6)], ylabel="y", **TEXT)
+    figure.draw_without_rendering()
+    boxes = [t.get_window_extent() for t in figure.findobj(mpl.text.Text) if t.get_text().startswith("curve ")]
+    tops = sorted((box.y0, box.y1) for box in boxes)
+    assert all(upper[0] >= lower[1] - 1 for lower, upper in itertools.pairwise(tops))
+
+
+def test_the_readers_own_settings_stay_as_they_were():
+    before = dict(mpl.rcParams)
+    plots.ties_figure(small_study())
+    assert dict(mpl.rcParams) == before
+
+
+def test_the_drawn_density_integrates_to_one_and_keeps_the_mean():
+    grid = np.linspace(-0.1, 1.1, 4001)
+    uneven = laws.clusters_with_replacement(np.array([1, 4, 7, 9]), np.array([1, 0, 5, 3]), 6)
+    for law in (laws.hypergeometric(2000, 700, 200), laws.binomial(0.5, 20), uneven):
+        height = np.nan_to_num(plots.density(law, grid))
+        step = grid[1] - grid[0]
+        assert abs(height.sum() * step - 1) < 0.01
+        assert abs((height * grid).sum() * step - law.mean) < 0.01
+
+
+@pytest.mark.parametrize("missing", ["round", "rater"])
+def test_the_figure_stands_without_rounds_or_raters(missing):
+    assert "half are ties" in texts(plots.ties_figure(small_study(**{missing: None})))
+
+
+def test_the_figure_stands_when_every_vote_is_a_tie():
+    assert "100.0 % ties" in " ".join(texts(plots.ties_figure(small_study(choice=["tie"] * 60))))

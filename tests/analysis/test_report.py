@@ -1,0 +1,211 @@
+"""The report of a study folder, whole or in parts."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from analysis.reading.study import read_study
+from analysis.report.assembly import page, report
+from dialogue.errors import InputError
+from tests.analysis.report_study import add_scores, add_votes
+
+VOID = {"meta", "link", "line", "circle", "rect", "path", "br"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return add_votes(tmp_path)
+
+
+def made(folder, **options):
+    found = report(read_study(folder), **options)
+    return page(found), found.document
+
+
+def test_one_vote_is_too_little_to_find_anything(tmp_path):
+    (tmp_path / "votes.jsonl").write_text('{"pair": "p", "rater": "r", "choice": "a", "round": 1}\n', encoding="utf-8")
+    assert "Nothing yet: there is too little here to say anything from." in made(tmp_path)[0]
+
+
+class Nesting(HTMLParser):
+    """Every opened element is closed in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
+    written, facts = made(add_scores(folder, models=("bilstm_attn", "hred")))
+    assert "<strong>90 of 90 votes came from simulated raters.</strong>" in written
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;unk&gt;" in written and "<script" not in written
+    for heading in (
+        "What was found", "Which is preferred", "How many ties", "People, token metrics and probes",
+        "Probes beside their baselines", "Where the variance comes from", "Agreement and raters",
+        "What would make it surer", "What this study cannot tell", "What was done", "What reviewers ask",
+        "What the models answer", "All numbers",
+    ):  # fmt: skip
+        assert f">{heading}" in written, heading
+    assert "tasks:AllSlots|v:0" in written and "votes:96|v:0" in written
+    assert "Votes were cast from 2026-11-01 to 2026-11-03." in written
+    assert "Do 3 seeds of bilstm_attn differ?" in written
+    parser = Nesting()
+    parser.feed(written)
+    assert parser.open == []
+    json.dumps(facts, allow_nan=False)
+
+
+def test_the_findings_say_that_a_baseline_wins_and_that_three_seeds_are_few(folder):
+    facts = made(add_scores(folder))[1]
+    preferred, ties, _, _, seeds, probes = facts["findings"]
+    assert preferred.startswith("No preference was shown in any of 3 comparisons")
+    assert "of 90 votes were ties" in ties and "if every vote stood alone" in ties
+    assert "too few seeds to rank the two" in seeds
+    assert "On 1 of 1 probe task (AllSlots) a baseline or the untrained encoder does as well" in probes
+    assert any("fit on the validation split" in sentence for sentence in facts["limitations"])
+
+
+def test_equivalence_is_claimed_only_against_a_margin_that_was_stated(folder):
+    assert "No margin of equivalence was stated" in made(folder)[0]
+    wide = made(folder, margin=0.9)[0]
+    assert "are alike within 90 points" in wide and "No margin" not in wide
+    assert "cannot be called alike within 0.1 points" in made(folder, margin=0.001)[0]
+
+
+def test_votes_of_our_own_pages_without_pairs_are_not_taken_for_systems(folder):
+    for name in ("pairs.jsonl", "raters.jsonl", "responses.jsonl"):
+        (folder / name).unlink()
+    written, facts = made(folder)
+    assert facts["methods"] == [] and 'id="preferred"' not in written and 'id="probes"' not in written
+    assert "the votes cannot be traced to models and seeds" in written and "How many ties" in written
+
+
+def test_imported_votes_without_pairs_are_of_a_and_b(tmp_path):
+    folder = add_votes(tmp_path, source="imported")
+    (folder / "pairs.jsonl").unlink()
+    written = made(folder)[0]
+    assert "a and b are taken to be the same two systems in every pair" in written
+    assert "came from simulated raters" not in written
+
+
+def test_a_study_of_scores_alone_says_that_nobody_voted(tmp_path):
+    written, facts = made(add_scores(tmp_path, models=("hred", "seq2seq")))
+    assert facts["limitations"][0].startswith("There are no votes here")
+    assert "What do probes and metrics say?" in written and 'id="raters"' not in written and 'id="ties"' not in written
+    assert facts["orders"][0]["flips"]["raters"] is None
+    assert facts["findings"][0].startswith("From one training seed to the next, the probes' micro-F1 has an SD of")
+    assert (
+        "By probe tasks, a re-run with new seeds and items has a chance above 10 % of reversing"
+        in facts["findings"][-1]
+    )
+
+
+def test_one_seed_is_said_to_tell_nothing_of_others(tmp_path):
+    written, facts = made(add_scores(tmp_path, seeds=1, models=("hred", "seq2seq")))
+    assert "One seed each of hred, seq2seq: nothing here says how far a new training would move them." in written
+    assert "cannot be told (one seed each)" in written
+    assert facts["methods"][0]["sd"] is None and facts["orders"][0]["flips"]["everything"] is None
+
+
+def test_without_baselines_and_controls_nothing_is_claimed_of_them(tmp_path):
+    folder = add_scores(add_votes(tmp_path, controls=False), baseline=False)
+    written, facts = made(folder)
+    assert "best baseline" not in written and "whose relation is known, beside" not in written
+    assert any(sentence.startswith("No control pairs were judged") for sentence in facts["limitations"])
+    assert any(
+        "On every probe task (1) a trained encoder does better than the untrained one." in s for s in facts["findings"]
+    )
+
+
+def test_one_vote_and_one_pair_are_counted_in_the_singular(tmp_path):
+    lines = ['{"format": "votes", "version": 1}', '{"pair": "p", "rater": "r", "choice": "tie", "round": 1}']
+    (tmp_path / "votes.jsonl").write_text("\n".join(lines) + "\n")
+    written = made(tmp_path)[0]
+    assert "1 pair of responses was judged 1 time, by 1 rater with 1 vote each" in written
+    assert "<dt>vote</dt><dd>1</dd>" in written
+
+
+def test_all_ties_and_one_rater_still_make_a_report(tmp_path):
+    lines = ['{"format": "votes", "version": 1}']
+    lines += [f'{{"pair": "p{n}", "rater": "r", "choice": "tie", "round": 1}}' for n in range(40)]
+    (tmp_path / "votes.jsonl").write_text("\n".join(lines) + "\n")
+    written, facts = made(tmp_path)
+    assert facts["findings"][0].startswith("No preference between a and b was shown")
+    assert "40 of 40 votes were ties (100.0 %" in facts["findings"][1]
+    assert "nan" not in written.lower().replace("finance", "")
+
+
+def test_no_rater_appears_in_anything_that_is_written(folder):
+    """Not even by pseudonym: a payment table could lead from it to a person."""
+    done = subprocess.run([sys.executable, "-m", "analysis", "report", folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    names = {f"a1b2c3d4e5f6a7b8c9d{n}" for n in range(9)}
+    for name in ("votes.jsonl", "raters.jsonl"):
+        path, text = folder / name, (folder / name).read_text()
+        for n in range(9):
+            text = text.replace(f'"rater": "r{n}"', f'"rater": "a1b2c3d4e5f6a7b8c9d{n}"')
+        path.write_text(text)
+    (folder / "payments.csv").write_text("worker,pay\nA3SECRETWORKER,1.20\n")
+    done = subprocess.run([sys.executable, "-m", "analysis", "report", folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for suffix in ("html", "md", "tex", "json"):
+        written = (folder / f"report.{suffix}").read_text()
+        assert not [name for name in names if name in written] and "A3SECRETWORKER" not in written
+
+
+def test_a_folder_without_votes_or_scores_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"holds neither votes.jsonl nor a score table. .*crowd serve .*probes run"):
+        read_study(tmp_path)
+    with pytest.raises(InputError, match="is not a folder"):
+        read_study(tmp_path / "none")
+
+
+def test_the_command_writes_the_page_and_what_goes_with_it(folder):
+    done = subprocess.run([sys.executable, "-m", "analysis", "report", folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "report.json").read_text())["version"]
+    assert (folder / "report.html").exists() and (folder / "report.md").exists() and (folder / "report.tex").exists()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("parts", ["everything", "votes", "scores", "one seed"])
+def test_the_page_is_accessible_and_fits_whatever_the_study_holds(chromium, tmp_path, parts, width):
+    if parts in ("everything", "votes"):
+        add_votes(tmp_path)
+    if parts != "votes":
+        add_scores(
+            tmp_path, seeds=1 if parts == "one seed" else 3, models=("bilstm_attn", "a_rather_long_name_of_a_model")
+        )
+    path = tmp_path / "report.html"
+    path.write_text(made(tmp_path)[0], encoding="utf-8")
+    view = chromium.new_page(viewport={"width": width, "height": 900})
+    view.goto(path.as_uri())
+    assert view.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(view).response
+    assert found["passes"] and [violation["id"] for violation in found["violations"]] == []
+    view.close()
+
+
+@pytest.mark.browser
+def test_the_first_screen_holds_the_findings_and_the_main_picture(chromium, folder):
+    path = folder / "report.html"
+    path.write_text(made(add_scores(folder))[0], encoding="utf-8")
+    view = chromium.new_page(viewport={"width": 1280, "height": 900})
+    view.goto(path.as_uri())
+    bottom = "e => e.getBoundingClientRect().bottom"
+    assert view.locator(".findings li").first.evaluate(bottom) < 900
+    assert view.locator(".pictured figure .unit").first.evaluate(bottom) < 900
+    view.close()

@@ -1,0 +1,55 @@
+"""The report of a study made from a real human evaluation: votes only, no raters' names, no seeds."""
+
+import gzip
+import json
+
+from analysis.reading.study import read_study
+from analysis.report.assembly import as_latex, page, report
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair, Utterance, Vote
+
+CHOICES = {"MarCo": "a", "HDSA": "b", "Tie": "tie"}
+
+
+def votes(shared):
+    with gzip.open(shared / "data" / "marco_human_eval" / "human_annotation.json.gz") as handle:
+        dialogues = json.load(handle)
+    for dialogue in dialogues:
+        for turn in dialogue["info"]:
+            for k, said in enumerate(turn["MarCo vs. HDSA"]["Completion"], 1):
+                name = f"{dialogue['file']}:{turn['turn_num']}"
+                yield Vote(name, f"position-{k}", CHOICES[said], k, dialogue=dialogue["file"])
+
+
+def pairs(shared):
+    """The two systems' answers, as they were judged."""
+    with gzip.open(shared / "data" / "marco_human_eval" / "human_annotation.json.gz") as handle:
+        dialogues = json.load(handle)
+    for dialogue in dialogues:
+        for turn in dialogue["info"]:
+            name, context = f"{dialogue['file']}:{turn['turn_num']}", (Utterance("user", turn["user"]),)
+            sides = (Candidate(turn["MarCo"], "MarCo"), Candidate(turn["HDSA"], "HDSA"))
+            yield Pair(name, name, context, *sides, dialogue=dialogue["file"])
+
+
+def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(shared, tmp_path):
+    write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
+    found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
+    written = page(found)
+    preferred, ties, chance, agreed = found.findings
+    assert preferred.startswith("No preference between a and b was shown: a leads by 10.2 points")
+    assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
+    assert "lies outside that interval" in chance and "kappa 0.45" in agreed
+    assert "came from simulated raters" not in written
+    assert [name for _, name in found.picture.across] == ["chance 33 %"]  # no room for "half" beside it
+    assert "0.451" in written  # nominal alpha, as published
+
+
+def test_with_its_pairs_the_two_systems_have_names_and_one_training_each(shared, tmp_path):
+    write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
+    write_records(tmp_path / "pairs.jsonl", pairs(shared), signature="marco", kind=Pair)
+    found = report(read_study(tmp_path))
+    assert found.title == "Is MarCo preferred to HDSA?"
+    assert found.findings[0].startswith("No preference between MarCo and HDSA was shown: MarCo leads by 10.2 points")
+    assert "One seed each of HDSA, MarCo: nothing here says how far a new training would move them." in page(found)
+    assert r"MarCo against HDSA & 2,226 & 467 & 239 & 1,520 & +10.2" in as_latex(found)

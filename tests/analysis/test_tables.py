@@ -1,0 +1,40 @@
+"""Tables and numbers for people, and the document for machines."""
+
+import argparse
+import doctest
+import json
+
+import pytest
+
+from analysis import arguments
+from analysis.arguments import add_json_argument, deliver
+from analysis.showing import tables
+from analysis.ties import text as summary
+
+
+@pytest.mark.parametrize("module", [arguments, summary, tables])
+def test_the_examples_in_the_docstrings_are_true(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0 and result.failed == 0
+
+
+def given(*words):
+    parser = argparse.ArgumentParser()
+    add_json_argument(parser)
+    return parser.parse_args(words)
+
+
+def test_people_get_the_text_and_machines_the_file(tmp_path, capsys):
+    deliver(given("--json", str(tmp_path / "out.json")), "text\n", {"share": 0.5})
+    assert capsys.readouterr().out == "text\n"
+    assert json.loads((tmp_path / "out.json").read_text()) == {"share": 0.5}
+
+
+def test_a_dash_gives_the_document_alone(capsys):
+    deliver(given("--json", "-"), "text", {"share": 0.5})
+    assert json.loads(capsys.readouterr().out) == {"share": 0.5}
+
+
+def test_without_json_only_the_text_is_printed(capsys):
+    deliver(given(), "text", {})
+    assert capsys.readouterr().out == "text\n"

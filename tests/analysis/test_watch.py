@@ -1,0 +1,57 @@
+"""Watching a study: the figures follow the votes."""
+
+import json
+import time
+
+import pytest
+
+from analysis.commands import watch
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+
+COMMANDS = {"watch": ""}
+
+
+def write(study, pairs):
+    rows = [
+        {"pair": f"p{p}", "rater": f"r{(p + k) % 7}", "choice": "abt"[(p * k) % 3].replace("t", "tie"), "round": k}
+        for p in range(pairs)
+        for k in (1, 2, 3)
+    ]
+    (study / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_once_draws_a_study_with_few_votes_and_says_how(tmp_path, capsys):
+    write(tmp_path, 30)
+    assert dispatch("analysis", "", COMMANDS, ["watch", str(tmp_path), "--once"]) == 0
+    found = json.loads((tmp_path / "ties.json").read_text())
+    assert found["recipe"]["replace"] is True and found["pooled"]["votes"] == 90
+    assert (tmp_path / "ties.png").exists() and (tmp_path / "ties.pdf").exists()
+    assert capsys.readouterr().out.startswith("90 votes, ")
+
+
+def test_it_waits_for_votes_and_draws_again_only_when_they_change(tmp_path, capsys, monkeypatch):
+    steps = iter([lambda: write(tmp_path, 10), lambda: None, lambda: write(tmp_path, 20)])
+
+    def sleep(seconds):
+        assert seconds == 5.0
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        dispatch("analysis", "", COMMANDS, ["watch", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("waiting: ") and "votes.jsonl cannot be read" in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["30", "60"]
+
+
+def test_once_without_votes_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"votes.jsonl cannot be read"):
+        dispatch("analysis", "", COMMANDS, ["watch", str(tmp_path), "--once"])
+
+
+def test_help_comes_without_heavy_imports():
+    assert not {"numpy", "analysis.ties.answer"} & set(vars(watch))
