@@ -205,7 +205,7 @@ def study(folder: Path, number: int) -> list[str]:
     folder.mkdir()
     write_pairs(folder / "pairs.jsonl", number)
     (folder / "hit.toml").write_text(HIT)
-    from crowd.serving import hit_of, prepare
+    from crowd.web.serving import hit_of, prepare
 
     prepare(folder, None, hit_of(folder, None), None, seed=0, simulated=True)
     return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet"]
@@ -220,7 +220,7 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
     """Two gunicorn workers on a database of their own."""
     import sqlalchemy as sa
 
-    from crowd.serving import hit_of, prepare
+    from crowd.web.serving import hit_of, prepare
 
     server = sa.create_engine("postgresql+psycopg://root@127.0.0.1/postgres", isolation_level="AUTOCOMMIT")
     name = f"bench_{uuid.uuid4().hex[:8]}"
@@ -237,7 +237,7 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
             "SEEDVOTE_QUIET": "1",
         }
         command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]
-        command += ["--keep-alive", "60", "crowd.app:from_environment()"]
+        command += ["--keep-alive", "60", "crowd.web.app:from_environment()"]
         return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, environment)
     finally:
         with server.connect() as connection:

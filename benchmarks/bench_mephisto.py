@@ -27,11 +27,11 @@ from typing import Any
 import httpx
 from bench_hit import ROOT, write_pairs
 
-from crowd.browser import FETCH, Form
-from crowd.entrances import MTURK_SITES
-from crowd.mephisto_launch import free_port, task_module, task_name
-from crowd.serving import hit_of, opened, prepare
-from crowd.store import votes
+from crowd.marketplaces.entrances import MTURK_SITES
+from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
+from crowd.simulation.browser import FETCH, Form
+from crowd.store.store import votes
+from crowd.web.serving import hit_of, opened, prepare
 from dialogue.files import read_records
 from dialogue.records import Pair
 

@@ -7,14 +7,14 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch."""
-    from crowd.doors import add_door
+    from crowd.marketplaces.launch import add_door
 
     add_door(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Close it."""
-    from crowd.marketplaces import market_of
+    from crowd.marketplaces.market import market_of
 
     market = market_of(args)
     print(market.close() if args.yes else f"{market.name} would send nobody new. Add --yes to do it.")

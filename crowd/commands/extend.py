@@ -11,7 +11,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch and how many sittings."""
-    from crowd.doors import add_door
+    from crowd.marketplaces.launch import add_door
 
     add_door(parser)
     parser.add_argument("--sittings", type=int, metavar="N", help="default: what the missing votes need")
@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Say what it costs; with --yes, add."""
-    from crowd.doors import check_budget, money
-    from crowd.launching import read_study
-    from crowd.marketplaces import market_of, shut_out
-    from crowd.serving import hit_of
+    from crowd.marketplaces.checklist import read_study
+    from crowd.marketplaces.launch import check_budget, money
+    from crowd.marketplaces.market import market_of, shut_out
+    from crowd.web.serving import hit_of
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:

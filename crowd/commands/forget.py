@@ -23,9 +23,9 @@ def run(args: argparse.Namespace) -> None:
     """Forget, or say that nobody is known by that id."""
     import time
 
-    from crowd.desk import Desk
-    from crowd.forgetting import forget
-    from crowd.serving import hit_of, opened
+    from crowd.rating.desk import Desk
+    from crowd.rating.forgetting import forget
+    from crowd.web.serving import hit_of, opened
     from dialogue.errors import InputError
 
     hit = hit_of(args.study, None)

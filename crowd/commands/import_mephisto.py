@@ -19,9 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, restore, write."""
-    from crowd.exporting import analysis_of
-    from crowd.mephisto_launch import restored, task_module, task_name
-    from crowd.serving import hit_of
+    from crowd.exchange.exporting import analysis_of
+    from crowd.marketplaces.mephisto.market import restored, task_module, task_name
+    from crowd.web.serving import hit_of
     from dialogue.errors import InputError
     from dialogue.files import write_records
     from dialogue.records import Vote

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from dialogue.command_line import tell_next
 
 if TYPE_CHECKING:
-    from crowd.importing import Imported
+    from crowd.exchange.importing import Imported
 
 TOOLS = ("potato", "label-studio", "mturk", "chateval")
 
@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
-    from crowd.desk import keyed
-    from crowd.foreign import judgements
-    from crowd.importing import Rules, settle, values_of
+    from crowd.exchange.importing import Rules, settle, values_of
+    from crowd.exchange.other_tools import judgements
+    from crowd.rating.desk import keyed
     from dialogue.errors import InputError
     from dialogue.files import read_records, write_records
     from dialogue.records import Pair, Vote
@@ -77,7 +77,7 @@ def _keep(path: Path, key: str) -> None:
 
 
 def _tell(args: argparse.Namespace, result: Imported, recipe: str) -> None:
-    from crowd.exporting import analysis_of
+    from crowd.exchange.exporting import analysis_of
 
     print(f"{result.read} judgements read from {args.tool}.")
     for reason, number in result.dropped.items():

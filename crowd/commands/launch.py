@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the checklist; with --yes, create what it says."""
-    from crowd.doors import check_budget, money
-    from crowd.launching import checklist, read_study
-    from crowd.marketplaces import market_to_launch
-    from crowd.serving import hit_of
+    from crowd.marketplaces.checklist import checklist, read_study
+    from crowd.marketplaces.launch import check_budget, money
+    from crowd.marketplaces.market import market_to_launch
+    from crowd.web.serving import hit_of
 
     study = read_study(args.study, hit_of(args.study, None), args.database)
     market = market_to_launch(args)

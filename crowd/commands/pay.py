@@ -12,13 +12,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crowd.marketplaces import Market
-    from crowd.settling import Listed, Settlement
+    from crowd.marketplaces.market import Market
+    from crowd.marketplaces.settling import Listed, Settlement
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch and the bonus."""
-    from crowd.doors import add_door
+    from crowd.marketplaces.launch import add_door
 
     add_door(parser)
     parser.add_argument("--bonus", metavar="AMOUNT", help="for each sitting that was worked and has had none")
@@ -28,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Hold the two lists together, say what it means, and with --yes do it."""
-    from crowd import settling
-    from crowd.doors import money
-    from crowd.marketplaces import market_of, shut_out
-    from crowd.serving import hit_of, opened
+    from crowd.marketplaces import settling
+    from crowd.marketplaces.launch import money
+    from crowd.marketplaces.market import market_of, shut_out
+    from crowd.web.serving import hit_of, opened
 
     market, bonus = market_of(args), money(args.bonus) if args.bonus else Decimal(0)
     with opened(args.study, args.database) as store:

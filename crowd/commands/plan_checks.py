@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print one line for each number of checks."""
-    from crowd.gate import Rule, pass_probability
     from crowd.hit import read_hit
+    from crowd.rating.gate import Rule, pass_probability
     from dialogue.errors import InputError
     from dialogue.signature import signature
 

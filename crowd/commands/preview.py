@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the pages and say where they are."""
-    from crowd import page
     from crowd.hit import read_hit
+    from crowd.web import page
     from dialogue.files import atomic, read_records
     from dialogue.records import Pair
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
-    from crowd import page
+    from crowd.web import page
 
     frame = page.Frame(base=".", csrf="", nonce="")
     yield "glance", page.glance(hit, frame)

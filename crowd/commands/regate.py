@@ -23,10 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Replay the log under the rule and say what it changes."""
-    from crowd import event_log, exporting
-    from crowd.gate import Rule
-    from crowd.replaying import replay
-    from crowd.serving import hit_of, opened
+    from crowd.exchange import exporting
+    from crowd.rating.gate import Rule
+    from crowd.rating.replaying import replay
+    from crowd.store import event_log
+    from crowd.web.serving import hit_of, opened
     from dialogue.errors import InputError
     from dialogue.records import Rater, Vote
 

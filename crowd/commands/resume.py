@@ -9,7 +9,7 @@ from dialogue.command_line import given, next_command
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, its launch and for how long."""
-    from crowd.doors import add_door
+    from crowd.marketplaces.launch import add_door
 
     add_door(parser)
     parser.add_argument("--days", type=int, default=7, help="MTurk: that the HITs are open (default: 7)")
@@ -17,9 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Set it in the store, which every server of the study obeys at the next request; then the marketplace."""
-    from crowd.marketplaces import launched_on, market_of, shut_out
-    from crowd.progress import set_state
-    from crowd.serving import opened
+    from crowd.marketplaces.market import launched_on, market_of, shut_out
+    from crowd.watching.progress import set_state
+    from crowd.web.serving import opened
     from dialogue.errors import InputError
 
     if args.days < 1:

@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
-    from crowd.app import Config, create_app, log_to_stderr, study_token
-    from crowd.entrances import mturk_sites
-    from crowd.refreshing import keep_fresh
-    from crowd.serving import hit_of, prepare, serve
+    from crowd.marketplaces.entrances import mturk_sites
+    from crowd.watching.refreshing import keep_fresh
+    from crowd.web.app import Config, create_app, log_to_stderr, study_token
+    from crowd.web.serving import hit_of, prepare, serve
 
     hit = hit_of(args.study, args.hit)
     url = prepare(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)

@@ -30,9 +30,9 @@ def run(args: argparse.Namespace) -> None:
     """Send the crowd, then say what it did."""
     from contextlib import nullcontext
 
-    from crowd.crowding import Crowd, reached, server
-    from crowd.serving import pairs_of
-    from crowd.simulation import Reader, habits
+    from crowd.simulation.crowd import Crowd, reached, server
+    from crowd.simulation.raters import Reader, habits
+    from crowd.web.serving import pairs_of
     from dialogue.errors import InputError
     from dialogue.files import read_records
     from dialogue.records import Pair

@@ -1,0 +1,1 @@
+"""Votes out, and votes of other tools in."""

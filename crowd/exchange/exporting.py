@@ -1,0 +1,198 @@
+"""The votes, raters and events of a store as the records and files of a study; never payment, never an answer key."""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from crowd.rating.pool import pair_from
+from crowd.rating.replaying import Replayed
+from crowd.store import event_log, store
+from crowd.store.event_log import iso
+from dialogue.files import as_json, atomic, write_records
+from dialogue.records import Pair, Rater, Vote
+from dialogue.signature import signature
+
+SET = 200  # votes in a set of analyze_ties.py
+AUTO = "auto-tie"
+MARKETPLACES = ("mturk", "prolific", "mephisto")
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What a store holds at one moment."""
+
+    votes: Sequence[Vote]
+    raters: Sequence[Rater]
+    recipe: str
+
+
+def export(
+    connection: sa.Connection, *, votes_per_pair: int, auto_ties: bool = False, replayed: Replayed | None = None
+) -> Export:
+    """All votes in the order in which they came, all raters in the order in which they arrived.
+
+    With `replayed`, what counts and who is blocked is as another gate has it.
+    """
+    pairs = {row.pair: pair_from(row.body) for row in connection.execute(sa.select(store.pairs))}
+    joined = sa.select(store.votes, store.leases.c.sitting).join(
+        store.leases, store.leases.c.lease == store.votes.c.lease
+    )
+    rows = connection.execute(joined.order_by(store.votes.c.vote)).all()
+    listed = sa.select(store.payments.c.rater, store.payments.c.sitting).where(store.payments.c.listed.is_not(None))
+    confirmed = {(row.rater, row.sitting) for row in connection.execute(listed)}
+    raters = connection.execute(sa.select(store.raters).order_by(store.raters.c.arrived, store.raters.c.rater)).all()
+    status = replayed.status if replayed else {row.rater: row.status for row in raters}
+    counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
+    votes = list(_votes(rows, pairs, status, counted, confirmed))
+    if auto_ties:
+        votes += _auto_ties(pairs.values(), votes_per_pair)
+    recipe = signature(
+        votes=len(votes),
+        counted=sum(vote.counted for vote in votes),
+        simulated=sum(vote.source == "simulated" for vote in votes),
+        pairs=sum(pair.kind != "check" for pair in pairs.values()),
+        votes_per_pair=votes_per_pair,
+        raters=len(raters),
+        blocked=sum(status[row.rater] == "blocked" for row in raters),
+        seed=int(store.settings(connection)["seed"]),
+    )
+    return Export(votes, _raters(raters, rows, status), recipe)
+
+
+def _votes(
+    rows: Sequence[sa.Row[Any]],
+    pairs: Mapping[str, Pair],
+    status: Mapping[str, Any],
+    counted: Mapping[int, bool],
+    confirmed: Collection[tuple[str, int]],
+) -> Iterable[Vote]:
+    """Votes on real and control pairs; `round` counts a pair's counted votes in the order in which they came."""
+    rounds: dict[str, int] = defaultdict(int)
+    for row in rows:
+        if row.failed is not None:
+            continue
+        pair = pairs[row.pair]
+        rounds[row.pair] += counted[row.lease]
+        yield Vote(
+            pair=row.pair,
+            rater=row.rater,
+            choice=row.choice,
+            round=rounds[row.pair] if counted[row.lease] else 0,
+            left=row.left,
+            seconds=row.seconds,
+            submitted=iso(row.submitted),
+            source=row.source,
+            rater_status=status[row.rater],
+            counted=counted[row.lease],
+            kind=pair.kind,
+            identical=pair.identical,
+            dialogue=pair.dialogue,
+            extra={"late": bool(row.late)} | _verified(row, confirmed),
+        )
+
+
+def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]]) -> dict[str, bool]:
+    """For votes through a marketplace: whether it has listed the visit for this very worker (`crowd pay`)."""
+    return {"verified": (row.rater, row.sitting) in confirmed} if row.source in MARKETPLACES else {}
+
+
+def _auto_ties(pairs: Iterable[Pair], votes_per_pair: int) -> Iterable[Vote]:
+    """The ties that hit.toml asked to record for identical responses; no person gave them, and they say so."""
+    for pair in pairs:
+        if pair.identical and pair.kind != "check":
+            for number in range(1, votes_per_pair + 1):
+                yield Vote(
+                    pair=pair.pair,
+                    rater=f"{AUTO}-{number}",
+                    choice="tie",
+                    round=number,
+                    kind=pair.kind,
+                    identical=True,
+                    dialogue=pair.dialogue,
+                    extra={"auto": True},
+                )
+
+
+def _raters(raters: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]], status: Mapping[str, Any]) -> list[Rater]:
+    mine: dict[str, list[sa.Row[Any]]] = defaultdict(list)
+    for row in rows:
+        mine[row.rater].append(row)
+    return [_rater(row, mine[row.rater], status[row.rater]) for row in raters]
+
+
+def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any) -> Rater:
+    checks = [vote for vote in mine if vote.failed is not None]
+    seconds = [vote.seconds for vote in mine if vote.failed is None and vote.seconds is not None]
+    return Rater(
+        rater=row.rater,
+        source=row.source,
+        status=status,
+        checks_seen=len(checks),
+        checks_failed=sum(vote.failed for vote in checks),
+        votes=len(mine) - len(checks),
+        consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
+        median_seconds=round(statistics.median(seconds), 3) if seconds else None,
+    )
+
+
+def events(connection: sa.Connection) -> Iterable[dict[str, Any]]:
+    """The event log as plain values."""
+    for event in event_log.read(connection):
+        yield {
+            "event": event.event,
+            "at": iso(event.at),
+            "kind": event.kind,
+            "rater": event.rater,
+            "pair": event.pair,
+            **event.data,
+        }
+
+
+def write(path: Path, records: Sequence[Any], kind: type | None, recipe: str) -> None:
+    """Write records (or plain values, kind None) as JSON Lines, CSV or Parquet, by the name's ending."""
+    rows = [as_json(record) if kind else record for record in records]
+    if path.suffix == ".parquet":
+        _write_parquet(path, rows, recipe)
+    elif path.suffix == ".csv":
+        _write_csv(path, rows)
+    elif kind is None:
+        with atomic(path) as handle:
+            handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    else:
+        write_records(path, records, signature=recipe, kind=kind)
+
+
+def analysis_of(path: Path, votes: Sequence[Vote]) -> list[str]:
+    """The command that draws these votes; few votes cannot be drawn without replacement."""
+    rounds = Counter(vote.round for vote in votes if vote.counted and vote.kind == "real")
+    few = min(rounds.values(), default=0) <= SET
+    return ["python analyze_ties.py", str(path), *(["--replace"] if few else [])]
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with atomic(path) as handle:
+        writer = csv.DictWriter(handle, _columns(rows), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], recipe: str) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.table({name: [row.get(name) for row in rows] for name in _columns(rows)})
+    with atomic(path, "wb") as handle:
+        parquet.write_table(table.replace_schema_metadata({"signature": recipe}), handle)

@@ -1,0 +1,1 @@
+"""Where raters come from and how they are paid."""

@@ -1,0 +1,90 @@
+"""What has to be right before a launch, read from the study and the running server, and printed first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import sqlalchemy as sa
+
+from crowd.hit import Hit
+from crowd.marketplaces.entrances import MTURK_PREVIEW
+from crowd.marketplaces.launch import sittings_needed
+from crowd.store.store import pairs as pairs_table
+from crowd.watching.progress import progress
+from crowd.web.serving import opened
+from dialogue.errors import InputError
+from dialogue.files import digest
+
+DESCRIPTION = "Read short conversations and say which of two responses is more relevant."
+Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A served study, as a launch sees it."""
+
+    folder: Path
+    pairs: Path
+    hit: Hit
+    sittings: int  # that are still needed
+    checks: int
+    digest: str
+
+
+def read_study(folder: Path, hit: Hit, database: str | None) -> Study:
+    """Read what a launch needs; the study must have been served once, so that its store exists."""
+    pairs = folder / "pairs.jsonl"
+    with opened(folder, database) as store, store.read() as connection:
+        now = progress(connection, hit.votes_per_pair)
+        kinds = sa.select(sa.func.count()).select_from(pairs_table).where(pairs_table.c.kind == "check")
+        checks = connection.scalar(kinds) or 0
+    if not pairs.exists():
+        raise InputError(f"{pairs} does not exist, so nobody could say later what was launched. Put it there.")
+    sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted)
+    return Study(folder, pairs, hit, sittings, checks, digest(pairs))
+
+
+def check_page(public_url: str, frame: str = "") -> str:
+    """Ask the public address whether our server is there, and whether the marketplace may frame it."""
+    try:
+        health = httpx.get(f"{public_url}/health", timeout=15, trust_env=False)
+        page = httpx.get(f"{public_url}/", params={"assignmentId": MTURK_PREVIEW}, timeout=15, trust_env=False)
+    except httpx.HTTPError as error:
+        raise InputError(
+            f"{public_url} does not answer ({type(error).__name__}). Start `python -m crowd serve` there first."
+        ) from error
+    if health.status_code != 200 or page.status_code != 200 or "Content-Security-Policy" not in page.headers:
+        raise InputError(f"{public_url} answers, but not as our server does. Is the path prefix missing?")
+    if frame and frame not in page.headers["Content-Security-Policy"]:
+        raise InputError(
+            f"{public_url} does not let {frame} frame it, so workers would see an empty box. Serve the study with "
+            "--mturk live or --mturk sandbox, as you launch it."
+        )
+    return f"{public_url} answers" + (f"; {frame} may frame it" if frame else "")
+
+
+def checklist(study: Study) -> Lines:
+    """The points that are the same for every marketplace."""
+    hit = study.hit
+    counted = {"row": "in a row", "total": "in total"}[hit.count_failures]
+    gate = (
+        f"no more work after {hit.max_failures} failed {counted}" if study.checks else "anybody who clicks is counted"
+    )
+    text = ", the default text: have your board read it" if hit.consent_text == Hit().consent_text else ""
+    return [
+        ("consent", f"version {hit.consent_version}{text}"),
+        ("task", f"{hit.pairs_per_sitting} pairs a sitting, {hit.votes_per_pair} raters a pair"),
+        ("checks", f"{hit.first_checks} at the start, {hit.later_checks} more a sitting, from {study.checks}; {gate}"),
+        ("sittings", f"{study.sittings} give every pair its votes; raters who are blocked need more (crowd extend)"),
+    ]
+
+
+def hourly(pay: float, minutes: int) -> str:
+    """What the pay means in an hour.
+
+    >>> hourly(2.0, 10)
+    '12.00 an hour at 10 minutes a sitting'
+    """
+    return f"{pay * 60 / minutes:.2f} an hour at {minutes} minutes a sitting"

@@ -1,0 +1,338 @@
+"""Mechanical Turk without an agent in between: HITs that show our own page, paid by the sitting.
+
+One HIT is up to nine sittings by different workers. From ten assignments on MTurk doubles its fee (20 % to 40 %,
+requester pricing page); within one HIT it never lets a worker in twice, and across HITs our own assignment core keeps
+a worker from seeing a pair again. A qualification type carries the soft block: HITs ask that a worker does not have it.
+Accounts are never blocked and work is never rejected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from xml.sax.saxutils import escape
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+
+from crowd.marketplaces.entrances import MTURK_ENDPOINT
+from crowd.marketplaces.launch import CENT, Estimate
+from dialogue.errors import InputError
+
+REGION = "us-east-1"  # the only one there is
+SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"
+PLACES = 9  # assignments a HIT; ten or more pay the higher fee
+FEE, LEAST_FEE = Decimal("0.20"), Decimal("0.01")
+LOCALE, APPROVED, COMPLETED = "00000000000000000071", "000000000000000000L0", "00000000000000000040"
+SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+Client = Any  # botocore builds the class when it reads the service model
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a launch created, and what it takes to repeat it without creating anything twice (`STUDY/mturk.json`)."""
+
+    key: str  # random; every request token follows from it
+    sandbox: bool
+    public_url: str
+    pairs: str  # SHA-256 of pairs.jsonl
+    reward: str
+    minutes: int  # that a worker has for one sitting
+    qualification: str = ""
+    hit_type: str = ""
+    hits: tuple[Mapping[str, Any], ...] = ()  # {"places": 9, "hit": id or ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Whom and for how long: what the researcher decides beside hit.toml."""
+
+    title: str
+    description: str
+    keywords: str = "conversation, chat, compare, opinion, research"
+    days: int = 7  # that the HITs stay open
+    approve_days: int = 3  # after which MTurk approves by itself
+    locales: tuple[str, ...] = ()
+    approval_rate: int = 0
+    approved_hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An assignment as MTurk lists it."""
+
+    assignment: str
+    worker: str
+    hit: str
+    status: str  # Submitted, Approved or Rejected
+
+
+def connect(*, sandbox: bool) -> Client:
+    """A client for the sandbox or the real place; AWS_ENDPOINT_URL_MTURK overrides both."""
+    options: dict[str, Any] = {"region_name": REGION, "config": Config(retries={"mode": "standard", "max_attempts": 6})}
+    if sandbox and not os.environ.get(MTURK_ENDPOINT):
+        options["endpoint_url"] = SANDBOX
+    with explained():
+        return boto3.client("mturk", **options)
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Turn what goes wrong at MTurk into one sentence; nothing of the request, so no id and no key, is repeated."""
+    try:
+        yield
+    except (NoCredentialsError, PartialCredentialsError) as error:
+        raise InputError(
+            "no AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
+            "docs/mturk.md shows how to get them. Nothing was created or spent."
+        ) from error
+    except ClientError as error:
+        raise InputError(_sentence(error)) from error
+    except BotoCoreError as error:
+        raise InputError(
+            f"MTurk could not be reached ({type(error).__name__}). Run the same command again; "
+            "what was done is recorded and is not done twice."
+        ) from error
+
+
+def turk_code(error: ClientError) -> str:
+    """MTurk's own name for an error, e.g. InsufficientFunds, else that of AWS."""
+    code = str(error.response.get("TurkErrorCode") or "")
+    found = re.search(r"AWS\.MechanicalTurk\.(\w+)|AWS\.(\w+)", code or str(error))
+    return (found[1] or found[2]) if found else str(error.response["Error"]["Code"])
+
+
+def _sentence(error: ClientError) -> str:
+    code, operation = turk_code(error), error.operation_name
+    if code == "InsufficientFunds":
+        return "the MTurk account holds too little money for this. Add prepaid funds, then run the same command again."
+    if re.search("ExpiredToken|RequestExpired", code):
+        return "the AWS credentials have expired. Get new ones, then run the same command again; nothing is lost."
+    if re.search("UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch|AccessDenied|NotAuthorized", code):
+        return f"AWS does not accept these credentials for MTurk ({code}). Check the keys and the link to MTurk."
+    if re.search("Throttl|TooManyRequests|ServiceFault|ServiceUnavailable|Internal", code):
+        return f"MTurk is busy ({code} on {operation}). Run the same command again: it goes on where it stopped."
+    return f"MTurk refused {operation} ({code}). Nothing else was done; look at docs/mturk.md for the checklist."
+
+
+# Launch
+
+
+def estimate(sittings: int, reward: Decimal) -> Estimate:
+    """Reward and fee: 20 %, at least one cent an assignment, as long as a HIT has fewer than ten assignments."""
+    return Estimate(sittings, reward, max(LEAST_FEE, reward * FEE), "USD")
+
+
+def places(sittings: int) -> list[int]:
+    """Assignments of each HIT: as even as can be, nine at most.
+
+    >>> places(20)
+    [7, 7, 6]
+    """
+    hits = -(-sittings // PLACES)
+    return [sittings // hits + (i < sittings % hits) for i in range(hits)] if hits else []
+
+
+def external_question(url: str) -> str:
+    """The XML that makes MTurk show our page in its frame, as high as the window allows."""
+    return (
+        f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(url)}</ExternalURL>'
+        "<FrameHeight>0</FrameHeight></ExternalQuestion>"
+    )
+
+
+def requirements(qualification: str, wanted: Wanted) -> list[dict[str, Any]]:
+    """Who may see the HITs: nobody with our qualification, and whom the researcher asks for."""
+    asked: list[dict[str, Any]] = [{"QualificationTypeId": qualification, "Comparator": "DoesNotExist"}]
+    if wanted.locales:
+        lands = [dict(zip(("Country", "Subdivision"), name.split("-"), strict=False)) for name in wanted.locales]
+        asked.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": lands})
+    for kind, least in ((APPROVED, wanted.approval_rate), (COMPLETED, wanted.approved_hits)):
+        if least:
+            asked.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]})
+    return [{**one, "ActionsGuarded": "DiscoverPreviewAndAccept"} for one in asked]
+
+
+def new_launch(*, sandbox: bool, public_url: str, pairs: str, reward: Decimal, minutes: int, sittings: int) -> Launch:
+    """The record of a launch in which nothing exists yet."""
+    hits = tuple({"places": n, "hit": ""} for n in places(sittings))
+    return Launch(
+        key=secrets.token_hex(12),
+        sandbox=sandbox,
+        public_url=public_url,
+        pairs=pairs,
+        reward=f"{reward:.2f}",
+        minutes=minutes,
+        hits=hits,
+    )
+
+
+def balance(client: Client) -> Decimal:
+    """Money that can be spent."""
+    with explained():
+        return Decimal(client.get_account_balance()["AvailableBalance"])
+
+
+def carry_out(client: Client, launch: Launch, wanted: Wanted) -> Iterator[Launch]:
+    """Create what the record plans and does not have yet; after each step the record to keep, so that a crash between
+    two steps costs nothing: tokens are the same in the next run, and a HIT that MTurk holds already is found again."""
+    with explained():
+        if not launch.qualification:
+            yield (launch := replace(launch, qualification=_qualification(client, launch)))
+        if not launch.hit_type:
+            yield (launch := replace(launch, hit_type=_hit_type(client, launch, wanted)))
+        if all(hit["hit"] for hit in launch.hits):
+            return
+        there = {hit.get("RequesterAnnotation"): hit["HITId"] for hit in _hits(client, launch)}
+        for n, planned in enumerate(launch.hits):
+            if not planned["hit"]:
+                token = f"{launch.key}-{n}"
+                hit = there.get(token) or _create(client, launch, wanted, token, planned["places"])
+                done = {**planned, "hit": hit}
+                yield (launch := replace(launch, hits=(*launch.hits[:n], done, *launch.hits[n + 1 :])))
+
+
+def _qualification(client: Client, launch: Launch) -> str:
+    name = f"Seedvote {launch.key}: no further work in this study"
+    about = "Held by workers for whom one study has no further tasks. It says nothing about the quality of their work."
+    found = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
+    for kind in found["QualificationTypes"]:
+        if kind["Name"] == name:
+            return str(kind["QualificationTypeId"])
+    made = client.create_qualification_type(Name=name, Description=about, QualificationTypeStatus="Active")
+    return str(made["QualificationType"]["QualificationTypeId"])
+
+
+def _hit_type(client: Client, launch: Launch, wanted: Wanted) -> str:
+    made = client.create_hit_type(
+        Title=wanted.title,
+        Description=wanted.description,
+        Keywords=wanted.keywords,
+        Reward=launch.reward,
+        AssignmentDurationInSeconds=launch.minutes * 60,
+        AutoApprovalDelayInSeconds=wanted.approve_days * 86_400,
+        QualificationRequirements=requirements(launch.qualification, wanted),
+    )
+    return str(made["HITTypeId"])
+
+
+def _create(client: Client, launch: Launch, wanted: Wanted, token: str, assignments: int) -> str:
+    try:
+        made = client.create_hit_with_hit_type(
+            HITTypeId=launch.hit_type,
+            MaxAssignments=assignments,
+            LifetimeInSeconds=wanted.days * 86_400,
+            Question=external_question(f"{launch.public_url}/"),
+            RequesterAnnotation=token,
+            UniqueRequestToken=token,
+        )
+    except ClientError as error:
+        known = re.search(r"\b[0-9A-Z]{20,64}\b", str(error))
+        if turk_code(error).lower() == "hitalreadyexists" and known:
+            return known[0]
+        raise
+    return str(made["HIT"]["HITId"])
+
+
+def _hits(client: Client, launch: Launch) -> Iterator[Mapping[str, Any]]:
+    pages = client.get_paginator("list_hits_for_qualification_type")
+    for page in pages.paginate(QualificationTypeId=launch.qualification):
+        yield from page["HITs"]
+
+
+# What happens at MTurk while the study runs
+
+
+def read_hit(client: Client, hit: str) -> Mapping[str, Any] | None:
+    """One HIT, or None where it was deleted by hand."""
+    with explained():
+        try:
+            found: Mapping[str, Any] = client.get_hit(HITId=hit)["HIT"]
+        except ClientError as error:
+            if turk_code(error) == "HITDoesNotExist":
+                return None
+            raise
+    return None if found["HITStatus"] == "Disposed" else found
+
+
+def listed(client: Client, launch: Launch) -> Iterator[Listed]:
+    """Every submitted assignment of the study."""
+    for hit in (str(planned["hit"]) for planned in launch.hits if planned["hit"]):
+        if read_hit(client, hit) is None:
+            continue
+        with explained():
+            for page in client.get_paginator("list_assignments_for_hit").paginate(HITId=hit):
+                for row in page["Assignments"]:
+                    yield Listed(row["AssignmentId"], row["WorkerId"], hit, row["AssignmentStatus"])
+
+
+def set_expiry(client: Client, launch: Launch, when: datetime) -> int:
+    """Close the HITs now (a time in the past) or keep them open until then; how many there were."""
+    changed = 0
+    for hit in (str(planned["hit"]) for planned in launch.hits if planned["hit"]):
+        if read_hit(client, hit) is not None:
+            with explained():
+                client.update_expiration_for_hit(HITId=hit, ExpireAt=when)
+            changed += 1
+    return changed
+
+
+def in_days(days: int) -> datetime:
+    """That many days from now; 0 is a moment ago."""
+    return datetime.now(UTC) + (timedelta(days=days) if days else -timedelta(minutes=1))
+
+
+def close_to(client: Client, launch: Launch, worker: str) -> None:
+    """The soft block: give the worker our qualification, silently; the account stays untouched."""
+    with explained():
+        client.associate_qualification_with_worker(
+            QualificationTypeId=launch.qualification, WorkerId=worker, IntegerValue=1, SendNotification=False
+        )
+
+
+def closed_to(client: Client, launch: Launch) -> set[str]:
+    """Workers who hold the qualification already."""
+    with explained():
+        pages = client.get_paginator("list_workers_with_qualification_type")
+        kept = pages.paginate(QualificationTypeId=launch.qualification, Status="Granted")
+        return {str(row["WorkerId"]) for page in kept for row in page["Qualifications"]}
+
+
+def approve(client: Client, assignment: str) -> None:
+    """Approve one submitted assignment: MTurk pays the reward."""
+    with explained():
+        client.approve_assignment(AssignmentId=assignment)
+
+
+def bonus_cost(amount: Decimal) -> Decimal:
+    """A bonus with its fee."""
+    return amount + max(LEAST_FEE, amount * FEE).quantize(CENT)
+
+
+def bonuses(client: Client, hit: str) -> set[tuple[str, str]]:
+    """(assignment, reason) of the bonuses already paid in a HIT."""
+    with explained():
+        pages = client.get_paginator("list_bonus_payments").paginate(HITId=hit)
+        return {(str(row["AssignmentId"]), str(row["Reason"])) for page in pages for row in page["BonusPayments"]}
+
+
+def send_bonus(client: Client, assignment: str, worker: str, amount: Decimal, reason: str) -> None:
+    """Pay a bonus once: the token makes a repeated request harmless."""
+    token = hashlib.sha256(f"{assignment} {reason}".encode()).hexdigest()
+    with explained():
+        client.send_bonus(
+            WorkerId=worker,
+            AssignmentId=assignment,
+            BonusAmount=f"{amount:.2f}",
+            Reason=reason,
+            UniqueRequestToken=token,
+        )

@@ -1,0 +1,201 @@
+"""Prolific: a draft study through its REST interface, people who arrive with three ids, and their submissions.
+
+The draft is published by hand on Prolific's own page, which shows the final price; so nothing here can spend money but
+`approve` and `pay_bonuses`. Prolific has no request tokens, so a random internal name in our record tells whether the
+draft of an interrupted launch exists already. Interface: https://docs.prolific.com/api-reference.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from crowd.marketplaces.entrances import PROLIFIC_IDS
+from crowd.marketplaces.launch import LOOPBACK, Estimate, origin
+from dialogue.errors import InputError
+
+API = "https://api.prolific.com/api/v1"
+TOKEN, ENDPOINT = "PROLIFIC_TOKEN", "PROLIFIC_API_URL"
+CURRENCIES = ("USD", "GBP")
+REVIEW = "AWAITING REVIEW"
+LONGEST = 100  # submissions in one approval
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a launch created (`STUDY/prolific.json`)."""
+
+    key: str  # random; the study's internal name at Prolific, by which an interrupted launch finds it again
+    public_url: str
+    pairs: str  # SHA-256 of pairs.jsonl
+    reward: str
+    currency: str
+    places: int
+    study: str = ""  # Prolific's id of the study
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the researcher decides beside hit.toml."""
+
+    title: str
+    description: str
+    minutes: int  # an honest guess of one sitting; Prolific holds the pay against it
+    completed: str  # completion code of a finished sitting
+    screened_out: str  # completion code of a rater for whom there is no more work
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A visit as Prolific lists it."""
+
+    submission: str
+    participant: str
+    status: str
+    bonus: bool  # whether one was paid
+
+
+def connect() -> httpx.Client:
+    """A client with the token of the environment; the token goes to Prolific (or this machine) and nowhere else."""
+    token, url = os.environ.get(TOKEN, ""), os.environ.get(ENDPOINT) or API
+    if not token:
+        raise InputError(
+            f"{TOKEN} is not set. Make a token on Prolific (Settings, API tokens) and export it; see docs/prolific.md. "
+            "Nothing was created."
+        )
+    if urlsplit(url).hostname not in LOOPBACK | {urlsplit(API).hostname}:
+        raise InputError(f"{ENDPOINT} is neither Prolific nor this machine. Unset it.")
+    nothing_kept = httpx.Limits(max_keepalive_connections=0)  # a command makes a few calls and ends
+    return httpx.Client(base_url=url, headers={"Authorization": f"Token {token}"}, timeout=30, limits=nothing_kept)
+
+
+def call(client: httpx.Client, method: str, path: str, **options: Any) -> Any:
+    """One request, tried three times where trying again is harmless; what fails is one sentence."""
+    for attempt in (1, 2, 3):
+        with contextlib.suppress(httpx.TransportError):
+            reply = client.request(method, path, **options)
+            if reply.status_code < 400:
+                return reply.json() if reply.content else None
+            if reply.status_code < 500 and reply.status_code != 429:
+                raise InputError(_sentence(reply))
+        if method != "GET" or attempt == 3:
+            break
+    raise InputError("Prolific could not be reached. Run the same command again; what was done is not done twice.")
+
+
+def _sentence(reply: httpx.Response) -> str:
+    if reply.status_code in (401, 403):
+        return f"Prolific does not accept the token in {TOKEN}. Make a new one on Prolific (Settings, API tokens)."
+    if reply.status_code == 404:
+        return "Prolific does not know this study any more; was it deleted by hand? Its votes are kept."
+    with contextlib.suppress(ValueError, AttributeError, KeyError):
+        error = reply.json()["error"]
+        return f"Prolific refused: {str(error.get('title') or error.get('detail'))[:200]}. Nothing else was done."
+    return f"Prolific refused the request (HTTP {reply.status_code}). Nothing else was done."
+
+
+# Launch
+
+
+def estimate(sittings: int, reward: Decimal, currency: str, fee_percent: Decimal) -> Estimate:
+    """Reward and Prolific's service fee; the rate depends on the account and is shown there."""
+    return Estimate(sittings, reward, reward * fee_percent / 100, currency)
+
+
+def check_codes(completed: str, screened_out: str) -> None:
+    """Two codes, not one: Prolific's rules treat a finished and a screened-out person differently."""
+    if not completed or not screened_out or completed == screened_out:
+        raise InputError(
+            "hit.toml: Prolific needs completion_code and screened_out_code, two different texts. "
+            'Choose any, e.g. completion_code = "C7Q2M0XK".'
+        )
+
+
+def new_launch(*, public_url: str, pairs: str, reward: Decimal, currency: str, places: int) -> Launch:
+    """The record of a launch in which nothing exists yet."""
+    return Launch(f"seedvote-{secrets.token_hex(8)}", public_url, pairs, f"{reward:.2f}", currency, places)
+
+
+def draft(launch: Launch, wanted: Wanted) -> dict[str, Any]:
+    """The draft study as Prolific wants it: money in cents, time in minutes, both codes reviewed by us, not at once."""
+    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PROLIFIC_IDS)
+    codes = (("COMPLETED", wanted.completed), ("OTHER", wanted.screened_out))
+    return {
+        "name": wanted.title,
+        "internal_name": launch.key,
+        "description": wanted.description,
+        "external_study_url": f"{launch.public_url}/?{ids}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [
+            {"code": code, "code_type": kind, "actions": [{"action": "MANUALLY_REVIEW"}]} for kind, code in codes
+        ],
+        "total_available_places": launch.places,
+        "estimated_completion_time": wanted.minutes,
+        "reward": int(Decimal(launch.reward) * 100),
+        "device_compatibility": ["desktop", "tablet", "mobile"],
+    }
+
+
+def carry_out(client: httpx.Client, launch: Launch, wanted: Wanted) -> Launch:
+    """Create the draft, unless it exists already."""
+    if launch.study:
+        return launch
+    drafts = call(client, "GET", "/studies/", params={"state": "UNPUBLISHED"})["results"]
+    for study in drafts:
+        if study.get("internal_name") == launch.key:
+            return replace(launch, study=str(study["id"]))
+    return replace(launch, study=str(call(client, "POST", "/studies/", json=draft(launch, wanted))["id"]))
+
+
+# While the study runs
+
+
+def submissions(client: httpx.Client, launch: Launch) -> Iterator[Submission]:
+    """Every visit that Prolific knows of, page by page."""
+    path: str | None = f"/studies/{launch.study}/submissions/"
+    while path:
+        found = call(client, "GET", path)
+        for row in found["results"]:
+            status = str(row["status"]).replace("_", " ")
+            yield Submission(str(row["id"]), str(row["participant_id"]), status, bool(row.get("bonus_payments")))
+        following = ((found.get("_links") or {}).get("next") or {}).get("href")
+        path = following if following and origin(following) == origin(str(client.base_url)) else None
+
+
+def status(client: httpx.Client, launch: Launch) -> str:
+    """UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
+    return str(call(client, "GET", f"/studies/{launch.study}/")["status"])
+
+
+def transition(client: httpx.Client, launch: Launch, action: str) -> None:
+    """PAUSE or START the recruiting."""
+    call(client, "POST", f"/studies/{launch.study}/transition/", json={"action": action})
+
+
+def add_places(client: httpx.Client, launch: Launch, places: int) -> Launch:
+    """Raise the number of places; this spends money once the study is published."""
+    wanted = launch.places + places
+    call(client, "PATCH", f"/studies/{launch.study}/", json={"total_available_places": wanted})
+    return replace(launch, places=wanted)
+
+
+def approve(client: httpx.Client, ids: list[str]) -> None:
+    """Approve submissions, a hundred at a time."""
+    for start in range(0, len(ids), LONGEST):
+        body = {"submission_ids": ids[start : start + LONGEST]}
+        call(client, "POST", "/submissions/bulk-approve/", json=body)
+
+
+def pay_bonuses(client: httpx.Client, launch: Launch, ids: list[str], amount: Decimal) -> None:
+    """Set a bonus up for these submissions, then pay it."""
+    lines = "\n".join(f"{name},{amount:.2f}" for name in ids)
+    made = call(client, "POST", "/submissions/bonus-payments/", json={"study_id": launch.study, "csv_bonuses": lines})
+    call(client, "POST", f"/bulk-bonus-payments/{made['id']}/pay/")

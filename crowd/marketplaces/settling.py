@@ -1,0 +1,114 @@
+"""What a marketplace lists, held against what was done here: who is to be paid, and whose votes can be trusted.
+
+The address that brings a worker can be made up, so a visit counts as verified only when the marketplace lists it for
+that very worker. Nobody is ever rejected here: what does not fit is counted and left to the researcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from crowd.rating import pool
+from crowd.store import event_log
+from crowd.store.store import leases, payments, raters, sittings, votes
+from dialogue.records import Source
+
+State = Literal["open", "waiting", "approved", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A visit as the marketplace lists it; `group` is its HIT or study."""
+
+    key: str
+    worker: str
+    state: State
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A visit as it was here."""
+
+    rater: str
+    sitting: int
+    worker: str
+    key: str
+    answers: int
+    begun: float
+    blocked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Both lists held together."""
+
+    verified: tuple[Visit, ...]  # listed for this worker
+    approve: tuple[Listed, ...]  # verified, something was answered, and the marketplace waits for our word
+    paid: tuple[Listed, ...]  # verified, something was answered, and approved already
+    idle: tuple[Listed, ...]  # handed in without an answer here: for the researcher to look at
+    unlisted: tuple[Visit, ...]  # answered here, not listed: still at work, returned, or an address made up
+
+
+def visits(connection: sa.Connection, source: Source) -> list[Visit]:
+    """Every visit through a door, with the number of its answers."""
+    here = sa.and_(leases.c.rater == payments.c.rater, leases.c.sitting == payments.c.sitting)
+    answered = sa.select(sa.func.count()).where(here, leases.c.state == "answered").scalar_subquery()
+    query = (
+        sa.select(payments, answered.label("answers"), sittings.c.begun, raters.c.status)
+        .join(sittings, sa.and_(sittings.c.rater == payments.c.rater, sittings.c.sitting == payments.c.sitting))
+        .join(raters, raters.c.rater == payments.c.rater)
+        .where(payments.c.source == source)
+        .order_by(sittings.c.begun)
+    )
+    return [
+        Visit(row.rater, row.sitting, row.worker, row.key, row.answers, row.begun, row.status == "blocked")
+        for row in connection.execute(query)
+    ]
+
+
+def settle(here: Sequence[Visit], there: Iterable[Listed]) -> Settlement:
+    """Hold the two lists together; a visit matches when key and worker both do."""
+    known = {(visit.key, visit.worker): visit for visit in here}
+    listed = list(there)
+    matched = [(row, known.get((row.key, row.worker))) for row in listed]
+    worked = [row for row, visit in matched if visit and visit.answers]
+    names = {(row.key, row.worker) for row in listed}
+    return Settlement(
+        verified=tuple(visit for _, visit in matched if visit),
+        approve=tuple(row for row in worked if row.state == "waiting"),
+        paid=tuple(row for row in worked if row.state == "approved"),
+        idle=tuple(row for row, visit in matched if row.state == "waiting" and not (visit and visit.answers)),
+        unlisted=tuple(visit for visit in here if visit.answers and (visit.key, visit.worker) not in names),
+    )
+
+
+def record(connection: sa.Connection, settlement: Settlement, now: float) -> None:
+    """Remember which visits the marketplace has confirmed, and when."""
+    for visit in settlement.verified:
+        where = sa.and_(payments.c.rater == visit.rater, payments.c.sitting == visit.sitting)
+        query = sa.update(payments).where(where, payments.c.listed.is_(None))
+        connection.execute(query.values(listed=now))
+
+
+def set_aside(connection: sa.Connection, stale: Iterable[Visit], votes_per_pair: int, now: float) -> int:
+    """Votes of visits that were never confirmed stop counting and their pairs are offered again; how many there were.
+
+    The votes are kept, as those of a blocked rater are.
+    """
+    number = 0
+    for visit in stale:
+        here = sa.select(leases.c.lease).where(leases.c.rater == visit.rater, leases.c.sitting == visit.sitting)
+        mine = sa.and_(votes.c.lease.in_(here), votes.c.counted == 1)
+        found = connection.scalars(sa.select(votes.c.pair).where(mine)).all()
+        for pair in found:
+            pool.change(connection, pair, votes_per_pair, votes=-1)
+        connection.execute(sa.update(votes).where(mine).values(counted=0))
+        if found:
+            event_log.append(connection, "study", now, visit.rater, set_aside=len(found), sitting=visit.sitting)
+        number += len(found)
+    return number

@@ -1,0 +1,1 @@
+"""What happens between a rater and a pair."""

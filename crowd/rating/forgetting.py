@@ -1,0 +1,71 @@
+"""Erase a person and keep anonymous counts: whoever asks to be forgotten is no longer to be found in the store.
+
+The votes stay, under a random name that nothing leads back from, without times of day or durations; payment, consent,
+sittings and every event but the bare answers go. A person who comes again afterwards is somebody new.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from contextlib import closing
+
+import sqlalchemy as sa
+
+from crowd.rating import pool
+from crowd.store import event_log
+from crowd.store.store import Store, events, leases, payments, raters, sittings, votes
+
+DAY = 86_400
+KEPT = ("answered", "undone", "blocked")
+
+
+def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int | None:
+    """Forget the rater with this keyed hash; returns how many votes stay, or None where nobody has it."""
+    nobody = f"forgotten-{secrets.token_hex(6)}"
+    with store.write() as connection:
+        if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
+            return None
+        held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
+        connection.execute(sa.update(leases).where(held).values(expires=now))
+        pool.release_expired(connection, votes_per_pair, now)
+        for table in (payments, sittings):
+            connection.execute(sa.delete(table).where(table.c.rater == rater))
+        kept = _rename(connection, rater, nobody)
+        _thin_events(connection, rater, nobody)
+        event_log.append(connection, "forgotten", now, nobody, votes=kept)
+    _wipe(store)
+    return kept
+
+
+def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
+    gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None}
+    connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
+    mine = leases.c.rater == rater
+    connection.execute(sa.update(leases).where(mine).values(rater=nobody, issued=0.0, expires=0.0))
+    cast = connection.execute(sa.select(votes.c.vote, votes.c.submitted).where(votes.c.rater == rater)).all()
+    for row in cast:
+        bare = {"rater": nobody, "seconds": None, "submitted": row.submitted // DAY * DAY}
+        connection.execute(sa.update(votes).where(votes.c.vote == row.vote).values(bare))
+    return len(cast)
+
+
+def _thin_events(connection: sa.Connection, rater: str, nobody: str) -> None:
+    for row in connection.execute(sa.select(events).where(events.c.rater == rater)).all():
+        this = events.c.event == row.event
+        if row.kind not in KEPT:
+            connection.execute(sa.delete(events).where(this))
+            continue
+        data = {name: value for name, value in json.loads(row.data).items() if name != "seconds"}
+        values = {"rater": nobody, "at": row.at // DAY * DAY, "data": json.dumps(data)}
+        connection.execute(sa.update(events).where(this).values(values))
+
+
+def _wipe(store: Store) -> None:
+    """SQLite keeps erased bytes in free pages and in its log: write the file anew."""
+    if store.engine.dialect.name != "sqlite":
+        return
+    with closing(store.engine.raw_connection()) as connection:
+        cursor = connection.cursor()  # below SQLAlchemy, which would begin a transaction: VACUUM stands alone
+        cursor.execute("VACUUM")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,175 @@
+"""The pairs of a study inside the store: loading them, and the counts by which they are offered.
+
+Of every pair the store keeps `votes` (counted), `live` (votes + leases held) and `open` (offered and short of votes);
+an index over (open, live, position) finds the next pair in 100,000 as fast as in 100.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_args
+
+import sqlalchemy as sa
+
+from crowd.hit import Hit
+from crowd.store import event_log
+from crowd.store.store import Query, Store, ask, later, leases, pairs, put, settings
+from dialogue.errors import InputError
+from dialogue.files import as_json, digest, from_json, read_records
+from dialogue.records import Pair, Side
+from dialogue.seeds import child_seed
+
+
+def load(store: Store, path: Path, hit: Hit, now: float) -> None:
+    """Bring the store up to the pairs file: new pairs are added; a pair that was served may not change or go."""
+    fingerprint = digest(path) + f"|{hit.identical}"
+    with store.read() as connection:
+        if settings(connection).get("pairs") == fingerprint:
+            return
+    records = read_records(path, Pair)
+    _check(records, path, hit)
+    with store.write() as connection:
+        values = settings(connection)
+        _keep_what_was_served(connection, {record.pair: _body(record) for record in records}, path)
+        rows = [_row(record, hit, seed=int(values["seed"])) for record in records]
+        known = set(connection.scalars(sa.select(pairs.c.pair)))
+        if fresh := [row for row in rows if row["pair"] not in known]:
+            connection.execute(sa.insert(pairs), fresh)
+        put(connection, "pairs", fingerprint)
+        event_log.append(connection, "study", now, pairs=len(records), digest=fingerprint)
+
+
+def _check(records: Sequence[Pair], path: Path, hit: Hit) -> None:
+    if twice := [name for name, number in Counter(record.pair for record in records).items() if number > 1]:
+        raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair an id of its own.")
+    if lost := [record.pair for record in records if record.kind == "check" and record.answer is None]:
+        raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
+    checks = sum(record.kind == "check" for record in records)
+    if checks < hit.first_checks:
+        raise InputError(
+            f"{path} holds {checks} checks, but first_checks is {hit.first_checks}. "
+            "Add pairs of kind check with their answer, or lower first_checks in hit.toml."
+        )
+    if checks == len(records):
+        raise InputError(f"{path} holds no pair to be rated: add pairs of kind real or control.")
+
+
+def _keep_what_was_served(connection: sa.Connection, bodies: dict[str, str], path: Path) -> None:
+    """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed."""
+    stale = [row.pair for row in connection.execute(sa.select(pairs)) if bodies.get(row.pair) != row.body]
+    shown = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
+    if gone := sorted(shown & set(stale)):
+        raise InputError(
+            f"{path} changed after launch: pair {gone[0]} was shown to raters and is now different or missing. "
+            "Restore the file, or begin a new study folder."
+        )
+    for pair in stale:
+        connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))
+
+
+def _row(record: Pair, hit: Hit, *, seed: int) -> dict[str, object]:
+    offered = record.kind != "check" and (hit.identical == "show" or not record.identical)
+    return {
+        "pair": record.pair,
+        "position": child_seed(seed, "order", record.pair),
+        "kind": record.kind,
+        "open": int(offered),
+        "offered": int(offered),
+        "body": _body(record),
+    }
+
+
+def _body(record: Pair) -> str:
+    return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
+
+
+@lru_cache(256)
+def pair_from(body: str) -> Pair:
+    """The Pair record of a row."""
+    return from_json(Pair, json.loads(body), "store")
+
+
+# Statements are built once: with SQLAlchemy, building costs more than running. Names after ":" are parameters.
+_IS = sa.bindparam
+_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # a number that the planner can read
+_SEEN = sa.exists().where(leases.c.rater == _IS("rater"), leases.c.pair == pairs.c.pair)
+_FEWEST = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_ONE)
+_VOTES = pairs.c.votes + _IS("more")
+_SHORT = sa.case((sa.and_(pairs.c.offered == 1, _IS("k") > _VOTES), 1), else_=0)
+_CHANGE = (
+    sa.update(pairs)
+    .where(pairs.c.pair == _IS("this"), pairs.c.kind != "check")
+    .values(votes=_VOTES, live=pairs.c.live + _IS("more") + _IS("held"), open=_SHORT)
+)
+_EXPIRE = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="expired")
+SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
+
+
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+def lefts(row: Any) -> dict[Side, int]:
+    """How often each response stood on the left, from a row's columns left_a and left_b."""
+    return {side: getattr(row, f"left_{side}") for side in SIDES}
+
+
+def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
+    """The one pair, and how often each of its responses stood on the left."""
+    pair = one.subquery()
+    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, SHOWN)
+    return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
+
+
+_OFFER = _with_sides(_FEWEST)
+_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == _IS("pair")))
+_DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
+_DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= _IS("now"))
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the pool has for a rater, as rows of the store."""
+
+    pair: Any
+    """Among the pairs short of votes and never shown to this rater, the one with the fewest live votes; else None."""
+    due: Sequence[Any]
+    """Leases that have run out. While there are any, the pool may have something better."""
+
+
+def offering(rater: str, now: float) -> tuple[Query, ...]:
+    """The questions that `offered` answers."""
+    return (_OFFER, {"rater": rater}), (_DUE, {"now": now})
+
+
+def offered(found: Sequence[Any], due: Sequence[Any]) -> Offer:
+    """What was found."""
+    return Offer(found[0] if found else None, due)
+
+
+def named(connection: sa.Connection, pair: str) -> Any:
+    """The row of one pair, as an offer has it."""
+    return ask(connection, (_NAMED, {"pair": pair}))[0][0]
+
+
+def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held: int = 0) -> None:
+    """Add to a pair's counted votes and held leases, and see whether it is still short of its k votes."""
+    later(connection, _CHANGE, {"this": pair, "k": k, "more": votes, "held": held})
+
+
+def release_expired(connection: sa.Connection, k: int, now: float) -> None:
+    """Return to the pool what was shown and not answered in time."""
+    (due,) = ask(connection, (_DUE, {"now": now}))
+    release(connection, due, k, now)
+
+
+def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
+    """The same, for leases that were found."""
+    for row in due:
+        later(connection, _EXPIRE, {"this": row.lease})
+        change(connection, row.pair, k, held=-1)
+        event_log.append(connection, "expired", now, row.rater, row.pair)

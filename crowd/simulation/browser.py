@@ -1,0 +1,157 @@
+"""A rater's browser, for simulated raters: it loads pages, reads their forms and sends them, over real HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any, Literal
+
+import httpx
+
+from crowd.simulation.raters import Habits, Reader
+from dialogue.errors import InputError
+from dialogue.records import Utterance
+
+Ending = Literal["done", "no_more", "closed", "paused", "wait", "left"]
+FETCH = {"X-Requested-With": "fetch"}
+PATIENCE = 60.0  # seconds for which a server may be away
+
+
+class Form(HTMLParser):
+    """The hidden fields and the visible texts of a page that shows a pair."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.fields: dict[str, str] = {}
+        self._texts: list[tuple[str, str]] = []
+        self._within = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attributes}
+        if tag == "input" and values.get("type") == "hidden":
+            self.fields[values["name"]] = values.get("value", "")
+        elif tag == "section":
+            self._within = values.get("class", "")
+        elif tag == "span" and values.get("class") == "who":
+            self._texts.append(("who", ""))
+        elif tag == "p" and self._within in ("chat", "response"):
+            self._texts.append((self._within, ""))
+        elif tag == "em" and self._texts:
+            self._texts.append(("empty", ""))
+
+    def handle_data(self, data: str) -> None:
+        if self._texts:
+            kind, text = self._texts[-1]
+            self._texts[-1] = (kind, text + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("p", "span"):
+            self._texts.append(("", ""))
+        if tag == "section":
+            self._within = ""
+
+    def shown(self) -> tuple[list[Utterance], str, str]:
+        """Context, left, right."""
+        who = [text for kind, text in self._texts if kind == "who"]
+        said = [text for kind, text in self._texts if kind == "chat"]
+        left, right = (text for kind, text in self._texts if kind == "response")
+        return [Utterance(speaker, text) for speaker, text in zip(who, said, strict=True)], left, right
+
+
+@dataclass
+class Visit:
+    """One sitting of one simulated rater; `answered` counts what this visit added."""
+
+    client: httpx.Client
+    reader: Reader
+    rater: Habits
+    sitting: int
+    on_answer: Callable[[], object]
+    pause: float = 0.2
+    answered: int = 0
+    _undone: set[str] = field(default_factory=set)
+
+    def run(self) -> Ending:
+        """Arrive, do what is asked until nothing is, and say how it ended."""
+        self.client.cookies.clear()
+        worker = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
+        reply = self._send("GET", "/", params=worker)
+        if reply.status_code == 200:
+            self._send("POST", "/consent", data=Form(reply.text).fields | {"agree": "yes"})
+        place = self._look()
+        while place["status"] == "instructions":
+            self._learn(place["number"])
+            place = self._look()
+        return self._work(place)
+
+    def _look(self) -> dict[str, Any]:
+        return dict(self._send("GET", "/task", headers=FETCH).json())
+
+    def _learn(self, number: int) -> None:
+        """Answer a worked example, not always well."""
+        fields = Form(self._send("GET", f"/instructions/{number}").text).fields
+        choice = ("left", "right", "tie")[int(self.reader.whim(self.rater, "example", str(number)) * 3)]
+        self._send("POST", f"/instructions/{number}", data=fields | {"choice": choice})
+
+    def _work(self, place: dict[str, Any]) -> Ending:
+        waited = 0
+        while place["status"] in ("task", "wait"):
+            if place["status"] == "wait":
+                if waited == 5:
+                    return "wait"
+                waited += 1
+                time.sleep(self.pause)
+                place = self._look()
+                continue
+            if self._leaves(place):
+                return "left"
+            place = self._judge(place)
+        ending: Ending = place["status"]
+        return ending
+
+    def _leaves(self, place: dict[str, Any]) -> bool:
+        """Whether the rater walks away now, with this pair in hand."""
+        leaves = self.reader.whim(self.rater, "leave", str(self.sitting)) < self.rater.leave
+        when = self.reader.whim(self.rater, "when", str(self.sitting))
+        return leaves and int(place["progress"]["done"]) >= int(when * int(place["progress"]["of"]))
+
+    def _judge(self, place: dict[str, Any]) -> dict[str, Any]:
+        form = Form(place["html"])
+        context, left, right = form.shown()
+        choice, seconds = self.reader.judge(self.rater, context, left, right)
+        fields = form.fields | {"choice": choice, "seconds": str(seconds)}
+        answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
+        if self.reader.whim(self.rater, "twice", left, right) < self.rater.twice:
+            answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
+        if answered["status"] == "task" and self._regrets(left, right):
+            return dict(self._send("POST", "/undo", data=Form(answered["html"]).fields, headers=FETCH).json())
+        self.answered += 1
+        self.on_answer()
+        return dict(answered)
+
+    def _regrets(self, left: str, right: str) -> bool:
+        """Whether the answer is taken back, once."""
+        if left + right in self._undone or self.reader.whim(self.rater, "regret", left, right) >= self.rater.regret:
+            return False
+        self._undone.add(left + right)
+        return True
+
+    def _send(self, method: str, path: str, **what: Any) -> httpx.Response:
+        """Send until there is an answer: a server that is restarted is waited for, one that is busy is asked again."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                reply = self.client.request(method, path, **what)
+                if reply.status_code < 400:
+                    return reply
+                problem = f"{reply.status_code} for {method} {path}"
+                if reply.status_code not in (429, 502, 503):
+                    raise InputError(f"The server answers {problem}; does it serve the pairs of this study?")
+            except httpx.TransportError as error:
+                problem = str(error)
+            if time.monotonic() > until:
+                raise InputError(f"The server at {self.client.base_url} does not answer ({problem}).")
+            time.sleep(0.1)

@@ -1,0 +1,96 @@
+"""Many simulated raters at work: sitting after sitting until nobody finds anything to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+
+import httpx
+from tqdm import tqdm
+
+from crowd.simulation.browser import Ending, Visit
+from crowd.simulation.raters import Habits, Reader
+from dialogue.errors import InputError
+
+TIMEOUT = 30.0  # seconds for one reply
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a crowd did."""
+
+    answered: int
+    seconds: float
+    endings: Mapping[Ending, int]
+
+
+class Crowd:
+    """Simulated raters before one server, `concurrency` of them at a time."""
+
+    def __init__(self, url: str, reader: Reader, raters: Sequence[Habits], concurrency: int) -> None:
+        self.reader, self.raters, self.concurrency = reader, raters, concurrency
+        self._url, self._clients = url, SimpleQueue[httpx.Client]()
+        self._bar = tqdm(desc="judgements", unit="", disable=None)
+
+    def work(self) -> Result:
+        """Round after round, one sitting a rater; over when a round finds nothing left or gets nowhere."""
+        begun, sitting, answered = time.monotonic(), 0, 0
+        with self._bar, ExitStack() as clients, ThreadPoolExecutor(self.concurrency) as pool:
+            for _ in range(self.concurrency):
+                client = httpx.Client(base_url=self._url, timeout=TIMEOUT, trust_env=False)
+                self._clients.put(clients.enter_context(client))
+            try:
+                while True:
+                    sitting += 1
+                    visits = list(pool.map(partial(self._visit, sitting=sitting), self.raters))
+                    endings, more = Counter(ending for ending, _ in visits), sum(number for _, number in visits)
+                    answered += more
+                    if not (more or endings["done"]) or not endings.keys() & {"done", "wait", "left"}:
+                        return Result(answered, time.monotonic() - begun, endings)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _visit(self, rater: Habits, sitting: int) -> tuple[Ending, int]:
+        client = self._clients.get()
+        try:
+            visit = Visit(client, self.reader, rater, sitting, on_answer=self._bar.update)
+            return visit.run(), visit.answered
+        finally:
+            self._clients.put(client)
+
+
+def reached(url: str) -> str:
+    """The address of a server that runs already; where none answers that is said at once."""
+    try:
+        httpx.get(url, timeout=TIMEOUT, trust_env=False)
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise InputError(
+            f"No server answers at {url} ({error}). Give the address that `crowd serve` printed."
+        ) from error
+    return url
+
+
+@contextmanager
+def server(*arguments: str) -> Iterator[str]:
+    """A server in a process of its own, `python -m crowd serve ...`, that ends with this one however this one ends."""
+    own = ["--port", "0", "--rate", "0", "--quiet", "--simulated", "--stop-with-stdin"]
+    command = [sys.executable, "-m", "crowd", "serve", *arguments, *own]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin and process.stdout
+    try:
+        line = process.stdout.readline()
+        if "http://" not in line:
+            raise InputError("The server did not start; what it said stands above.")
+        yield line.split()[-1].rstrip("/")
+    finally:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()

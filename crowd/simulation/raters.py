@@ -1,0 +1,122 @@
+"""Simulated raters: people with a taste, a tie threshold, a position bias, lapses and a speed, each one different.
+
+The model of one judgement is an ordered logit (Agresti 2013, section 8.2): a rater perceives
+``u = sharpness * (quality(left) - quality(right)) + bias + noise`` with standard logistic noise, says tie where
+|u| <= threshold, else the better side; with probability `lapse` the answer is a blind click instead, uniform over the
+three. Everything follows from the seed, the rater's number and the texts shown, never from time or order, so that a
+simulated study can be stopped and repeated to the letter.
+
+Quality is a rule over the text, for want of a reader: response words that occur in the context, minus the share of
+unknown and of repeated words, plus a little for length up to 12 words; a response known to be the reference gains 2,
+one known to be random loses 2; plus what no feature sees, a number drawn from N(0, 0.7) by the text itself. Equal
+texts have equal quality.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from crowd.hit import Answer
+from crowd.web.page import literal
+from dialogue.errors import InputError
+from dialogue.records import Candidate, Pair, Utterance
+from dialogue.seeds import child_random
+
+SIDES: tuple[Answer, ...] = ("left", "right", "tie")
+KNOWN = {"reference": 2.0, "random": -2.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """One simulated rater."""
+
+    number: int
+    sharpness: float
+    threshold: float
+    bias: float  # towards the left side, in units of u
+    lapse: float
+    seconds: float  # median of a judgement
+    twice: float  # probability of clicking twice
+    regret: float  # probability of taking an answer back
+    leave: float  # probability of walking away in a sitting
+
+
+def habits(number: int, *, seed: int, clickers: float = 0.1, leave: float = 0.0) -> Habits:
+    """Draw rater `number`; a share `clickers` of them do not read at all, evenly spread (a systematic sample)."""
+    generator = child_random(seed, "habits", number)
+    start = child_random(seed, "clickers").random()
+    clicker = math.floor((number + 1) * clickers + start) > math.floor(number * clickers + start)
+    return Habits(
+        number=number,
+        sharpness=generator.lognormvariate(0.0, 0.35),
+        threshold=generator.lognormvariate(math.log(0.75), 0.35),
+        bias=generator.gauss(0.0, 0.25),
+        lapse=1.0 if clicker else generator.betavariate(1, 40),
+        seconds=generator.lognormvariate(math.log(3 if clicker else 9), 0.35),
+        twice=generator.betavariate(1, 20),
+        regret=generator.betavariate(1, 60),
+        leave=leave,
+    )
+
+
+def quality(candidate: Candidate, context: Sequence[Utterance], *, seed: int) -> float:
+    """How relevant the response is, in units of the raters' noise."""
+    words = candidate.text.split()
+    said = {word for line in context for word in line.text.split() if len(word) > 3}
+    overlap = len(said & set(words)) / (1 + len(set(words)))
+    unknown = words.count("<unk>") / max(1, len(words))
+    repeated = 1 - len(set(words)) / max(1, len(words))
+    unseen = child_random(seed, "quality", candidate.text).gauss(0.0, 0.7)
+    known = KNOWN.get(candidate.model, 0.0)
+    return 2 * overlap - 2 * unknown - repeated + 0.5 * min(len(words), 12) / 12 + known + unseen
+
+
+class Reader:
+    """Knows the pairs of a study and what a rater would say of what a page shows."""
+
+    def __init__(self, pairs: Iterable[Pair], *, seed: int) -> None:
+        self.seed = seed
+        self._known: dict[tuple[str, ...], tuple[Pair, bool]] = {}
+        for pair in pairs:
+            self._known.setdefault(_key(pair.context, pair.a.text, pair.b.text), (pair, True))
+            self._known.setdefault(_key(pair.context, pair.b.text, pair.a.text), (pair, False))
+
+    def judge(self, rater: Habits, context: Sequence[Utterance], left: str, right: str) -> tuple[Answer, float]:
+        """The side that this rater presses and the seconds that it takes."""
+        key = _key(context, left, right)
+        generator = child_random(self.seed, "judgement", rater.number, *key)
+        seconds = round(generator.lognormvariate(math.log(rater.seconds), 0.5), 2)
+        lapse, blind, draw = generator.random(), generator.choice(SIDES), generator.random()
+        if lapse < rater.lapse:
+            return blind, seconds
+        if key not in self._known:
+            raise InputError(
+                f"the server shows {left[:40]!r}, which is in no pair here. Give the pairs it serves: --pairs."
+            )
+        pair, straight = self._known[key]
+        if pair.kind == "check":
+            return _side(pair, straight), seconds
+        first, second = (pair.a, pair.b) if straight else (pair.b, pair.a)
+        better = quality(first, pair.context, seed=self.seed) - quality(second, pair.context, seed=self.seed)
+        perceived = rater.sharpness * better + rater.bias + math.log(draw / (1 - draw))
+        if abs(perceived) <= rater.threshold:
+            return "tie", seconds
+        return ("left" if perceived > 0 else "right"), seconds
+
+    def whim(self, rater: Habits, name: str, *key: str) -> float:
+        """A uniform number for a habit such as clicking twice, the same whenever it is asked for."""
+        return child_random(self.seed, name, rater.number, *key).random()
+
+
+def _side(check: Pair, straight: bool) -> Answer:
+    if check.answer == "tie":
+        return "tie"
+    return "left" if (check.answer == "a") == straight else "right"
+
+
+def _key(context: Sequence[Utterance], left: str, right: str) -> tuple[str, ...]:
+    """What a page shows, as text: control signs made visible, space at the ends gone."""
+    parts = [part for line in context for part in (line.speaker, line.text)]
+    return tuple(literal(part).strip() for part in (*parts, left, right))

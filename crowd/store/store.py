@@ -1,0 +1,282 @@
+"""The store: tables, transactions, schema version. SQLite beside the study by default, PostgreSQL by URL.
+
+One writer at a time: every change is one transaction that begins by taking the write lock (SQLite: BEGIN IMMEDIATE;
+PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
+another rater's, whatever thread, process or host he came in by. What a rater is told was saved has been committed.
+
+Where many raters wait for the lock, changes go through `later` and questions through `ask`: see
+crowd/store/postgresql.py.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from dialogue.errors import InputError
+from dialogue.seeds import child_seed
+
+SCHEMA = 1
+
+tables = sa.MetaData()
+
+study = sa.Table("study", tables, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
+
+pairs = sa.Table(
+    "pairs",
+    tables,
+    sa.Column("pair", sa.Text, primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),  # random order of the study, from its seed
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("open", sa.Integer, nullable=False),  # 1: offered to raters and short of votes
+    sa.Column("votes", sa.Integer, nullable=False, default=0),  # counted votes
+    sa.Column("live", sa.Integer, nullable=False, default=0),  # counted votes + leases that are held
+    sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
+    sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON
+    sa.Index("pairs_next", "open", "live", "position"),
+)
+
+raters = sa.Table(
+    "raters",
+    tables,
+    sa.Column("rater", sa.Text, primary_key=True),  # keyed hash of the id that the door gave
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False, default="incomplete"),
+    sa.Column("arrived", sa.Float, nullable=False),
+    sa.Column("consent", sa.Text),  # version
+    sa.Column("consented", sa.Float),
+    sa.Column("instructed", sa.Integer, nullable=False, default=0),  # worked examples answered
+    sa.Column("last_vote", sa.Integer),  # what undo would take back
+)
+
+sittings = sa.Table(
+    "sittings",
+    tables,
+    sa.Column("rater", sa.Text, primary_key=True),
+    sa.Column("sitting", sa.Integer, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False),  # keyed hash of what the door calls it: assignment, session, "1", ...
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("slots", sa.Text, nullable=False),  # one letter a slot: c(heck) or r(eal)
+    sa.Column("begun", sa.Float, nullable=False),
+    sa.Column("finished", sa.Float),
+    sa.UniqueConstraint("rater", "key"),
+)
+
+leases = sa.Table(
+    "leases",
+    tables,
+    sa.Column("lease", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("token", sa.Text, nullable=False, unique=True),  # what the page carries; says nothing
+    sa.Column("attempt", sa.Integer, nullable=False, default=0),  # raised by undo, so that a stale click is no answer
+    sa.Column("rater", sa.Text, nullable=False),
+    sa.Column("sitting", sa.Integer, nullable=False),
+    sa.Column("slot", sa.Integer, nullable=False),
+    sa.Column("pair", sa.Text, nullable=False),
+    sa.Column("left", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),  # held, answered, expired, or void: replaced by another
+    sa.Column("issued", sa.Float, nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
+    sa.UniqueConstraint("rater", "pair"),
+    sa.Index("leases_due", "state", "expires"),
+    sa.Index("leases_pair", "pair"),
+)
+
+votes = sa.Table(
+    "votes",
+    tables,
+    sa.Column("vote", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("lease", sa.Integer, nullable=False, unique=True),
+    sa.Column("rater", sa.Text, nullable=False),
+    sa.Column("pair", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("choice", sa.Text, nullable=False),
+    sa.Column("left", sa.Text, nullable=False),
+    sa.Column("seconds", sa.Float),
+    sa.Column("submitted", sa.Float, nullable=False),
+    sa.Column("late", sa.Integer, nullable=False),
+    sa.Column("counted", sa.Integer, nullable=False),
+    sa.Column("failed", sa.Integer),  # checks: 1 failed, 0 right; null for every other pair
+    sa.UniqueConstraint("rater", "pair"),
+    sa.Index("votes_pair", "pair"),
+)
+
+events = sa.Table(
+    "events",
+    tables,
+    sa.Column("event", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("rater", sa.Text),
+    sa.Column("pair", sa.Text),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.Index("events_rater", "rater"),
+)
+
+payments = sa.Table(  # what paying needs, and the only place where an id stands as the door gave it; never exported
+    "payments",
+    tables,
+    sa.Column("rater", sa.Text, primary_key=True),
+    sa.Column("sitting", sa.Integer, primary_key=True),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("worker", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("listed", sa.Float),  # when the marketplace confirmed the visit
+)
+
+Query = tuple[sa.Select[Any], Mapping[str, Any]]
+Migration = Callable[[sa.Connection], None]
+MIGRATIONS: dict[int, Migration] = {}  # version -> how a store of that version becomes the next one
+
+
+class Store:
+    """An open store: `write()` and `read()` give a connection inside a transaction."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+        self._reading = engine.execution_options(purpose="read")
+        self._glancing = engine.execution_options(purpose="glance")
+        self._turn = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """One change: all of it, on disk, or nothing."""
+        with self._turn, self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """A consistent look, however many questions it takes, that holds nobody up."""
+        with self._reading.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def glance(self) -> Iterator[sa.Connection]:
+        """A single `ask`, for which PostgreSQL needs no transaction."""
+        with self._glancing.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Give the files and connections back."""
+        self.engine.dispose()
+
+
+def open_store(url: str, *, seed: int | None = None, simulated: bool = False) -> Store:
+    """Open the store at a database URL; with a seed, create it where there is none.
+
+    The key that hashes rater ids is random, or follows from the seed where all raters are simulated, so that a
+    simulated study can be repeated to the letter. The key that signs cookies and leases is always random.
+    """
+    store = Store(_engine(url))
+    try:
+        if not sa.inspect(store.engine).has_table("study"):
+            if seed is None:
+                raise InputError(f"{_shown(url)} holds no study yet. Serve one first: python -m crowd serve STUDY.")
+            _create(store, seed, simulated)
+        _migrate(store)
+    except DBAPIError as error:
+        store.close()
+        step = " It must be a file in a folder where you may write." if url.startswith("sqlite") else ""
+        if not isinstance(error, sa.exc.OperationalError):
+            step = " Restore it from a copy, or begin a new study folder."
+        raise InputError(f"{_shown(url)} cannot be opened: {str(error.orig).strip()}.{step}") from error
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def sqlite_url(study_folder: Path) -> str:
+    """The default store of a study folder."""
+    return f"sqlite:///{study_folder / 'crowd.sqlite'}"
+
+
+def later(connection: sa.Connection, statement: sa.Insert | sa.Update, values: Mapping[str, Any]) -> None:
+    """Make a change whose outcome need not be waited for; it is made before whatever follows on this connection."""
+    if pipe := connection.info.get("pipe"):
+        pipe.later(statement, values)
+    else:
+        connection.execute(statement, values)
+
+
+def ask(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
+    """The rows of each query; where the store is another process, it is asked them all at once."""
+    if pipe := connection.info.get("pipe"):
+        return cast(list[Sequence[Any]], pipe.ask(queries))
+    return [connection.execute(query, values).all() for query, values in queries]
+
+
+def settings(connection: sa.Connection) -> Mapping[str, str]:
+    """The study's own table of settings: schema, seed, keys, state."""
+    return {row.key: row.value for row in connection.execute(sa.select(study))}
+
+
+def put(connection: sa.Connection, key: str, value: str) -> None:
+    """Set one of the study's settings."""
+    connection.execute(sa.delete(study).where(study.c.key == key))
+    connection.execute(sa.insert(study).values(key=key, value=value))
+
+
+def _shown(url: str) -> str:
+    return sa.make_url(url).render_as_string(hide_password=True)
+
+
+def _engine(url: str) -> sa.Engine:
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise InputError(f"{url!r} is not a database URL, e.g. postgresql+psycopg://user@host/study.") from error
+    if parsed.get_backend_name() == "postgresql":
+        from crowd.store.postgresql import engine_of
+
+        return engine_of(parsed)
+    if parsed.get_backend_name() != "sqlite":
+        raise InputError(f"{_shown(url)}: the store is SQLite or PostgreSQL.")
+    if parsed.database:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(parsed, pool_size=16, max_overflow=16, connect_args={"timeout": 30})
+    sa.event.listen(engine, "connect", _connect_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _connect_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver shall not begin transactions behind our back
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = "purpose" not in connection.get_execution_options()
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _create(store: Store, seed: int, simulated: bool) -> None:
+    with store.write() as connection:
+        if sa.inspect(connection).has_table("study"):
+            return  # another process was faster
+        tables.create_all(connection)
+        key = f"{child_seed(seed, 'rater-key'):016x}" if simulated else secrets.token_hex(32)
+        values = {"schema": SCHEMA, "seed": seed, "rater_key": key, "secret": secrets.token_hex(32), "state": "running"}
+        connection.execute(sa.insert(study), [{"key": k, "value": str(v)} for k, v in values.items()])
+
+
+def _migrate(store: Store) -> None:
+    with store.read() as connection:
+        version = int(settings(connection)["schema"])
+    if version > SCHEMA:
+        raise InputError(f"The store has schema version {version}; this program knows {SCHEMA}. Use the newer program.")
+    while version < SCHEMA:
+        with store.write() as connection:
+            version = int(settings(connection)["schema"])
+            if version < SCHEMA:
+                MIGRATIONS[version](connection)
+                put(connection, "schema", str(version + 1))
+        version += 1

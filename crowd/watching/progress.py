@@ -1,0 +1,62 @@
+"""Where a study stands, in counts that the database makes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from crowd.store import event_log
+from crowd.store.store import Store, leases, pairs, put, raters, settings, votes
+
+State = Literal["running", "paused", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A study at one moment; checks are counted nowhere but in `raters`' status."""
+
+    state: str
+    pairs: int
+    complete: int
+    counted: int
+    uncounted: int
+    wanted: int
+    held: int
+    raters: Mapping[str, int]
+    sources: Mapping[str, int]
+
+
+def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
+    """Count."""
+    count = sa.func.count()
+    offered = sa.select(count).select_from(pairs).where(pairs.c.offered == 1)
+    number = connection.scalar(offered) or 0
+    real = votes.c.failed.is_(None)
+    by_counted = _by(connection, sa.select(votes.c.counted, count).where(real).group_by(votes.c.counted))
+    return Progress(
+        state=settings(connection)["state"],
+        pairs=number,
+        complete=connection.scalar(offered.where(pairs.c.open == 0)) or 0,
+        counted=by_counted.get("1", 0),
+        uncounted=by_counted.get("0", 0),
+        wanted=number * votes_per_pair,
+        held=connection.scalar(sa.select(count).select_from(leases).where(leases.c.state == "held")) or 0,
+        raters=_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),
+        sources=_by(connection, sa.select(votes.c.source, count).where(real).group_by(votes.c.source)),
+    )
+
+
+def set_state(store: Store, state: State) -> None:
+    """Let the study run, pause or stop; every server of it obeys at the next request."""
+    now = time.time()
+    with store.write() as connection:
+        put(connection, "state", state)
+        event_log.append(connection, "study", now, state=state)
+
+
+def _by(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:
+    return {str(key): number for key, number in connection.execute(query).all()}

@@ -1,0 +1,57 @@
+"""Keeps the figures of the researcher's page fresh: votes are exported and drawn in processes of their own.
+
+The server itself imports neither scipy nor matplotlib; `python -m analysis` reads the exported file and writes
+ties.json, ties.png and ties.pdf beside it.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from crowd.store.store import Store, votes
+
+LOG = logging.getLogger("crowd")
+EVERY = 30.0  # seconds between two looks
+PYTHON = ("nice", sys.executable, "-m")
+
+
+Seen = tuple[int | None, int]
+
+
+def keep_fresh(store: Store, study: Path, database: str | None) -> None:
+    """From now on, export and draw whenever there are new votes; ends with the process."""
+
+    def watch() -> None:
+        drawn: Seen = (None, 0)
+        while True:
+            drawn = look(store, study, database, drawn)
+            time.sleep(EVERY)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def look(store: Store, study: Path, database: str | None, drawn: Seen) -> Seen:
+    """Refresh if the votes are not those that were drawn; says which ones are drawn now."""
+    with store.read() as connection:
+        last, number = connection.execute(sa.select(sa.func.max(votes.c.vote), sa.func.count(votes.c.vote))).one()
+    return (last, number) if (last, number) == drawn or refresh(study, database) else drawn
+
+
+def refresh(study: Path, database: str | None) -> bool:
+    """Export the votes and draw them once; False where a step failed, which the log tells."""
+    where = ("--database", database) if database else ()
+    export = (*PYTHON, "crowd", "export", str(study), *where)
+    draw = (*PYTHON, "analysis", "watch", str(study), "--once")
+    for step in (export, draw):
+        done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            LOG.warning("figures", extra={"facts": {"error": done.stderr.strip().splitlines()[-1:]}})
+            return False
+    return True

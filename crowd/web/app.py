@@ -1,0 +1,223 @@
+"""The web application: a factory, its settings, and what every request and reply has in common.
+
+`create_app(Config(...))` is the whole of it; `from_environment()` is the same for servers that import an application,
+e.g. `gunicorn 'crowd.web.app:from_environment()'`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from flask import Flask, Response, g, request, session
+from sqlalchemy.exc import SQLAlchemyError
+from werkzeug.exceptions import HTTPException
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from crowd.hit import Hit
+from crowd.marketplaces.entrances import Entrance, usual
+from crowd.rating.desk import Desk, keyed
+from crowd.rating.leasing import Refused
+from crowd.store.store import open_store
+from crowd.web import dashboard, page, views
+from crowd.web.limits import RateLimit
+from crowd.web.serving import hit_of, prepare
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+LOG = logging.getLogger("crowd")
+LARGEST_BODY = 16_384
+WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One server of one study."""
+
+    database: str
+    hit: Hit
+    folder: Path | None = None  # of the study: where the dashboard finds figures
+    source: Source = "local"
+    prefix: str = ""  # path under which a proxy shows the study, e.g. /study-1
+    proxies: int = 0  # trusted reverse proxies in front
+    https: bool = False  # cookies for https only
+    frame_ancestors: tuple[str, ...] = ()  # the marketplace that may frame the page
+    submit_to: str = ""  # the marketplace's origin that takes finished forms (MTurk)
+    entrances: tuple[Entrance, ...] = ()  # doors of their own; without any, the usual ones
+    invited: bool = False  # nobody comes in but by a marketplace
+    rate: float = 20.0  # requests a second for one rater; 0: no limit
+
+    def __post_init__(self) -> None:
+        """Refuse what would make addresses and headers that no browser understands."""
+        if self.prefix and not re.fullmatch(r"(/[\w.~-]+)+", self.prefix):
+            raise InputError(f"The prefix is {self.prefix!r}; it is a path that begins with a slash, e.g. /study-1.")
+        if wrong := [site for site in self.frame_ancestors if not re.fullmatch(r"https?://[^\s;,]+", site)]:
+            raise InputError(f"A frame ancestor is {wrong[0]!r}; it is a site's address, e.g. https://example.org.")
+        if self.rate < 0 or self.proxies < 0:
+            raise InputError(f"The rate is {self.rate:g} and the number of proxies {self.proxies}; 0 is the least.")
+
+
+class _Site(Flask):
+    """Flask behind what a proxy in front makes necessary."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.front: WSGI = self.wsgi_app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        return self.front(environ, start_response)
+
+
+def create_app(config: Config) -> Flask:
+    """The application on a store that holds its study already."""
+    app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
+    desk = Desk(open_store(config.database), config.hit)
+    app.extensions["desk"], app.extensions["config"] = desk, config
+    app.extensions["entrances"] = config.entrances or usual(config.hit, config.submit_to)
+    app.secret_key = keyed(desk.secret, "cookie")
+    framed = bool(config.frame_ancestors)
+    app.config.update(
+        MAX_CONTENT_LENGTH=LARGEST_BODY,
+        SEND_FILE_MAX_AGE_DEFAULT=31_536_000,
+        SESSION_COOKIE_NAME="seedvote",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_REFRESH_EACH_REQUEST=False,
+        SESSION_COOKIE_SECURE=config.https or framed,
+        SESSION_COOKIE_SAMESITE="None" if framed else "Lax",
+        SESSION_COOKIE_PARTITIONED=framed,
+        SESSION_COOKIE_PATH=config.prefix or "/",
+    )
+    _guard(app, config)
+    app.register_blueprint(views.hit)
+    app.register_blueprint(dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder))
+    if config.proxies:
+        n = config.proxies
+        app.front = ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n)
+    if config.prefix:
+        app.front = _below(config.prefix, app.front)
+    return app
+
+
+def study_token(app: Flask) -> str:
+    """What opens /study: the same in every process that serves this store, and after every start."""
+    return cast(Desk, app.extensions["desk"]).study_token()
+
+
+def from_environment() -> Flask:
+    """The application as SEEDVOTE_STUDY, SEEDVOTE_DATABASE, SEEDVOTE_PREFIX, ... describe it (see docs/crowd.md)."""
+    read = os.environ.get
+    if not (folder := read("SEEDVOTE_STUDY")):
+        raise InputError("SEEDVOTE_STUDY is not set; it names the study folder, which holds pairs.jsonl.")
+    study = Path(folder)
+    log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
+    hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
+    return create_app(
+        Config(
+            database=prepare(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
+            hit=hit,
+            folder=study,
+            prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
+            proxies=int(read("SEEDVOTE_PROXIES", "0")),
+            https=read("SEEDVOTE_HTTPS", "") == "1",
+            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
+            rate=float(read("SEEDVOTE_RATE", "20")),
+        )
+    )
+
+
+def log_to_stderr(*, quiet: bool = False) -> None:
+    """One JSON object a line: time, level, event, route, status, milliseconds; no id, address, query or agent."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines())
+    LOG.handlers, LOG.propagate = [handler], False
+    LOG.setLevel(logging.WARNING if quiet else logging.INFO)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a queue is where requests wait, not news
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        line = {"at": stamp, "level": record.levelname.lower(), "event": record.getMessage()}
+        return json.dumps({**line, **getattr(record, "facts", {})})
+
+
+def _below(prefix: str, inner: WSGI) -> WSGI:
+    """Serve `inner` under a path prefix, whether or not the proxy in front has cut it off already."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        if path == prefix or path.startswith(prefix + "/"):
+            environ["PATH_INFO"] = path[len(prefix) :] or "/"
+        environ["SCRIPT_NAME"] = prefix
+        return inner(environ, start_response)
+
+    return application
+
+
+def _guard(app: Flask, config: Config) -> None:
+    """What happens before and after every view, and when one fails."""
+    limit = RateLimit(config.rate)
+
+    @app.before_request
+    def begin() -> tuple[str, int, dict[str, str]] | None:
+        g.nonce, g.begun = secrets.token_urlsafe(16), time.perf_counter()
+        key = session.get("worker") or f"address:{request.remote_addr}"
+        if request.endpoint in ("static", "hit.health") or limit.allows(str(key)):
+            return None
+        return views.problem("not_saved"), 429, {"Retry-After": "1"}
+
+    @app.after_request
+    def finish(reply: Response) -> Response:
+        reply.headers.update(_headers(config))
+        if request.endpoint != "static":
+            reply.headers["Cache-Control"] = "no-store"
+        spent = round((time.perf_counter() - g.get("begun", time.perf_counter())) * 1000, 1)
+        LOG.info("request", extra={"facts": {"route": request.endpoint, "status": reply.status_code, "ms": spent}})
+        return reply
+
+    @app.errorhandler(Refused)
+    def refused(_error: Refused) -> tuple[str, int]:
+        return views.problem("bad_request"), 400
+
+    @app.errorhandler(HTTPException)
+    def wrong(error: HTTPException) -> tuple[str, int]:
+        code = error.code or 500
+        if code >= 500:
+            LOG.error("failed", extra={"facts": _of(getattr(error, "original_exception", None) or error)})
+        return views.problem("bad_request" if code < 500 else "not_saved"), code
+
+    @app.errorhandler(SQLAlchemyError)
+    def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
+        LOG.error("store", extra={"facts": _of(error)})
+        return views.problem("not_saved"), 503
+
+
+def _of(error: BaseException) -> dict[str, str]:
+    """What the log says of an error: its kind and where it arose, never its text, which may name a rater."""
+    *_, last = traceback.extract_tb(error.__traceback__) or [None]
+    return {"error": type(error).__name__, "where": f"{Path(last.filename).name}:{last.lineno}" if last else ""}
+
+
+def _headers(config: Config) -> dict[str, str]:
+    framing, forms = " ".join(config.frame_ancestors) or "'none'", f"'self' {config.submit_to}".rstrip()
+    policy = (
+        f"default-src 'none'; script-src 'nonce-{g.get('nonce')}'; style-src 'nonce-{g.get('nonce')}'; "
+        f"img-src 'self'; connect-src 'self'; form-action {forms}; base-uri 'none'; frame-ancestors {framing}"
+    )
+    headers = {
+        "Content-Security-Policy": policy,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    }
+    return headers if config.frame_ancestors else {**headers, "X-Frame-Options": "DENY"}

@@ -1,0 +1,149 @@
+"""The researcher's page at /study: how the study stands, and the switch that stops, pauses and resumes it.
+
+Behind a token: without it every address here answers like one that does not exist. The server computes plain numbers
+and draws lines; figures are files of the study, which `python -m analysis watch STUDY` refreshes in a process of its
+own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flask import Blueprint, abort, g, redirect, request, send_from_directory
+from werkzeug import Response
+
+from crowd.hit import Hit
+from crowd.store.store import Store
+from crowd.watching.curves import law_of_ties, polyline, set_size
+from crowd.watching.progress import State, set_state
+from crowd.watching.standing import RaterLine, Standing, standing
+from crowd.web import page
+
+COOKIE = "seedvote_study"
+STATES: dict[State, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
+FILES = ("ties.png", "ties.pdf", "ties.json")
+FRESH = 5.0  # seconds for which one reading of the store is shown again, or
+SHARE = 20  # so many times what the reading took: a large study must not slow its raters
+WIDTH, HEIGHT = 480.0, 170.0
+SORTS: dict[str, Callable[[RaterLine], Any]] = {
+    "rater": lambda line: line.rater,
+    "status": lambda line: line.status,
+    "votes": lambda line: line.votes,
+    "ties": lambda line: line.tie_rate,
+    "left": lambda line: line.left_rate,
+    "checks": lambda line: line.checks_failed,
+    "seconds": lambda line: line.median_seconds,
+    "agreement": lambda line: line.agreement,
+}
+
+
+class Watch:
+    """The standing of a study, read again now and then however many windows look at it."""
+
+    def __init__(self, store: Store, hit: Hit, clock: Callable[[], float]) -> None:
+        self.store, self.hit, self.clock = store, hit, clock
+        self._turn, self._until = threading.Lock(), -math.inf
+        self._last: Standing | None = None
+
+    def now(self) -> Standing:
+        """The standing, a few seconds old at most (a minute or two with hundreds of thousands of votes)."""
+        with self._turn:
+            begun = time.monotonic()
+            if self._last is None or begun >= self._until:
+                with self.store.read() as connection:
+                    self._last = standing(connection, self.hit, self.clock())
+                self._until = begun + max(FRESH, SHARE * (time.monotonic() - begun))
+            return self._last
+
+    def switch(self, state: State) -> None:
+        """Set the study running, paused or stopped."""
+        set_state(self.store, state)
+        with self._turn:
+            self._last = None
+
+
+def blueprint(
+    store: Store, hit: Hit, token: str, folder: Path | None = None, clock: Callable[[], float] = time.time
+) -> Blueprint:
+    """The routes below /study for who has the token; `folder` is where the figures lie."""
+    study = Blueprint("study", __name__, url_prefix="/study")
+    watch, proof = Watch(store, hit, clock), hmac.new(token.encode(), b"study", hashlib.sha256).hexdigest()
+
+    @study.before_request
+    def admit() -> Response | None:
+        given = request.args.get("token")
+        if given is not None and hmac.compare_digest(given.encode(), token.encode()):
+            return _with_cookie(proof)
+        if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), proof.encode()):
+            abort(404)
+        return None
+
+    @study.get("")
+    def show() -> str:
+        sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
+        return render(watch.now(), hit, _csrf(proof), sort, order, _figures(folder))
+
+    @study.post("/state")
+    def switch() -> Response:
+        state = request.form.get("state", "")
+        if state not in STATES or not hmac.compare_digest(request.form.get("csrf", "").encode(), _csrf(proof).encode()):
+            abort(400)
+        watch.switch(state)
+        return _back()
+
+    @study.get("/file/<name>")
+    def file(name: str) -> Response:
+        if folder is None or name not in FILES:
+            abort(404)
+        return send_from_directory(folder.resolve(), name)
+
+    return study
+
+
+def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures: list[str]) -> str:
+    """The page as HTML; `sort` and `order` arrange the raters' table."""
+    key = SORTS.get(sort, SORTS["votes"])
+    known = [line for line in found.raters if key(line) is not None]
+    lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
+    values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order, "figures": figures}
+    drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
+    template = page.environment().get_template("study/dashboard.html")
+    return template.render(base=request.script_root, nonce=g.nonce, states=STATES, **values, **drawn)
+
+
+def curves(found: Standing) -> list[dict[str, object]]:
+    """HumanExp-1, -2, ... as SVG lines on one scale; an experiment is drawn once it has more votes than a set."""
+    size = set_size(found.progress.pairs)
+    laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(found.rounds, 1) if n > size}
+    top = max((max(law) for law in laws.values()), default=1.0)
+    return [
+        {"k": k, "votes": n, "share": t / n, "points": polyline(laws[k], top, WIDTH, HEIGHT) if k in laws else ""}
+        for k, (n, t) in enumerate(found.rounds, 1)
+    ]
+
+
+def _figures(folder: Path | None) -> list[str]:
+    return [name for name in FILES if folder is not None and (folder / name).exists()]
+
+
+def _csrf(proof: str) -> str:
+    return hashlib.sha256(f"{proof}|state".encode()).hexdigest()[:32]
+
+
+def _back() -> Response:
+    return redirect(request.script_root + "/study", 303)
+
+
+def _with_cookie(proof: str) -> Response:
+    """Swap the token in the address for a cookie, so that it is not left in the browser's history bar."""
+    reply = _back()
+    path = request.script_root + "/study"
+    reply.set_cookie(COOKIE, proof, httponly=True, samesite="Strict", secure=request.is_secure, path=path)
+    return reply

@@ -1,0 +1,150 @@
+"""The pages a rater sees, as HTML text: no store, no request, no Flask, so that every door shows the same ones.
+
+`templates/hit/_pair.html` is the fragment that holds one pair; the other templates are the frame round it. Nothing
+here knows which response is a or b, a model, a seed or the kind of a pair, so nothing of it can reach a rater.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from crowd.hit import Answer, Hit
+from dialogue.records import Utterance
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+STATIC = TEMPLATES / "static"
+
+Kind = Literal["wait", "done", "no_more", "closed", "paused", "not_saved", "bad_request"]
+Note = Literal["", "saved", "again", "late", "undone"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NOTES: dict[Note, str] = {
+    "": "",
+    "saved": "Saved",
+    "again": "Saved already: the first answer stands",
+    "late": "Saved, but after its time",
+    "undone": "Undone: answer this pair again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What every page needs of the request."""
+
+    base: str
+    """Path prefix without a slash at its end; empty at the root."""
+    csrf: str
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One pair as the rater sees it; `lease` is an opaque token that goes back with the answer."""
+
+    lease: str
+    context: Sequence[Utterance]
+    left: str
+    right: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The rater's own progress; `minutes_left` is the time left for the pair shown, None where there is no limit."""
+
+    done: int
+    of: int
+    minutes_left: int | None
+    can_undo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """How a rater goes back to the marketplace: a sentence, and where there is one a form (or a link, no fields)."""
+
+    words: str
+    label: str = ""
+    url: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+def consent(hit: Hit, frame: Frame) -> str:
+    """The first page: a form to /consent with csrf and agree=yes."""
+    return _render("consent.html", hit=hit, frame=frame)
+
+
+def instructions(hit: Hit, frame: Frame, number: int, chosen: Answer | None) -> str:
+    """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
+    example = hit.examples[number - 1]
+    shown = Shown("", example.context, example.left, example.right, number)
+    return _render(
+        "instructions.html", hit=hit, frame=frame, shown=shown, progress=None, example=example, chosen=chosen
+    )
+
+
+def task(hit: Hit, frame: Frame, shown: Shown, progress: Progress, note: Note) -> str:
+    """The page with one pair; `note` says what became of the previous answer."""
+    return _render("task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note, said=NOTES[note])
+
+
+def fragment(hit: Hit, frame: Frame, shown: Shown, progress: Progress) -> str:
+    """The pair alone, to be put in the place of the previous one."""
+    return _render("_pair.html", hit=hit, frame=frame, shown=shown, progress=progress)
+
+
+def message(hit: Hit, frame: Frame, kind: Kind, code: str, out: WayOut | None = None) -> str:
+    """A page that says one thing: wait, done, no more, closed, paused, not saved, bad request; and the way out."""
+    return _render("message.html", hit=hit, frame=frame, kind=kind, code=code, out=out)
+
+
+def glance(hit: Hit, frame: Frame) -> str:
+    """The page for somebody who has not accepted the task yet: what it is about, nothing to work on."""
+    return _render("glance.html", hit=hit, frame=frame)
+
+
+def literal(text: str) -> str:
+    """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
+
+    >>> literal("a\\r\\nb\\0")
+    'a\\nb␀'
+    """
+    text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: chr(0x2400 + min(ord(found[0]), 0x21)), text)
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text of hit.toml, parted by empty lines."""
+    return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+@cache
+def asset(name: str) -> str:
+    """Path of a static file below the prefix; its content is in the query, so that it may be cached for ever."""
+    return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]}"
+
+
+@cache
+def environment() -> Environment:
+    """Templates with autoescape on and a complaint for every name that is not given."""
+    jinja = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    jinja.filters.update(literal=literal, paragraphs=paragraphs)
+    jinja.globals.update(asset=asset)
+    return jinja
+
+
+def _render(name: str, **values: object) -> str:
+    return environment().get_template(f"hit/{name}").render(**values)

@@ -1,0 +1,255 @@
+"""The routes of the rater: each reads the form, asks the desk and draws the page that follows.
+
+The cookie holds who sits where (ids, signed). Nothing of a rater is stored before consent is given.
+"""
+
+from __future__ import annotations
+
+import hmac
+import math
+import secrets
+from typing import Any, cast, get_args
+
+import sqlalchemy as sa
+from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
+
+from crowd.hit import Answer
+from crowd.marketplaces.launch import Arrival
+from crowd.rating.desk import Desk, keyed
+from crowd.rating.leasing import Place, Refused, Seat, Task
+from crowd.web import page
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+hit = Blueprint("hit", __name__)
+Reply = str | Response
+
+
+@hit.get("/")
+def start() -> Reply:
+    """Arrive: by ?rater=ID (and ?sitting=KEY for a further sitting), by the cookie, or as somebody new."""
+    if arrival := _arrival():
+        if arrival.preview:
+            return page.glance(_desk().hit, _frame())
+        if arrival.turned_away:
+            return page.message(_desk().hit, _frame(), "no_more", "")
+        _sit(arrival.worker, arrival.sitting, arrival.source)
+        return _go("/task") if "seat" in session else page.consent(_desk().hit, _frame())
+    if current_app.extensions["config"].invited and "worker" not in session:
+        raise Refused("nobody sent this rater")
+    worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
+    sitting = request.args.get("sitting") or (session.get("sitting") if worker == session.get("worker") else None)
+    _sit(worker, sitting or "1", _door(request.args.get("source")))
+    if "seat" in session:
+        return _go("/task")
+    return page.consent(_desk().hit, _frame())
+
+
+def _arrival() -> Arrival | None:
+    """Who a marketplace says is coming, if one does."""
+    try:
+        for entrance in current_app.extensions["entrances"]:
+            if arrival := entrance.arrive(request.args):
+                return cast(Arrival, arrival)
+    except InputError as error:
+        raise Refused(str(error)) from error
+    return None
+
+
+def _way_out(place: Place) -> page.WayOut | None:
+    ways = (entrance.leave(session, place) for entrance in current_app.extensions["entrances"])
+    return next((way for way in ways if way), None)
+
+
+def _door(claimed: str | None) -> Source:
+    """Simulated raters say that they are; every other claim is ignored."""
+    return "simulated" if claimed == "simulated" else cast(Source, current_app.extensions["config"].source)
+
+
+def _sit(worker: str, sitting: str, source: Source) -> None:
+    """Write the cookie: a seat for who has consented before, else just who asks."""
+    desk = _desk()
+    desk.check_ids(worker, sitting)
+    session.clear()
+    session.permanent = True
+    session.update(worker=worker, sitting=sitting, source=source)
+    if desk.has_consented(worker):
+        seat = desk.arrive(worker, sitting, source)
+        session["seat"] = [seat.rater, seat.sitting]
+
+
+@hit.post("/consent")
+def consent() -> Reply:
+    """Record the consent; this is where a rater's first row is written."""
+    _check_form()
+    desk = _desk()
+    seat = desk.arrive(session["worker"], session["sitting"], session["source"])
+    desk.consent(seat)
+    session["seat"] = [seat.rater, seat.sitting]
+    return _go("/task")
+
+
+@hit.route("/instructions/<int:number>", methods=["GET", "POST"])
+def instructions(number: int) -> Reply:
+    """One worked example; its answer is met with feedback."""
+    desk, seat = _desk(), _seat()
+    if seat is None:
+        return _go("/")
+    if not 1 <= number <= len(desk.hit.examples):
+        raise Refused("there is no such example")
+    chosen = None
+    if request.method == "POST":
+        _check_form()
+        chosen = _choice()
+        desk.instructed(seat, number, chosen)
+    return page.instructions(desk.hit, _frame(), number, chosen)
+
+
+@hit.get("/task")
+def task() -> Reply:
+    """The pair that is due, or why there is none."""
+    seat = _seat()
+    if seat is None:
+        return _go("/")
+    try:
+        place = _desk().place(seat)
+    except Refused:  # a cookie of somebody who was forgotten meanwhile
+        session.clear()
+        return _go("/")
+    return _json_of(place, "") if _wants_json() else _page_of(place, session.pop("note", ""))
+
+
+@hit.get("/done")
+def done() -> Reply:
+    """The same place; a sitting that is over shows its thank-you page."""
+    return task()
+
+
+@hit.post("/answer")
+def answer() -> Reply:
+    """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
+    _check_form()
+    seat = _seat() or _refuse("nobody sits here")
+    note, place = _desk().answer(seat, _field("lease"), _choice(), _seconds())
+    if _wants_json():
+        return _json_of(place, note)
+    session["note"] = note
+    return _go("/task")
+
+
+@hit.post("/undo")
+def undo() -> Reply:
+    """Take back the last answer."""
+    _check_form()
+    seat = _seat() or _refuse("nobody sits here")
+    undone, place = _desk().undo(seat)
+    note: page.Note = "undone" if undone else ""
+    if _wants_json():
+        return _json_of(place, note)
+    session["note"] = note
+    return _go("/task")
+
+
+@hit.get("/health")
+def health() -> Reply:
+    """200 while the store answers, for load balancers; says nothing of the study."""
+    with _desk().store.read() as connection:
+        connection.execute(sa.text("SELECT 1"))
+    return jsonify(status="ok")
+
+
+def problem(kind: page.Kind) -> Any:
+    """What a rater is told when a request failed: a page, or JSON for the page's script."""
+    if _wants_json():
+        return jsonify(status=kind, saved=False, html="", progress=None)
+    return page.message(_desk().hit, _frame(), kind, "")
+
+
+def _desk() -> Desk:
+    return cast(Desk, current_app.extensions["desk"])
+
+
+def _seat() -> Seat | None:
+    return Seat(*session["seat"]) if "seat" in session else None
+
+
+def _refuse(why: str) -> Seat:
+    raise Refused(why)
+
+
+def _wants_json() -> bool:
+    return request.headers.get("X-Requested-With") == "fetch" or request.accept_mimetypes.best == "application/json"
+
+
+def _go(path: str) -> Response:
+    return cast(Response, redirect(request.script_root + path, 303))
+
+
+def _frame() -> page.Frame:
+    return page.Frame(request.script_root, _csrf(), g.nonce)
+
+
+def _csrf() -> str:
+    return keyed(_desk().secret, "csrf", str(session.get("worker", "")), str(session.get("sitting", "")))[:32]
+
+
+def _check_form() -> None:
+    """A form of ours, by the person it was drawn for."""
+    if "worker" not in session or not hmac.compare_digest(_field("csrf").encode(), _csrf().encode()):
+        raise Refused("the form was not made for this rater")
+
+
+def _field(name: str) -> str:
+    return request.form.get(name, "")
+
+
+def _choice() -> Answer:
+    choice = _field("choice")
+    if choice not in get_args(Answer):
+        raise Refused("a choice is left, right or tie")
+    return cast(Answer, choice)
+
+
+def _seconds() -> float | None:
+    try:
+        seconds = float(_field("seconds"))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) else None
+
+
+def _page_of(place: Place, note: page.Note) -> Reply:
+    hit_, frame = _desk().hit, _frame()
+    if place.stage == "consent":
+        return page.consent(hit_, frame)
+    if place.stage == "instructions":
+        return _go(f"/instructions/{place.number}")
+    if place.stage == "task":
+        return page.task(hit_, frame, *_shown(place), note)
+    out = _way_out(place)
+    return page.message(hit_, frame, place.stage, "" if out else _code(place), out)
+
+
+def _code(place: Place) -> str:
+    codes = {"done": _desk().hit.completion_code, "no_more": _desk().hit.screened_out_code if place.done else ""}
+    return codes.get(place.stage, "")
+
+
+def _shown(place: Place) -> tuple[page.Shown, page.Progress]:
+    """What leaves the server of a pair: texts in the order shown, never which is a or b."""
+    due = cast(Task, place.task)
+    a, b = due.pair.a.text, due.pair.b.text
+    left, right = (a, b) if due.left == "a" else (b, a)
+    minutes = max(1, math.ceil((due.expires - _desk().clock()) / 60))
+    shown = page.Shown(due.token, due.pair.context, left, right, place.done + 1)
+    return shown, page.Progress(place.done, place.of, minutes, place.can_undo)
+
+
+def _json_of(place: Place, note: page.Note) -> Response:
+    told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
+    if place.stage != "task":
+        _way_out(place)  # a door may have to hear of the end before the page of it is asked for
+        return jsonify(status=place.stage, html="", progress=None, number=place.number, **told)
+    shown, progress = _shown(place)
+    html = page.fragment(_desk().hit, _frame(), shown, progress)
+    return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **told)

@@ -1,0 +1,112 @@
+"""Every page under axe-core: WCAG 2.0, 2.1 and 2.2, levels A and AA, and its good practices, in light and dark."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from crowd.commands import preview
+from crowd.hit import read_hit
+from crowd.web.app import Config, create_app, study_token
+from crowd.web.serving import prepare
+from dialogue.command_line import dispatch
+
+pytestmark = pytest.mark.browser
+
+PAGES = [
+    "glance",
+    "consent",
+    "example-1",
+    "example-1-answered",
+    "example-3",
+    "pair-1",
+    "pair-5",
+    "study",
+    "study-empty",
+]
+PAGES += [f"message-{kind}" for kind in ("wait", "done", "no-more", "closed", "paused", "not-saved", "bad-request")]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The preview of every page, and the researcher's page of a study that somebody has begun."""
+    folder = tmp_path_factory.mktemp("preview")
+    dispatch("crowd", "", {"preview": ""}, ["preview", "--hit", "examples/hit.toml", "--out", str(folder)])
+    hit = read_hit(preview.SAMPLE.with_name("hit.toml"))
+    url = prepare(folder, preview.SAMPLE, hit, None, seed=0, simulated=True)
+    app = create_app(Config(database=url, hit=hit))
+    client = app.test_client()
+    client.get(f"/study?token={study_token(app)}")
+    _write(folder / "study-empty.html", client)
+    desk = app.extensions["desk"]
+    seat = desk.arrive("somebody", "1", "simulated")
+    desk.consent(seat)
+    for number in range(1, 5):
+        place = desk.instructed(seat, number, "tie")
+    while place.stage == "task":
+        _, place = desk.answer(seat, place.task.token, "left", 9.0)
+    client = create_app(Config(database=url, hit=hit)).test_client()
+    client.get(f"/study?token={study_token(app)}")
+    _write(folder / "study.html", client)
+    desk.store.close()
+    return folder
+
+
+def _write(path, client):
+    html = client.get("/study").get_data(as_text=True).replace('"/static/', '"static/')
+    path.write_text(html, encoding="utf-8")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_no_page_has_a_barrier(chromium, pages, scheme, width):
+    context = chromium.new_context(viewport={"width": width, "height": 720}, color_scheme=scheme)
+    page = context.new_page()
+    found = {}
+    for name in PAGES:
+        page.goto((pages / f"{name}.html").as_uri())
+        result = Axe().run(page)
+        found[name] = [f"{v['id']}: {v['nodes'][0]['html']}" for v in result.response["violations"]]
+        assert result.response["passes"], f"axe looked at nothing on {name}"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} is wider than {width}"
+    context.close()
+    assert not {name: barriers for name, barriers in found.items() if barriers}
+
+
+def test_a_screen_reader_hears_the_pair_in_the_order_in_which_it_is_judged(chromium, pages):
+    page = chromium.new_page()
+    page.goto((pages / "pair-2.html").as_uri())
+    heard = [line.strip(" -:") for line in page.locator("main").aria_snapshot().splitlines()]
+    order = [
+        'heading "Pair 2 of 8" [level=1]',
+        'region "Conversation"',
+        "paragraph: From Cambridge, after 14:00.",
+        'heading "Which response is more relevant to the conversation?" [level=2]',
+        'region "Response A"',
+        'region "Response B"',
+        'group "Which response is more relevant to the conversation?"',
+        'button "A 1"',
+        'button "B 2"',
+        'button "Tie equally good or equally poor 3"',
+        "status: Saved",
+    ]
+    assert [line for line in heard if line in order] == order
+    page.close()
+
+
+def test_right_to_left_text_is_set_from_the_right_and_motion_is_left_out_on_request(chromium, pages):
+    page = chromium.new_context(reduced_motion="reduce").new_page()
+    page.goto((pages / "pair-2.html").as_uri())
+    style = "(element, name) => getComputedStyle(element)[name]"
+    said, note = page.locator(".said").first, page.locator("#note")
+    assert said.evaluate(style, "direction") == "ltr"
+    said.evaluate("element => { element.textContent = 'שלום, 12 world' }")
+    assert said.evaluate(style, "direction") == "rtl"
+    assert note.evaluate(style, "animationName") == "none"
+    page.context.close()
+
+
+def test_axe_finds_a_barrier_where_there_is_one(chromium, pages):
+    page = chromium.new_page()
+    page.goto((pages / "pair-1.html").as_uri())
+    page.add_style_tag(content=".of { color: #ccc }")
+    page.evaluate("document.documentElement.removeAttribute('lang')")
+    assert {"html-has-lang", "color-contrast"} <= {v["id"] for v in Axe().run(page).response["violations"]}
+    page.close()

@@ -1,0 +1,428 @@
+"""The HIT in a real Chromium: every way through it, what is stored at the end, and what is said when it fails."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from crowd.exchange.exporting import export
+from crowd.web.page import literal
+from crowd.web.serving import opened
+from dialogue.files import read_records, write_records
+from dialogue.records import Candidate, Pair, Utterance
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLE = ROOT / "examples" / "pairs.jsonl"
+WIDE, PHONE, SMALL = {"width": 1280, "height": 720}, {"width": 390, "height": 844}, {"width": 320, "height": 568}
+RULES = """
+pairs_per_sitting = 4
+first_checks = 3
+later_checks = 1
+votes_per_pair = 90
+completion_code = "CODE-DONE"
+"""
+WAYS = {
+    "mouse": {"viewport": WIDE},
+    "keyboard": {"viewport": WIDE},
+    "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
+    "no JavaScript": {"viewport": WIDE, "java_script_enabled": False},
+}
+HOSTILE = [
+    "you <unk> me",
+    "<script>document.title = 'taken over'</script><img src=x onerror=alert(1)>",
+    "${b} {{ 7*7 }} %s &amp;",
+    "one\ntwo\n\n  three, indented",
+    "emoji \U0001f469\u200d\U0001f4bb, accents é",
+    "שלום עולם 12",
+    "word " * 999 + "end",
+    "x" * 5000,
+    "null \0 and escape \x1b",
+]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A served study."""
+
+    url: str
+    folder: Path
+    study: str
+
+    def votes(self, rater_number=-1):
+        """What the store holds of the rater who came last (or of another), with the text that was chosen."""
+        with opened(self.folder, None) as store, store.read() as connection:
+            found = export(connection, votes_per_pair=90)
+        pairs = {pair.pair: pair for pair in read_records(self.folder / "pairs.jsonl", Pair)}
+        rater = found.raters[rater_number]
+        chosen = []
+        for vote in found.votes:
+            if vote.rater == rater.rater:
+                pair = pairs[vote.pair]
+                texts = {"a": pair.a.text, "b": pair.b.text, "tie": "tie"}
+                chosen.append((pair.context[-1].text, texts[vote.choice], vote))
+        return chosen, rater
+
+
+def serve(folder, pairs, rules=RULES):
+    """Start `python -m crowd serve` (simulated: order and sides follow from the seed) and read where it listens."""
+    (folder / "pairs.jsonl").write_bytes(pairs.read_bytes())
+    (folder / "hit.toml").write_text(rules, encoding="utf-8")
+    command = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--rate", "0", "--quiet"]
+    process = subprocess.Popen(
+        [*command, "--simulated", "--stop-with-stdin"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    url, study = (process.stdout.readline().split()[-1] for _ in range(2))
+    try:
+        yield Server(url.rstrip("/"), folder, study)
+    finally:
+        process.stdin.close()
+        process.wait(timeout=20)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    yield from serve(tmp_path_factory.mktemp("study"), SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def hostile_server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    said = Candidate("the other response", "sample")
+    pairs = [
+        Pair(f"p{n}", f"d:{n}", (Utterance("user", text),), Candidate(text, "sample"), said)
+        for n, text in enumerate(HOSTILE)
+    ]
+    write_records(folder / "given.jsonl", pairs, signature="test", kind=Pair)
+    rules = f"pairs_per_sitting = {len(HOSTILE)}\nfirst_checks = 0\nlater_checks = 0\nvotes_per_pair = 90\n"
+    yield from serve(folder, folder / "given.jsonl", rules)
+
+
+@pytest.fixture
+def arrive(chromium):
+    """Opens a page as a new rater; at the end of the test no page may have complained or asked another host."""
+    opened_here, complaints = [], []
+
+    def go(server, rater, **options):
+        context = chromium.new_context(**({"viewport": WIDE} | options))
+        opened_here.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
+        page.on("request", lambda sent: None if sent.url.startswith(server.url) else complaints.append(sent.url))
+        page.goto(f"{server.url}/?rater={rater}")
+        return page
+
+    go.complaints = complaints
+    yield go
+    for context in opened_here:
+        context.close()
+    assert complaints == []
+
+
+def press(page, way, choice):
+    """Answer as this way does: a click, a tap or a key."""
+    if way == "keyboard":
+        page.keyboard.press({"left": "1", "right": "b", "tie": "3"}[choice])
+    elif way == "phone":
+        page.locator(f"button[value={choice}]").tap()
+    else:
+        page.locator(f"button[value={choice}]").click()
+
+
+def follow(page, way, selector):
+    """Take the one link or button of a page; by keyboard it must be reached with the Tab key."""
+    target = page.locator(selector)
+    target.wait_for()
+    if way != "keyboard":
+        target.tap() if way == "phone" else target.click()
+        return
+    for _ in range(12):
+        if target.evaluate("element => element === document.activeElement"):
+            page.keyboard.press("Enter")
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} is not reached by the Tab key")
+
+
+def learn(page, way="mouse"):
+    """Consent and the four worked examples."""
+    follow(page, way, "button.go")
+    for number in range(1, 5):
+        page.get_by_role("heading", name=f"Example {number}").wait_for()
+        press(page, way, "left")
+        page.locator(".feedback").wait_for()
+        follow(page, way, "a.go")
+    page.locator("button[value=tie]").wait_for()
+
+
+def begin(page):
+    """To the first pair without looking at consent and examples."""
+    csrf = page.locator("input[name=csrf]").get_attribute("value")
+    root = page.url.partition("/?")[0]
+    page.request.post(f"{root}/consent", form={"csrf": csrf, "agree": "yes"})
+    for number in range(1, 5):
+        page.request.post(f"{root}/instructions/{number}", form={"csrf": csrf, "choice": "tie"})
+    page.goto(f"{root}/task")
+
+
+def texts(page):
+    return page.locator(".said").all_inner_texts()
+
+
+def number_of(page):
+    return int(page.locator("#pair h1").inner_text().split()[1])
+
+
+def pause(page):
+    """Longer than the time in which a bounced key is not taken for an answer."""
+    page.wait_for_timeout(330)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_stored_is_the_response_that_was_chosen_whatever_side_it_stood_on(arrive, server, way):
+    page = arrive(server, way.replace(" ", "-"), **WAYS[way])
+    learn(page, way)
+    asked = []
+    for number in range(1, 9):
+        page.get_by_role("heading", name=f"Pair {number} of 8").wait_for()
+        pause(page)
+        left, right = texts(page)
+        known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
+        last = page.locator(".chat li p").last.inner_text()
+        choice = ("left", "right", "tie")[number % 3]
+        if known[last].kind == "check":
+            answer = known[last].a if known[last].answer == "a" else known[last].b
+            choice = "left" if answer.text == left else "right"
+        else:
+            asked.append((last, {"left": left, "right": right, "tie": "tie"}[choice]))
+        press(page, way, choice)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert page.locator("output").inner_text() == "CODE-DONE"
+    chosen, rater = server.votes()
+    assert [(context, text) for context, text, _ in chosen] == asked and len(asked) == 4
+    assert (rater.status, rater.checks_seen, rater.checks_failed) == ("passed", 4, 0)
+    assert {vote.left for *_, vote in chosen} == {"a", "b"}
+    assert all(0.2 < vote.seconds < 30 for *_, vote in chosen)
+
+
+def test_one_judgement_is_one_request_and_the_focus_goes_to_the_next_pair(arrive, server):
+    page = arrive(server, "requests")
+    begin(page)
+    sent = []
+    page.on("request", lambda request: sent.append((request.method, request.url.removeprefix(server.url))))
+    pause(page)
+    page.keyboard.press("3")
+    page.get_by_role("heading", name="Pair 2").wait_for()
+    page.get_by_role("status").filter(has_text="Saved").wait_for()
+    assert [what for what in sent if "icon.svg" not in what[1]] == [("POST", "/answer")]
+    assert page.evaluate("document.activeElement.textContent") == "Pair 2 of 8"
+    assert page.locator("progress").get_attribute("value") == "1"
+
+
+def test_the_last_answer_can_be_taken_back_once_and_is_then_given_anew(arrive, server):
+    page = arrive(server, "undo")
+    begin(page)
+    for number in range(1, 4):
+        pause(page)
+        answer_check(page)
+        page.get_by_role("heading", name=f"Pair {number + 1} of").wait_for()
+    before = texts(page)
+    pause(page)
+    page.keyboard.press("1")
+    page.get_by_role("heading", name="Pair 5 of").wait_for()
+    page.keyboard.press("u")
+    page.get_by_role("status").filter(has_text="Undone").wait_for()
+    assert texts(page) == before and page.locator(".undo").count() == 0
+    pause(page)
+    page.keyboard.press("t")
+    page.get_by_role("heading", name="Pair 5 of").wait_for()
+    chosen, _ = server.votes()
+    assert [text for _, text, _ in chosen] == ["tie"]
+
+
+def test_without_javascript_an_answer_is_said_to_be_saved_and_can_be_taken_back(arrive, server):
+    page = arrive(server, "plain-undo", java_script_enabled=False)
+    begin(page)
+    before = texts(page)
+    page.locator("button[value=tie]").click()
+    assert number_of(page) == 2 and page.get_by_role("status").inner_text() == "Saved"
+    page.locator(".undo").click()
+    assert number_of(page) == 1 and texts(page) == before
+    assert page.get_by_role("status").inner_text().startswith("Undone")
+
+
+def answer_check(page):
+    known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
+    pair = known[page.locator(".chat li p").last.inner_text()]
+    right = pair.a if pair.answer == "a" else pair.b
+    page.keyboard.press("1" if texts(page)[0] == right.text else "2")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_second_tab_cannot_change_an_answer_and_says_so(arrive, server, script):
+    page = arrive(server, f"tabs-{script}", java_script_enabled=script)
+    begin(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    for tab, choice in ((page, "tie"), (second, "left")):
+        pause(tab)
+        tab.locator(f"button[value={choice}]").click()
+        tab.get_by_role("heading", name="Pair 2 of").wait_for()
+    second.get_by_role("status").filter(has_text="Saved already: the first answer stands").wait_for()
+
+
+def test_a_double_click_or_a_bouncing_key_is_one_answer(arrive, server):
+    page = arrive(server, "double")
+    begin(page)
+    pause(page)
+    page.locator("button[value=tie]").dblclick()
+    page.get_by_role("heading", name="Pair 2 of").wait_for()
+    for _ in range(3):
+        page.keyboard.press("3")
+    page.wait_for_timeout(400)
+    assert number_of(page) == 2
+
+
+def test_single_keys_can_be_switched_off_and_stay_off(arrive, server):
+    page = arrive(server, "keys-off")
+    begin(page)
+    page.locator("#keys").uncheck()
+    page.reload()
+    pause(page)
+    page.keyboard.press("1")
+    page.wait_for_timeout(300)
+    assert number_of(page) == 1 and not page.locator("#keys").is_checked()
+    page.locator("#keys").check()
+    page.keyboard.press("1")
+    page.get_by_role("heading", name="Pair 2 of").wait_for()
+
+
+def test_a_server_out_of_reach_is_said_tried_again_and_the_vote_is_stored_once(arrive, server):
+    page = arrive(server, "offline")
+    begin(page)
+    failures = iter(["abort", "503", "lost reply"])
+
+    def break_down(route):
+        kind = next(failures, None)
+        if kind == "abort":
+            return route.abort()
+        if kind == "503":
+            return route.fulfill(status=503, json={"status": "not_saved", "saved": False})
+        if kind == "lost reply":
+            route.fetch()
+            return route.abort()
+        return route.continue_()
+
+    page.route("**/answer", break_down)
+    pause(page)
+    page.keyboard.press("3")
+    page.get_by_role("status").filter(has_text="Not saved yet").wait_for()
+    page.get_by_role("heading", name="Pair 2 of").wait_for()
+    page.get_by_role("status").filter(has_text="Saved").wait_for()
+    page.reload()
+    assert number_of(page) == 2
+    expected = ("Failed to load resource", "net::ERR_FAILED")
+    arrive.complaints[:] = [text for text in arrive.complaints if not text.startswith(expected)]
+
+
+def test_when_nothing_helps_the_rater_is_told_that_the_answer_was_not_saved(arrive, server):
+    page = arrive(server, "gone")
+    begin(page)
+    page.clock.install()
+    page.route("**/answer", lambda route: route.abort())
+    page.clock.fast_forward(1000)
+    page.keyboard.press("3")
+    for _ in range(5):
+        page.wait_for_timeout(50)
+        page.clock.fast_forward(5000)
+    page.get_by_role("status").filter(has_text="Not saved. Check your connection").wait_for()
+    assert number_of(page) == 1 and page.locator(".chosen").count() == 0
+    arrive.complaints[:] = [text for text in arrive.complaints if not text.startswith("Failed to load")]
+
+
+def test_text_of_models_is_on_the_screen_to_the_letter(arrive, hostile_server):
+    page = arrive(hostile_server, "reader")
+    page.on("dialog", lambda dialog: pytest.fail("a response ran as a script"))
+    begin(page)
+    seen = set()
+    for number in range(1, len(HOSTILE) + 1):
+        page.get_by_role("heading", name=f"Pair {number} of").wait_for()
+        pause(page)
+        shown = page.locator(".chat p, .said").evaluate_all("all => all.map(element => element.textContent)")
+        assert shown[0] in shown[1:] and "the other response" in shown[1:]
+        assert page.locator("main script, main img").count() == 0
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        seen.add(shown[0])
+        page.keyboard.press("3")
+    assert seen == {literal(text) for text in HOSTILE}
+    assert "taken over" not in page.title()
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE, SMALL], ids=lambda size: str(size["width"]))
+def test_the_answers_are_in_the_window_and_nothing_is_wider_than_it(arrive, server, size):
+    page = arrive(server, f"size-{size['width']}", viewport=size)
+    begin(page)
+    pause(page)
+    for value in ("left", "right", "tie"):
+        box = page.locator(f"button[value={value}]").bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= size["height"] and box["height"] >= 44
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if size is WIDE:
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_a_page_with_all_it_loads_weighs_less_than_50_kb(arrive, server):
+    page = arrive(server, "weight")
+    entries = "performance.getEntries().filter(entry => 'encodedBodySize' in entry).map(entry => entry.encodedBodySize)"
+    weights = [page.evaluate(entries)]
+    begin(page)
+    weights.append(page.evaluate(entries))
+    assert all(len(loaded) >= 3 and 5_000 < sum(loaded) < 50_000 for loaded in weights), weights
+
+
+def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new(arrive, server, tmp_path):
+    from crowd.hit import Hit
+    from crowd.web import page as pages
+
+    page = arrive(server, "waiting")
+    begin(page)
+    wait = pages.message(Hit(), pages.Frame("", "", ""), "wait", "")
+    page.clock.install()
+    page.route("**/task", lambda route: route.fulfill(body=wait, content_type="text/html"))
+    page.goto(f"{server.url}/task")
+    page.clock.fast_forward(11_000)
+    assert page.locator("h1").inner_text() == "One moment, please"
+    page.unroute("**/task")
+    page.clock.fast_forward(11_000)
+    page.get_by_role("heading", name="Pair 1 of").wait_for()
+
+
+def test_the_researchers_page_switches_the_study_sorts_its_raters_and_follows_what_happens(arrive, server):
+    page = arrive(server, "looks-only")
+    page.clock.install()
+    page.goto(server.study)
+    assert "token" not in page.url
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_role("link", name="Ties").click()
+    assert page.get_by_role("columnheader", name="Ties").get_attribute("aria-sort") == "descending"
+    page.locator("h1").click()
+    raters = page.get_by_role("heading", name="Raters (")
+    before = raters.inner_text()
+    begin(arrive(server, "somebody-new"))
+    for _ in range(20):
+        page.clock.fast_forward(10_000)
+        page.wait_for_timeout(400)
+        if raters.inner_text() != before:
+            return
+    raise AssertionError("the page does not follow")

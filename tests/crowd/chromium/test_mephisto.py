@@ -1,0 +1,52 @@
+"""A rater in a real browser, in a run that was really launched through Mephisto in a process of its own."""
+
+import re
+
+import pytest
+
+from tests.crowd.marketplaces.study import make_study
+from tests.crowd.marketplaces.test_mephisto import in_mephisto, launched, votes
+
+PAUSE = 350  # ms; a click within 300 ms of a new pair is taken for a double click
+pytestmark = pytest.mark.browser
+
+
+def work(page, address, prefers):
+    """Open a unit, consent, learn, judge by the text preferred until it is over; gives the last heading."""
+    page.goto(address)
+    page.get_by_role("button", name="I have read this and agree to take part").click()
+    for _ in range(4):
+        page.get_by_role("button", name="Tie").click()
+        page.locator("a.go, button.go, form button:not([name=choice])").first.click()
+    thanks = page.get_by_role("heading", name="Thank you")
+    first = page.locator("section.response").first
+    for _ in range(20):
+        first.or_(thanks).wait_for()
+        if thanks.count():
+            break
+        number = page.locator("h1").inner_text()
+        left = f" says {prefers}" in first.inner_text()
+        page.wait_for_timeout(PAUSE)
+        page.locator(f"button[name=choice][value={'left' if left else 'right'}]").click()
+        page.locator("h1", has_text=re.compile(f"^{re.escape(number)}$")).wait_for(state="detached")
+    return page.locator("main").inner_text()
+
+
+def test_raters_finish_units_and_their_votes_are_in_both_stores(tmp_path, chromium):
+    make_study(tmp_path, pairs_per_sitting=2).extensions["desk"].store.close()
+    with launched(tmp_path) as url:
+        for worker, unit, prefers, end in (
+            ("w1", "1", "a", "Your work was handed in"),
+            ("w2", "2", "a", "Your work was handed in"),
+            ("bad", "3", "b", "There are no more tasks"),
+        ):
+            context = chromium.new_context()
+            address = f"{url}/?worker_id={worker}&assignment_id={unit}"
+            assert end in work(context.new_page(), address, prefers)
+            context.close()
+        kept = in_mephisto(tmp_path)
+    ours = votes(tmp_path)
+    assert [(vote.choice, vote.source, vote.counted) for vote in ours if vote.counted] == [("a", "mephisto", True)] * 4
+    assert [one["rater_status"] for one in kept] == ["passed", "passed", "blocked"]
+    told = {(one["rater"], vote["pair"], vote["choice"]) for one in kept for vote in one["votes"]}
+    assert told == {(vote.rater, vote.pair, vote.choice) for vote in ours}

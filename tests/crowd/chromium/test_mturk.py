@@ -1,0 +1,68 @@
+"""A worker on Mechanical Turk in a real browser: our page in the marketplace's frame, another site round it."""
+
+import boto3
+import pytest
+
+from crowd.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+from dialogue.files import read_json
+from tests.crowd.marketplaces.mturk_endpoint import serve
+from tests.crowd.marketplaces.study import make_study, served
+
+PAUSE = 350  # ms; a click within 300 ms of a new pair is taken for a double click
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def hit(tmp_path, monkeypatch, capsys):
+    """A launched HIT: the endpoint, and the HIT's id. The marketplace is `localhost`, the page `127.0.0.1`."""
+    server = serve()
+    site = server.url.replace("127.0.0.1", "localhost")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", site)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    app = make_study(tmp_path, sites=(site,), pay_per_sitting=0.5)
+    with served(app) as url:
+        dispatch("crowd", "", COMMANDS, ["launch", str(tmp_path), "--mturk", "--sandbox", "--public-url", url, "--yes"])
+        server.site, server.app = site, app
+        server.hit = read_json(tmp_path / "mturk.json")["hits"][0]["hit"]
+        yield server
+    app.extensions["desk"].store.close()
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_preview_in_the_frame_gives_no_work(hit, chromium):
+    page = chromium.new_page()
+    page.goto(f"{hit.site}/preview?hit={hit.hit}")
+    frame = page.frame_locator("iframe")
+    frame.get_by_text("This is a preview").wait_for()
+    assert frame.locator("form").count() == 0 and not hit.turk.assignments
+    page.close()
+
+
+def test_a_worker_accepts_works_in_the_frame_and_hands_in(hit, chromium):
+    page = chromium.new_page()
+    page.goto(f"{hit.site}/worker?hit={hit.hit}&worker=AWORKER")
+    frame = page.frame_locator("iframe")
+    frame.locator("form button").first.click()
+    for _ in range(4):
+        frame.get_by_role("button", name="Tie").click()
+        frame.locator("a.go, button.go, form button:not([name=choice])").first.click()
+    submit = frame.get_by_role("button", name="Submit the HIT")
+    for _ in range(40):
+        best = frame.locator("section.response", has_text=" says a")
+        best.or_(submit).first.wait_for()
+        if submit.count():
+            break
+        number = frame.locator("h1").inner_text()
+        left = " says a" in frame.locator("section.response").first.inner_text()
+        page.wait_for_timeout(PAUSE)
+        frame.locator(f"button[name=choice][value={'left' if left else 'right'}]").click()
+        frame.locator("h1", has_text=number).wait_for(state="detached")
+    submit.click()
+    frame.get_by_text("Thank you!").wait_for()
+    (row,) = hit.turk.assignments.values()
+    assert row["AssignmentStatus"] == "Submitted" and row["WorkerId"] == "AWORKER"
+    page.close()

@@ -1,0 +1,140 @@
+"""A study behind every door, in memory: pairs whose better response is known, and raters who speak HTML forms."""
+
+import json
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+from werkzeug.serving import make_server
+
+from crowd.hit import Hit
+from crowd.marketplaces import entrances
+from crowd.simulation.browser import FETCH, Form
+from crowd.web.app import Config, create_app
+from crowd.web.serving import prepare
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair, Utterance
+
+SITES = ("https://www.mturk.com",)
+ADDRESSES = {
+    "local": {"rater": "WORKER", "sitting": "SITTING"},
+    "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "TASK", "turkSubmitTo": "SITE"},
+    "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "SITTING", "STUDY_ID": "S1"},
+    "mephisto": {"worker_id": "WORKER", "assignment_id": "SITTING"},
+}
+
+
+def pair(name, kind="real", answer=None):
+    sides = [Candidate(f"{name} says {side}", "bilstm_attn", n) for n, side in enumerate("ab")]
+    context = (Utterance("user", "Hello."), Utterance("system", "Hi."), Utterance("user", f"About {name}?"))
+    return Pair(name, f"d:{name}", context, *sides, kind=kind, answer=answer, dialogue="d")
+
+
+def write_pairs(path, reals=6, checks=8):
+    pairs = [pair(f"p{n}") for n in range(reals)] + [pair(f"c{n}", "check", "a") for n in range(checks)]
+    write_records(path, pairs, signature="test", kind=Pair)
+
+
+def make_study(folder, *, reals=6, doors=(), sites=SITES, **hit):
+    """An application on a fresh store; checks are right when response a is chosen."""
+    values = {"pairs_per_sitting": 6, "later_checks": 2, "completion_code": "CDONE", "screened_out_code": "COUT"}
+    values |= hit
+    (folder / "hit.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
+    settings = Hit(**values)
+    write_pairs(folder / "pairs.jsonl", reals=reals)
+    url = prepare(folder, None, settings, None, seed=0, simulated=False)
+    usual = entrances.usual(settings, sites[0])
+    config = Config(
+        url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *doors), https=True
+    )
+    return create_app(config)
+
+
+@contextmanager
+def served(app):
+    """The application on a free port of this machine; gives its address."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@dataclass
+class Person:
+    """Someone with an id at a door; `prefers` names the response that they choose: a, b or tie."""
+
+    app: object
+    door: str
+    worker: str
+    prefers: str = "a"
+    sitting: str = "s1"
+    site: str = SITES[0]
+    task: str = "H1"
+
+    def __post_init__(self):
+        self.client, self.seen, self.form = self.new_client(), [], {}
+
+    def new_client(self):
+        """A browser without cookies: over HTTP where `app` is an address, else straight into the application."""
+        if isinstance(self.app, str):
+            nothing_kept = httpx.Limits(max_keepalive_connections=0)
+            return httpx.Client(base_url=self.app, trust_env=False, timeout=30, limits=nothing_kept)
+        return httpx.Client(base_url="https://x.org", transport=httpx.WSGITransport(self.app))
+
+    def send(self, method, path, headers=None, **options):
+        """Send all cookies, secure ones too: browsers take this machine for secure."""
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.client.cookies.jar)
+        headers = {**(headers or {}), **({"Cookie": cookies} if cookies else {})}
+        return self.client.request(method, path, headers=headers, **options)
+
+    def arrive(self):
+        """Come by the door's address; forgets cookies first."""
+        self.client.close()
+        self.client = self.new_client()
+        words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site, "TASK": self.task}
+        query = {name: words.get(value, value) for name, value in ADDRESSES[self.door].items()}
+        return self.send("GET", "/", params=query)
+
+    def look(self):
+        return self.send("GET", "/task", headers=FETCH).json()
+
+    def begin(self):
+        """Arrive, consent, do the examples; gives the first place."""
+        reply = self.arrive()
+        if reply.status_code == 200 and "/consent" not in reply.text:
+            return {"status": "turned away"}
+        if reply.status_code == 200:
+            self.send("POST", "/consent", data=Form(reply.text).fields | {"agree": "yes"})
+        place = self.look()
+        while place["status"] == "instructions":
+            path = f"/instructions/{place['number']}"
+            self.send("POST", path, data=Form(self.send("GET", path).text).fields | {"choice": "tie"})
+            place = self.look()
+        return place
+
+    def judge(self, place):
+        """Answer by the text preferred, whatever side it stands on."""
+        form = Form(place["html"])
+        context, left, right = form.shown()
+        self.seen.append((context[-1].text.removeprefix("About ").removesuffix("?"), left[-1]))
+        choice = {left[-1]: "left", right[-1]: "right"}.get(self.prefers, "tie")
+        self.form = form.fields | {"choice": choice, "seconds": "1.5"}
+        return self.send("POST", "/answer", data=self.form, headers=FETCH).json()
+
+    def work(self, most=1000):
+        """Judge until there is nothing more; gives the last place."""
+        place = self.begin()
+        while place["status"] == "task" and most:
+            place, most = self.judge(place), most - 1
+        return place
+
+    def end(self):
+        return self.send("GET", "/task").text
+
+    def lefts(self):
+        return Counter(side for _, side in self.seen)

@@ -1,0 +1,212 @@
+"""One behaviour behind every door: local, Mechanical Turk, Prolific and Mephisto."""
+
+import threading
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.exchange import exporting
+from crowd.marketplaces.mephisto.market import MephistoEntrance, task_module
+from crowd.simulation.browser import FETCH, Form
+from crowd.store import store
+from dialogue.files import as_json
+from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
+from tests.waiting import wait_for
+
+DOORS = ("local", "mturk", "prolific", "mephisto")
+
+
+@pytest.fixture(scope="module")
+def mephisto(tmp_path_factory):
+    """Mephisto in this process, with its mock provider; its runs, each slow to end, end side by side."""
+    module, ending = task_module(tmp_path_factory.mktemp("mephisto")), []
+    yield module, ending
+    for thread in ending:
+        thread.join()
+
+
+@pytest.fixture
+def app(tmp_path, mephisto):
+    """A study with all four doors open, a run of Mephisto of its own behind the fourth."""
+    module, ending = mephisto
+    door = MephistoEntrance(module.Reception())
+    app = make_study(tmp_path, doors=(door,))
+    door.desk = app.extensions["desk"]
+    task = module.Task(app.extensions["desk"].study_token(), "A study", "Say which", reward=0.0, sittings=9)
+    door.run = module.Run(task, module.Deployment(door.reception, "https://x.org"))
+    door.run.launch()
+    ending.append(threading.Thread(target=door.run.wait))
+    ending[-1].start()
+    yield app
+    loop = door.run.operator._event_loop
+    loop.call_soon_threadsafe(loop.stop)
+    app.extensions["desk"].store.close()
+
+
+def votes(app):
+    with app.extensions["desk"].store.read() as connection:
+        return exporting.export(connection, votes_per_pair=3).votes
+
+
+def raters(app):
+    with app.extensions["desk"].store.read() as connection:
+        return exporting.export(connection, votes_per_pair=3).raters
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_nothing_is_stored_of_somebody_who_has_not_consented(app, door):
+    page = Person(app, door, "AW1").arrive()
+    assert page.status_code == 200 and "/consent" in page.text
+    assert raters(app) == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_sitting_ends_with_every_pair_judged_and_votes_of_this_door(app, door):
+    person = Person(app, door, "AW1")
+    assert person.work()["status"] == "done"
+    assert sorted(vote.pair for vote in votes(app)) == [f"p{n}" for n in range(6)]
+    assert {(vote.source, vote.choice, vote.counted) for vote in votes(app)} == {(door, "a", True)}
+    assert [(rater.source, rater.status) for rater in raters(app)] == [(door, "passed")]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_three_failed_checks_close_every_door_under_the_same_id(app, door):
+    assert Person(app, door, "AW1", prefers="b").work()["status"] == "no_more"
+    for other in DOORS:
+        again = Person(app, other, "AW1", sitting="s2")
+        assert again.begin()["status"] in ("no_more", "turned away") and again.seen == []
+        assert "no more tasks" in again.arrive().text + again.end()
+    assert Person(app, door, "AW2").begin()["status"] == "task"
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_who_is_blocked_is_told_nothing_of_checks(app, door):
+    person = Person(app, door, "AW1", prefers="b")
+    person.work()
+    text = person.end().lower()
+    assert "no more tasks" in text and not any(word in text for word in ("check", "fail", "block", "wrong"))
+
+
+def test_three_different_raters_a_pair_across_doors(app):
+    people = [Person(app, door, f"AW{n}") for n, door in enumerate((*DOORS, "local", "mturk"))]
+    places = [person.begin() for person in people]
+    while any(place["status"] != "done" for place in places):
+        turns = zip(people, places, strict=True)
+        places = [who.judge(place) if place["status"] == "task" else who.look() for who, place in turns]
+    counted = [vote for vote in votes(app) if vote.counted]
+    assert Counter(vote.pair for vote in counted) == {f"p{n}": 3 for n in range(6)}
+    assert len({(vote.pair, vote.rater) for vote in counted}) == 18
+    assert {vote.source for vote in counted} == set(DOORS)
+
+
+@pytest.mark.parametrize("door", ["prolific", "mephisto"])
+def test_one_person_at_two_doors_never_sees_a_pair_twice(app, door):
+    first, second = Person(app, "mturk", "AW1"), Person(app, door, "AW1", sitting="s2")
+    first.work()
+    second.work()
+    seen = [name for name, _ in first.seen + second.seen if name.startswith("p")]
+    assert len(seen) == len(set(seen)) == 6
+    assert len(raters(app)) == 1
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_sides_are_balanced_within_a_rater(app, door):
+    person = Person(app, door, "AW1")
+    person.work()
+    assert abs(person.lefts()["a"] - person.lefts()["b"]) <= 1
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_last_answer_can_be_taken_back(app, door):
+    person = Person(app, door, "AW1")
+    place = person.judge(person.begin())
+    undone = person.send("POST", "/undo", data=person.form, headers=FETCH).json()
+    assert undone["progress"]["done"] == place["progress"]["done"] - 1
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_who_comes_back_goes_on_where_they_stopped_without_cookies(app, door):
+    person = Person(app, door, "AW1")
+    before = person.work(most=4)
+    assert person.arrive().status_code == 303
+    after = person.look()
+    assert after["progress"] == before["progress"]
+    assert Form(after["html"]).fields["lease"] == Form(before["html"]).fields["lease"]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_answer_sent_twice_is_one_vote(app, door):
+    person = Person(app, door, "AW1")
+    person.work(most=5)
+    number = len(votes(app))
+    for _ in range(3):
+        assert person.send("POST", "/answer", data=person.form, headers=FETCH).json()["saved"]
+    assert len(votes(app)) == number
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_marketplace_id_leaves_the_server(app, door, caplog):
+    caplog.set_level("INFO", "crowd")
+    Person(app, door, "AWSECRET", sitting="ASITTING").work()
+    with app.extensions["desk"].store.read() as connection:
+        export = exporting.export(connection, votes_per_pair=3)
+        rows = [as_json(one) for one in (*export.votes, *export.raters)] + list(exporting.events(connection))
+        logged = [vars(record) for record in caplog.records if record.name == "crowd"]
+        (line,) = connection.execute(sa.select(store.payments)).all()
+    assert not any(word in f"{rows} {logged}" for word in ("AWSECRET", "ASITTING", "CDONE"))
+    assert (line.worker, line.key, line.source) == ("AWSECRET", "ASITTING", door)
+
+
+def test_at_the_end_mturk_gets_its_form_and_only_mturk_may_have_it(app):
+    person = Person(app, "mturk", "AW1", sitting="A77")
+    person.work()
+    reply = person.send("GET", "/task")
+    assert 'action="https://www.mturk.com/mturk/externalSubmit"' in reply.text
+    assert 'name="assignmentId" value="A77"' in reply.text
+    policy = reply.headers["Content-Security-Policy"]
+    assert "form-action 'self' https://www.mturk.com;" in policy and "frame-ancestors https://www.mturk.com" in policy
+
+
+def test_at_the_end_prolific_gets_its_code(app):
+    person, other = Person(app, "prolific", "p1"), Person(app, "prolific", "p2", prefers="b")
+    person.work()
+    other.work()
+    assert "submissions/complete?cc=CDONE" in person.end()
+    assert "submissions/complete?cc=COUT" in other.end() and "CDONE" not in other.end()
+
+
+def test_at_the_end_mephisto_has_the_sitting_and_closes_to_who_is_blocked(app, mephisto):
+    module, _ = mephisto
+    Person(app, "mephisto", "w1").work()
+    Person(app, "mephisto", "w2", prefers="b").work()
+    door = app.extensions["entrances"][-1]
+    wait_for(lambda: len(list(module.handed_in(door.run.task.name))) == 2, seconds=10)
+    kept = list(module.handed_in(door.run.task.name))
+    assert [one["rater_status"] for one in kept] == ["passed", "blocked"]
+    assert {vote["pair"] for vote in kept[0]["votes"]} == {f"p{n}" for n in range(6)}
+    assert door.reception.take("w2", "s2", provider_type="mock").refusal
+    assert door.reception.take("w3", "s1", provider_type="mock").agent
+
+
+def test_a_preview_shows_the_task_and_gives_no_work(app):
+    client = app.test_client()
+    page = client.get("/", query_string={"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "H1"})
+    assert page.status_code == 200 and "This is a preview" in page.text and "<form" not in page.text
+    assert "Set-Cookie" not in page.headers and client.get("/task").status_code == 303
+    assert raters(app) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {**ADDRESSES["mturk"], "turkSubmitTo": "https://evil.org"},
+        {**ADDRESSES["mturk"], "turkSubmitTo": SITES[0], "workerId": "a b"},
+        {**ADDRESSES["mturk"], "turkSubmitTo": SITES[0], "workerId": "A" * 65},
+        {"PROLIFIC_PID": "p1"},
+        {**ADDRESSES["prolific"], "SESSION_ID": "\0"},
+    ],
+)
+def test_an_address_that_no_marketplace_sends_is_refused(app, query):
+    reply = app.test_client().get("/", query_string=query)
+    assert reply.status_code == 400 and "evil" not in reply.text

@@ -1,0 +1,181 @@
+"""A study through Mephisto: really launched, in a process of its own, with Mephisto's mock provider."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from crowd.__main__ import COMMANDS
+from crowd.exchange import exporting
+from crowd.marketplaces.mephisto.market import free_port
+from crowd.web.serving import opened
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.records import Vote
+from tests.crowd.marketplaces.mturk_endpoint import serve
+from tests.crowd.marketplaces.study import Person, make_study
+from tests.waiting import wait_for
+
+
+def votes(folder):
+    with opened(folder, None) as store, store.read() as connection:
+        return exporting.export(connection, votes_per_pair=3).votes
+
+
+def heed_ctrl_c():
+    """A shell that runs the tests in the background lets its children ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def launched(folder, stop=signal.SIGINT, extra=()):
+    """`crowd launch --mephisto` with nobody at the keyboard; gives the address it prints."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "crowd", "launch", str(folder), "--mephisto", "--port", "0", "--yes", *extra]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOME": str(home)},
+        preexec_fn=heed_ctrl_c,
+    )
+    begun, url = time.monotonic(), None
+    try:
+        for line in process.stdout:
+            if line.startswith("  page"):
+                url = line.split()[1].strip(",").split("/?")[0].rstrip("/")
+            if line.startswith("  cost"):
+                break
+        assert url, process.stderr.read()
+        while time.monotonic() - begun < 30:
+            try:
+                if httpx.get(f"{url}/health", trust_env=False).status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.05)
+        yield url
+    finally:
+        process.send_signal(stop)
+        try:
+            process.wait(timeout=120)
+        finally:
+            process.kill()  # a run that will not end fails this test alone
+            said = process.stderr.read()
+            process.stdout.close()
+            process.stderr.close()
+            process.wait()
+    assert "Traceback" not in said and "EOF" not in said, said
+    assert list(home.iterdir()) == []
+
+
+def in_mephisto(folder):
+    """What Mephisto's own data browser finds."""
+    code = f"""
+import json
+from pathlib import Path
+from crowd.marketplaces.mephisto.market import task_module, task_name
+folder = Path({str(folder)!r})
+print(json.dumps(list(task_module(folder).handed_in(task_name(folder)))))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def facts(vote):
+    return (vote.pair, vote.rater, vote.choice, vote.round, vote.left, vote.counted)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    make_study(tmp_path, pairs_per_sitting=2).extensions["desk"].store.close()
+    return tmp_path
+
+
+def test_workers_of_mephisto_do_a_study_that_is_in_both_stores(folder):
+    with launched(folder) as url:
+        bad = Person(url, "mephisto", "bad", prefers="b", sitting="1")
+        assert bad.work()["status"] == "no_more"
+        assert "no more tasks" in Person(url, "mephisto", "bad", sitting="2").arrive().text
+        people = [Person(url, "mephisto", f"w{n}", sitting=str(n)) for n in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            assert {place["status"] for place in pool.map(Person.work, people)} == {"done"}
+        assert "Your work was handed in" in people[0].end()
+        begun = time.monotonic()
+        assert Person(url, "mephisto", "w9", sitting="9").begin()["status"] == "turned away", "nine units, all taken"
+        assert time.monotonic() - begun < 5
+    ours = votes(folder)
+    assert {vote.source for vote in ours} == {"mephisto"} and sum(vote.counted for vote in ours) == 16
+    assert {vote.rater_status for vote in ours if not vote.counted} <= {"blocked"}
+    kept = in_mephisto(folder)
+    assert sorted(one["rater_status"] for one in kept) == ["blocked"] + ["passed"] * 8
+    restore = [sys.executable, "-m", "crowd", "import-mephisto", str(folder)]
+    done = subprocess.run(restore, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    again = read_records(folder / "mephisto-votes.jsonl", Vote)
+    assert sorted(map(facts, again)) == sorted(map(facts, ours))
+
+
+def test_a_killed_run_goes_on_without_serving_a_finished_pair_again(folder):
+    with launched(folder, signal.SIGKILL) as url:
+        Person(url, "mephisto", "w0", sitting="0").work()
+        half = Person(url, "mephisto", "w1", sitting="1")
+        half.work(most=4)
+    before = votes(folder)
+    with launched(folder) as url:
+        again = Person(url, "mephisto", "w1", sitting="1")
+        assert again.work()["status"] == "done"
+        assert not {name for name, _ in again.seen} & {name for name, _ in half.seen}
+        for n in range(2, 10):
+            Person(url, "mephisto", f"w{n}", sitting=str(n)).work()
+    after = votes(folder)
+    assert [vote.pair for vote in after[: len(before)]] == [vote.pair for vote in before]
+    assert sum(vote.counted for vote in after) == 18 and all(vote.counted for vote in after)
+
+
+def test_mephistos_own_mturk_provider_brings_workers_too(folder, monkeypatch):
+    (folder / "hit.toml").write_text((folder / "hit.toml").read_text() + "pay_per_sitting = 0.5\n")
+    (folder / "aws").write_text("[someone]\naws_access_key_id = example\naws_secret_access_key = example\n")
+    server, port = serve(), free_port("127.0.0.1")
+    place = ["--provider", "mturk", "--requester", "someone", "--public-url", f"http://127.0.0.1:{port}"]
+    monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "aws"))
+    with launched(folder, extra=[*place, "--port", str(port)]) as url:
+        wait_for(lambda: len(server.turk.hits) >= 9, seconds=20)
+        for n, hit in enumerate(list(server.turk.hits)[:2]):
+            server.turk.locales[f"AWORKER{n}"] = "US"  # Mephisto asks for English-speaking countries
+            assignment = server.turk.accept(hit, f"AWORKER{n}")
+            worker = Person(url, "mturk", f"AWORKER{n}", "ab"[n], assignment, server.url, hit)
+            assert worker.work()["status"] == ("done", "no_more")[n]
+            assert f"{server.url}/mturk/externalSubmit" in worker.end()
+            server.turk.submit({"assignmentId": assignment, "answers": "2"})
+        time.sleep(1)
+    assert {vote.source for vote in votes(folder)} == {"mephisto"}
+    assert [one["rater_status"] for one in in_mephisto(folder)] == ["passed", "blocked"]
+    assert {name for workers in server.turk.granted.values() for name in workers} == {"AWORKER1"}
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_profile_that_does_not_exist_is_one_sentence_and_not_a_question(folder, monkeypatch):
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "none"))
+    words = ["--mephisto", "--provider", "mturk", "--public-url", "http://127.0.0.1:9", "--port", "0", "--yes"]
+    with pytest.raises(InputError, match="MOCK_REQUESTER is not an AWS profile of yours"):
+        dispatch("crowd", "", COMMANDS, ["launch", str(folder), *words])
+
+
+def test_a_study_that_mephisto_never_saw_cannot_be_restored_from_it(folder):
+    with pytest.raises(InputError, match="was not launched through Mephisto"):
+        dispatch("crowd", "", COMMANDS, ["import-mephisto", str(folder)])

@@ -1,0 +1,61 @@
+"""Mephisto 1.1.1 on Python 3.11, inside one folder."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import pytest
+
+from crowd.marketplaces.mephisto import shim as mephisto_shim
+from dialogue.errors import InputError
+
+
+def python(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_without_the_shim_it_cannot_be_imported(tmp_path):
+    code = "try:\n import mephisto\nexcept ValueError as error:\n print(error)"
+    assert "mutable default" in python(code, HOME=str(tmp_path))
+
+
+def test_with_it_everything_we_use_can_be_and_nothing_is_written_outside_the_folder(tmp_path):
+    code = f"""
+import os
+from pathlib import Path
+from crowd.marketplaces.mephisto.shim import settle_in
+settle_in(Path({str(tmp_path / "study")!r}))
+import crowd.marketplaces.mephisto.task
+from mephisto.utils.dirs import get_root_data_dir
+from mephisto.data_model.task_run import TaskRunArgs
+from mephisto.operations.hydra_config import MephistoConfig
+assert MephistoConfig().task is not MephistoConfig().task
+print(get_root_data_dir(), os.environ["HOME"])
+"""
+    home = tmp_path / "home"
+    home.mkdir()
+    said = python(code, HOME=str(home)).split()
+    assert said == [str(tmp_path / "study" / "data"), str(home)]
+    assert list(home.iterdir()) == []
+
+
+def test_python_is_as_it_was_when_the_import_is_over():
+    before = dataclasses.dataclass
+    with mephisto_shim._lenient_dataclasses():
+        assert dataclasses.dataclass is not before
+    assert dataclasses.dataclass is before
+
+
+def test_where_it_is_not_installed_the_command_to_install_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"pip install --no-deps -r requirements-mephisto\.txt"):
+        mephisto_shim.settle_in(tmp_path)

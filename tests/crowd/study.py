@@ -1,0 +1,123 @@
+"""Small studies for the tests of crowd: pairs, stores of both kinds, a clock that the test turns, raters that vote."""
+
+import contextlib
+import dataclasses
+import uuid
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.hit import Hit
+from crowd.rating import pool
+from crowd.rating.desk import Desk
+from crowd.store.store import leases, open_store, pairs, votes
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair, Utterance
+
+SERVER = "postgresql+psycopg://root@127.0.0.1:5432/postgres"
+SHORT = Hit(
+    votes_per_pair=3, pairs_per_sitting=4, first_checks=0, later_checks=0, max_failures=3, examples=(), lease_minutes=10
+)
+
+
+def make_pairs(real=4, checks=0, identical=0):
+    """Pairs whose texts name them: `p0 text a`, ..., and checks whose right answer is a."""
+    context = [Utterance("user", "Hello."), Utterance("system", "How may I help?")]
+
+    def pair(name, **more):
+        one, two = Candidate(f"{name} text a", "m", 0), Candidate(f"{name} text b", "m", 1)
+        return Pair(name, f"d:{name}", context, one, two, dialogue="d", **more)
+
+    made = [pair(f"p{n}") for n in range(real)] + [pair(f"c{n}", kind="check", answer="a") for n in range(checks)]
+    for n in range(identical):
+        same = Candidate("the same", "m", 0)
+        made.append(dataclasses.replace(pair(f"i{n}"), a=same, b=same, identical=True))
+    return made
+
+
+class Clock:
+    """Stands still until the test turns it."""
+
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@contextlib.contextmanager
+def database(kind, folder):
+    """URL of an empty database of this kind, gone afterwards."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'crowd.sqlite'}"
+        return
+    server = sa.create_engine(SERVER, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 2})
+    name = f"seedvote_{uuid.uuid4().hex[:12]}"
+    try:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    except sa.exc.OperationalError:
+        pytest.skip("no PostgreSQL server at 127.0.0.1:5432")
+    try:
+        yield SERVER.rsplit("/", 1)[0] + f"/{name}"
+    finally:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+        server.dispose()
+
+
+@contextlib.contextmanager
+def desk_of(url, folder, hit=SHORT, made=None, seed=0):
+    """A desk over a fresh store with these pairs."""
+    path = folder / "pairs.jsonl"
+    write_records(path, make_pairs() if made is None else made, signature="test", kind=Pair)
+    store = open_store(url, seed=seed, simulated=True)
+    try:
+        pool.load(store, path, hit, now=0.0)
+        yield Desk(store, hit, Clock())
+    finally:
+        store.close()
+
+
+def seated(desk, worker, sitting="1"):
+    """A rater who has consented."""
+    seat = desk.arrive(worker, sitting, "local")
+    desk.consent(seat)
+    return seat
+
+
+def press(place, choice):
+    """The side to press so that the response `a`, `b` or a tie is chosen."""
+    if choice == "tie":
+        return "tie"
+    return "left" if place.task.left == choice else "right"
+
+
+def vote(desk, seat, choice="a", seconds=1.0):
+    """Answer what is due with the response `choice`; returns what happened and the next place."""
+    place = desk.place(seat)
+    return desk.answer(seat, place.task.token, press(place, choice), seconds)
+
+
+def work(desk, seat, choice="a"):
+    """Answer until nothing is due; returns how it ended."""
+    while desk.place(seat).stage == "task":
+        vote(desk, seat, choice)
+    return desk.place(seat).stage
+
+
+def check_books(desk):
+    """The counters of every pair equal what its votes and leases say, and no pair has more than its k votes."""
+    with desk.store.read() as connection:
+        counted = dict(
+            connection.execute(sa.select(votes.c.pair, sa.func.sum(votes.c.counted)).group_by(votes.c.pair)).all()
+        )
+        held = connection.execute(
+            sa.select(leases.c.pair, sa.func.count()).where(leases.c.state == "held").group_by(leases.c.pair)
+        )
+        held = dict(held.all())
+        for row in connection.execute(sa.select(pairs).where(pairs.c.kind != "check")):
+            assert row.votes == counted.get(row.pair, 0) <= desk.rules.votes_per_pair
+            assert row.live == row.votes + held.get(row.pair, 0)
+            assert row.open == int(row.offered and row.votes < desk.rules.votes_per_pair)
+    return counted

@@ -1,0 +1,189 @@
+"""What every reply has in common: headers, cookies, forms, limits, prefix, logs."""
+
+import io
+import json
+import logging
+import re
+
+import pytest
+
+from crowd.hit import Hit
+from crowd.simulation.browser import Form
+from crowd.web.app import LOG, Config, create_app, from_environment, log_to_stderr
+from crowd.web.limits import RateLimit
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import desk_of, make_pairs
+
+HIT = Hit(pairs_per_sitting=3, first_checks=0, later_checks=0)
+
+
+@pytest.fixture
+def url(tmp_path):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with desk_of(url, tmp_path, HIT, make_pairs(8)):
+        pass
+    return url
+
+
+@pytest.fixture
+def serve(url):
+    """Applications on one store, closed at the end."""
+    apps = []
+
+    def made(**options):
+        apps.append(create_app(Config(url, HIT, **{"rate": 0, **options})))
+        return apps[-1]
+
+    yield made
+    for app in apps:
+        app.extensions["desk"].store.close()
+
+
+def test_pages_run_nothing_but_their_own_script_and_are_framed_by_nobody(serve):
+    client = serve().test_client()
+    one, two = client.get("/"), client.get("/")
+    policy = one.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+    assert one.headers["X-Frame-Options"] == "DENY" and one.headers["Cache-Control"] == "no-store"
+    nonce = re.search(r"script-src 'nonce-([^']+)'", policy)[1]
+    assert f'nonce="{nonce}"' in one.text and nonce not in two.text
+
+
+def test_only_the_marketplace_chosen_may_frame_the_page(serve):
+    client = serve(frame_ancestors=("https://workersandbox.mturk.com",)).test_client()
+    reply = client.get("/", base_url="https://localhost")
+    assert "frame-ancestors https://workersandbox.mturk.com" in reply.headers["Content-Security-Policy"]
+    assert "X-Frame-Options" not in reply.headers
+    assert "SameSite=None" in reply.headers["Set-Cookie"] and "Secure" in reply.headers["Set-Cookie"]
+
+
+def test_the_cookie_is_signed_and_out_of_reach_of_scripts(serve):
+    client = serve(https=True).test_client()
+    cookie = client.get("/", base_url="https://localhost").headers["Set-Cookie"]
+    assert all(word in cookie for word in ("HttpOnly", "Secure", "SameSite=Lax"))
+    client.set_cookie("seedvote", "forged.value.signature")
+    assert client.get("/task", base_url="https://localhost").location == "/"
+
+
+@pytest.mark.parametrize("csrf", ["", "0" * 32, "ü" * 10])
+def test_a_form_without_the_rater_s_own_token_is_refused(serve, csrf):
+    client = serve().test_client()
+    client.get("/?rater=ann")
+    for path in ("/consent", "/answer", "/undo", "/instructions/1"):
+        assert client.post(path, data={"csrf": csrf, "choice": "left"}).status_code in (303, 400)
+    assert client.get("/task").location == "/"
+
+
+def test_another_rater_s_token_does_not_fit(serve):
+    app = serve()
+    ann, bob = app.test_client(), app.test_client()
+    fields = Form(ann.get("/?rater=ann").text).fields
+    bob.get("/?rater=bob")
+    assert bob.post("/consent", data=fields).status_code == 400
+
+
+def test_a_body_beyond_the_limit_is_refused(serve):
+    client = serve().test_client()
+    client.get("/?rater=ann")
+    assert client.post("/consent", data={"csrf": "x" * 20_000}).status_code == 413
+
+
+def test_everything_works_under_a_path_prefix_with_and_without_a_proxy_that_cuts_it_off(serve):
+    app = serve(prefix="/study-1")
+    for base in ("/study-1", ""):
+        client = app.test_client()
+        page = client.get(base + "/?rater=ann")
+        assert 'action="/study-1/consent"' in page.text and "Path=/study-1" in page.headers["Set-Cookie"]
+        static = re.search(r'src="(/study-1/static/hit.js[^"]*)"', page.text)[1]
+        reply = client.get(static.removeprefix("/study-1") if not base else static)
+        assert reply.status_code == 200 and "max-age=31536000" in reply.headers["Cache-Control"]
+        reply.close()
+
+
+def test_a_trusted_proxy_says_whether_raters_come_by_https(serve):
+    app = serve(proxies=1)
+    client = app.test_client()
+    reply = client.get("/task", headers={"X-Forwarded-Proto": "https", "X-Forwarded-Prefix": "/outer"})
+    assert reply.location == "/outer/"
+
+
+def test_a_rater_who_asks_too_often_is_told_to_wait(serve):
+    client = serve(rate=1).test_client()
+    codes = [client.get("/task", headers={"X-Requested-With": "fetch"}).status_code for _ in range(60)]
+    assert codes[0] == 303 and 429 in codes
+    assert client.get("/health").status_code == 200
+
+
+def test_the_limit_fills_up_again_and_forgets_who_left():
+    now = [0.0]
+    limit = RateLimit(2.0, burst=2, clock=lambda: now[0])
+    assert [limit.allows("a") for _ in range(3)] == [True, True, False]
+    assert limit.allows("b")
+    now[0] += 0.5
+    assert limit.allows("a") and not limit.allows("a")
+    for number in range(10_001):
+        limit.allows(f"visitor {number}")
+    now[0] += 5
+    limit.allows("a")
+    limit.allows("c")
+    assert len(limit._buckets) <= 3
+
+
+def test_health_answers_without_saying_anything_of_the_study(serve):
+    reply = serve().test_client().get("/health")
+    assert reply.json == {"status": "ok"} and "Set-Cookie" not in reply.headers
+
+
+@pytest.fixture
+def logs():
+    """The two logs that a server sets up, as they were before."""
+    before = {log: (log.handlers, log.propagate, log.level) for log in (LOG, logging.getLogger("waitress.queue"))}
+    yield
+    for log, (handlers, propagate, level) in before.items():
+        log.handlers, log.propagate = handlers, propagate
+        log.setLevel(level)
+
+
+@pytest.mark.usefixtures("logs")
+def test_logs_are_json_lines_without_ids_addresses_queries_or_agents(serve):
+    stream = io.StringIO()
+    log_to_stderr()
+    LOG.handlers[0].stream = stream
+    client = serve().test_client()
+    client.get("/?rater=ann-smith", headers={"User-Agent": "Secret/1.0"})
+    client.post("/consent", data={"csrf": "no"})
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["route"], line["status"]) for line in lines] == [("hit.start", 200), ("hit.consent", 400)]
+    assert set(lines[0]) == {"at", "level", "event", "route", "status", "ms"}
+    assert not any(word in stream.getvalue() for word in ("ann-smith", "127.0.0.1", "Secret"))
+
+
+def test_an_unknown_page_is_a_page_of_ours(serve):
+    reply = serve().test_client().get("/wp-admin")
+    assert reply.status_code == 404 and "<h1>" in reply.text
+
+
+def test_an_error_inside_is_no_traceback_for_the_rater(serve, monkeypatch):
+    app = serve()
+    monkeypatch.setattr(app.extensions["desk"], "has_consented", lambda worker: 1 / 0)
+    logging.disable(logging.CRITICAL)
+    try:
+        reply = app.test_client().get("/?rater=ann")
+    finally:
+        logging.disable(logging.NOTSET)
+    assert reply.status_code == 500 and "was not saved" in reply.text and "ZeroDivision" not in reply.text
+
+
+@pytest.mark.usefixtures("logs")
+def test_a_server_that_imports_the_application_is_set_up_by_its_environment(tmp_path, monkeypatch):
+    monkeypatch.delenv("SEEDVOTE_STUDY", raising=False)
+    with pytest.raises(InputError, match="SEEDVOTE_STUDY"):
+        from_environment()
+    write_records(tmp_path / "pairs.jsonl", make_pairs(4, checks=4), signature="test", kind=Pair)
+    monkeypatch.setenv("SEEDVOTE_STUDY", str(tmp_path))
+    monkeypatch.setenv("SEEDVOTE_PREFIX", "/x")
+    app = from_environment()
+    assert 'action="/x/consent"' in app.test_client().get("/x/").text
+    app.extensions["desk"].store.close()

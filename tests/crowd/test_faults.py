@@ -1,0 +1,260 @@
+"""Real servers that are killed, databases that are full or read-only: what was acknowledged is there, and only that."""
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from crowd.hit import Hit
+from crowd.rating.desk import Desk
+from crowd.simulation.browser import Form, Visit
+from crowd.simulation.crowd import Crowd
+from crowd.simulation.raters import Reader, habits
+from crowd.store.store import leases, open_store, votes
+from crowd.web import serving
+from crowd.web.app import Config, create_app
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import check_books, database, desk_of, make_pairs
+
+ROOT = Path(__file__).resolve().parents[2]
+HIT = Hit(pairs_per_sitting=5, first_checks=1, later_checks=1, max_failures=2)
+HIT_TOML = "pairs_per_sitting = 5\nfirst_checks = 1\nlater_checks = 1\nmax_failures = 2\n"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """A server process of a study, to be killed and started again on the same port."""
+
+    def __init__(self, study, url, *, gunicorn=False, wait=True):
+        self.port, self.kills = free_port(), 0
+        self.environment = os.environ | {"SEEDVOTE_STUDY": str(study), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
+        self.command = [sys.executable, "-m", "crowd", "serve", str(study), "--database", url, "--rate", "0"]
+        self.command += ["--port", str(self.port), "--quiet"]
+        if gunicorn:
+            self.command = [
+                sys.executable,
+                "-m",
+                "gunicorn",
+                "--workers",
+                "2",
+                "--threads",
+                "4",
+                "--log-level",
+                "error",
+            ]
+            self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.web.app:from_environment()"]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start(wait=wait)
+
+    def start(self, *, wait=True):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, start_new_session=True, **quiet)
+        for _ in range(200 if wait else 0):
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(self.url + "/health", trust_env=False).status_code == 200:
+                    return
+            time.sleep(0.1)
+        assert not wait, "the server did not start"
+
+    def end(self, how):
+        os.killpg(self.process.pid, how)
+        return self.process.wait(30)
+
+    def kill_and_restart(self):
+        self.end(signal.SIGKILL)
+        self.kills += 1
+        self.start()
+
+
+@contextlib.contextmanager
+def served(folder, url, real, **options):
+    """A server of a study with so many real pairs."""
+    made = make_pairs(real, checks=12)
+    write_records(folder / "pairs.jsonl", made, signature="test", kind=Pair)
+    (folder / "hit.toml").write_text(HIT_TOML)
+    serving.prepare(folder, None, HIT, url, seed=0, simulated=True)
+    server = Server(folder, url, **options)
+    try:
+        yield server, made
+    finally:
+        server.end(signal.SIGKILL)
+
+
+def load(server, made, monkeypatch, raters, concurrency, leave=0.0):
+    """Send the crowd; returns what it was told was saved: (rater number, pair's texts) -> choice."""
+    acknowledged, judge = {}, Visit._judge
+
+    def spy(self, place):
+        context, left, right = Form(place["html"]).shown()
+        choice, _ = self.reader.judge(self.rater, context, left, right)
+        reply = judge(self, place)
+        chosen = {"left": left, "right": right, "tie": "tie"}[choice]
+        acknowledged[self.rater.number, min(left, right)] = chosen
+        return reply
+
+    monkeypatch.setattr(Visit, "_judge", spy)
+    people = [habits(n, seed=1, clickers=0.05, leave=leave) for n in range(raters)]
+    Crowd(server.url, Reader(made, seed=1), people, concurrency).work()
+    return acknowledged
+
+
+def stored(url, made):
+    """What the store holds, in the same terms, after the books were checked."""
+    texts = {pair.pair: {"a": pair.a.text, "b": pair.b.text, "tie": "tie"} for pair in made}
+    store = open_store(url)
+    try:
+        desk = Desk(store, HIT)
+        counted = check_books(desk)
+        names = {desk.rater_id(f"simulated-{n}"): n for n in range(200)}
+        with store.read() as connection:
+            rows = connection.execute(sa.select(votes)).all()
+        found = {(names[row.rater], texts[row.pair]["a"]): texts[row.pair][row.choice] for row in rows}
+        return found, {pair: number for pair, number in counted.items() if not pair.startswith("c")}
+    finally:
+        store.close()
+
+
+def bombard(server, made, monkeypatch, url, kills, raters, concurrency):
+    """Load with a killer at work; then every acknowledged answer is there and every pair has exactly its votes."""
+    done, generator = threading.Event(), random.Random(0)
+
+    def killer():
+        while server.kills < kills and not done.wait(generator.uniform(0.2, 0.8)):
+            server.kill_and_restart()
+
+    thread = threading.Thread(target=killer)
+    thread.start()
+    acknowledged = load(server, made, monkeypatch, raters, concurrency, leave=0.3)
+    done.set()
+    thread.join()
+    found, counted = stored(url, made)
+    assert server.kills >= min(kills, 1)
+    assert acknowledged.items() <= found.items()
+    assert set(counted.values()) == {3} and len(counted) == sum(pair.kind != "check" for pair in made)
+    return server.kills
+
+
+def test_a_server_killed_in_mid_load_loses_no_acknowledged_vote(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with served(tmp_path, url, 20) as (server, made):
+        bombard(server, made, monkeypatch, url, kills=1, raters=10, concurrency=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_twenty_kills_under_16_raters_of_whom_a_third_walk_away_lose_nothing(tmp_path, monkeypatch, kind):
+    with database(kind, tmp_path) as url, served(tmp_path, url, 400, gunicorn=kind == "postgresql") as (server, made):
+        assert bombard(server, made, monkeypatch, url, kills=20, raters=64, concurrency=16) == 20
+
+
+@pytest.mark.slow
+def test_64_raters_at_once_give_every_pair_exactly_its_votes(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with served(tmp_path, url, 150) as (server, made):
+        bombard(server, made, monkeypatch, url, kills=0, raters=64, concurrency=64)
+
+
+def test_a_server_that_is_asked_to_end_ends_well(tmp_path):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with served(tmp_path, url, 4) as (server, _):
+        assert server.end(signal.SIGTERM) == 0
+        server.start()
+
+
+def test_gunicorn_serves_a_study_on_postgresql_with_two_workers(tmp_path, monkeypatch):
+    with database("postgresql", tmp_path) as url, served(tmp_path, url, 10, gunicorn=True) as (server, made):
+        acknowledged = load(server, made, monkeypatch, raters=8, concurrency=4)
+        found, counted = stored(url, made)
+        assert acknowledged.items() <= found.items() and set(counted.values()) == {3}
+
+
+def test_two_workers_that_start_on_an_empty_database_answer_every_first_request(tmp_path):
+    write_records(tmp_path / "pairs.jsonl", make_pairs(40, checks=2), signature="test", kind=Pair)
+    (tmp_path / "hit.toml").write_text(HIT_TOML)
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with database("postgresql", folder) as url:
+            server, codes = Server(tmp_path, url, gunicorn=True, wait=False), []
+
+            def ask(n, server=server, codes=codes):
+                with httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client:
+                    for _ in range(600):
+                        with contextlib.suppress(httpx.ConnectError):
+                            codes.extend(client.get("/", params={"rater": f"r{n}-{m}"}).status_code for m in range(5))
+                            return
+                        time.sleep(0.05)
+
+            threads = [threading.Thread(target=ask, args=(n,)) for n in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            server.end(signal.SIGKILL)
+        assert codes == [200] * 30
+
+
+@pytest.fixture
+def rating(tmp_path):
+    """An application and a client with a pair before it."""
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with desk_of(url, tmp_path, HIT, make_pairs(9, checks=4)):
+        pass
+    app = create_app(Config(url, HIT, rate=0))
+    client = app.test_client()
+    client.post("/consent", data=Form(client.get("/?rater=ann").text).fields)
+    for number in range(1, 5):
+        fields = Form(client.get(f"/instructions/{number}").text).fields
+        client.post(f"/instructions/{number}", data=fields | {"choice": "left"})
+    yield app, client, Form(client.get("/task").text).fields | {"choice": "left"}
+    app.extensions["desk"].store.close()
+
+
+@pytest.mark.parametrize(
+    "fault", ["PRAGMA query_only=ON", "PRAGMA max_page_count=1"], ids=["read-only database", "disk full"]
+)
+@pytest.mark.parametrize("script", [True, False], ids=["with the script", "without it"])
+def test_a_database_that_cannot_write_is_told_to_the_rater_and_nothing_is_acknowledged(rating, fault, script):
+    app, client, fields = rating
+    store = app.extensions["desk"].store
+
+    def break_it(connection, _record):
+        connection.execute(fault)
+
+    sa.event.listen(store.engine, "connect", break_it)
+    store.engine.dispose()
+    if "page_count" in fault:
+        _fill_up(store)
+    reply = client.post("/answer", data=fields, headers={"X-Requested-With": "fetch"} if script else {})
+    assert reply.status_code == 503
+    assert reply.json["saved"] is False if script else "was not saved" in reply.text
+    sa.event.remove(store.engine, "connect", break_it)
+    store.engine.dispose()
+    with store.read() as connection:
+        assert connection.execute(sa.select(votes)).all() == []
+        assert connection.scalars(sa.select(leases.c.state)).all() == ["held"]
+    assert client.post("/answer", data=fields, headers={"X-Requested-With": "fetch"}).json["saved"] is True
+
+
+def _fill_up(store):
+    """Use what is left of the event log's last page, so that the next event finds no room."""
+    with contextlib.suppress(sa.exc.OperationalError):
+        for _ in range(1000):
+            with store.write() as connection:
+                connection.exec_driver_sql("INSERT INTO events (at, kind, data) VALUES (0, 'x', '')")

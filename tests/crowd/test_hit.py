@@ -1,0 +1,117 @@
+"""hit.toml: the defaults are the paper's HIT, and every mistake is a sentence that names the key."""
+
+from pathlib import Path
+
+import pytest
+
+from crowd.hit import FIELDS, Hit, hit_from, read_hit
+from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.records import Pair
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_without_a_file_it_is_the_hit_of_the_paper():
+    hit = read_hit(None)
+    assert (hit.votes_per_pair, hit.first_checks, hit.max_failures, hit.count_failures) == (3, 3, 3, "total")
+    assert "more relevant" in hit.question
+    assert [example.answer for example in hit.examples] == ["left", "right", "tie", "tie"]
+
+
+def test_a_file_speaks_only_of_what_it_changes(tmp_path):
+    path = tmp_path / "hit.toml"
+    path.write_text('title = "Answers"\nvotes_per_pair = 5\npay_per_sitting = 2.5\n', encoding="utf-8")
+    hit = read_hit(path)
+    assert (hit.title, hit.votes_per_pair, hit.pay_per_sitting) == ("Answers", 5, 2.5)
+    assert hit.examples == Hit().examples
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_every_key_refuses_what_it_cannot_hold_and_says_what_it_can(key):
+    with pytest.raises(InputError, match=rf"^hit.toml: {key} is \{{'no': 'table'\}}, which is not .*\.$"):
+        hit_from({key: {"no": "table"}}, "hit.toml")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"vote_per_pair": 3}, "vote_per_pair is not a key of the HIT. Did you mean votes_per_pair?"),
+        ({"zzz": 3}, "Known keys: title, question"),
+        ({"votes_per_pair": True}, "votes_per_pair is True, which is not a whole number from 1 to 100."),
+        ({"votes_per_pair": 0}, "votes_per_pair is 0"),
+        ({"title": "  "}, "title is '  ', which is not text of 1 to 100 characters."),
+        ({"identical": "hide"}, "identical is 'hide', which is not one of show, skip, tie."),
+        ({"consent_text": "Hello."}, "consent_version must be given too"),
+        ({"first_checks": 1, "later_checks": 1}, "nobody could fail"),
+        ({"later_checks": 21}, "more than pairs_per_sitting"),
+        ({"pay_per_sitting": float("nan")}, "pay_per_sitting is nan"),
+        ({"examples": [{"left": "x"}] * 4}, "examples[0] needs context, left, right, answer and why"),
+        ({"examples": [7] * 4}, "examples[0] needs context, left, right, answer and why"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(values, sentence):
+    with pytest.raises(InputError) as error:
+        hit_from(values, "hit.toml")
+    assert sentence in str(error.value)
+
+
+EXAMPLE = {"context": [{"speaker": "user", "text": "hi"}], "left": "l", "right": "r", "answer": "tie", "why": "w"}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"answer": "a"}, "examples[0].answer is 'a', which is not one of left, right, tie."),
+        ({"left": 3}, "examples[0].left is 3, which is not text."),
+        ({"context": ["hi"]}, "examples[0].context holds 'hi'"),
+        ({"context": "hi"}, "examples[0].context holds 'hi'"),
+    ],
+)
+def test_an_example_names_its_place(change, sentence):
+    with pytest.raises(InputError) as error:
+        hit_from({"examples": [{**EXAMPLE, **change}] + [EXAMPLE] * 3}, "hit.toml")
+    assert sentence in str(error.value)
+
+
+def test_own_examples_replace_the_four():
+    assert [e.left for e in hit_from({"examples": [EXAMPLE] * 4}, "x").examples] == ["l"] * 4
+
+
+def test_no_checks_at_all_is_a_choice():
+    assert hit_from({"first_checks": 0, "later_checks": 0}, "x").first_checks == 0
+
+
+def test_a_file_that_cannot_be_read_or_is_not_toml_is_told(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_hit(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("title = Answers", encoding="utf-8")
+    with pytest.raises(InputError, match="is not TOML"):
+        read_hit(tmp_path / "bad.toml")
+
+
+def documented(key):
+    default = key.default
+    if (isinstance(default, str) and len(default) > 60) or isinstance(default, tuple):
+        shown = "as in the preview"
+    elif default is None:
+        shown = "none"
+    else:
+        shown = f"`{default!r}`".replace("'", '"')
+    return f"| `{key.name}` | {shown} | {key.metadata['legal'].says} | {key.metadata['doc']} |"
+
+
+def test_the_documentation_lists_every_key_as_it_is():
+    rows = [line for line in (ROOT / "docs/hit.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    expected = [documented(key) for key in FIELDS.values()]
+    assert rows == expected, "\n".join(expected)
+
+
+def test_the_sample_hit_and_its_pairs_are_read():
+    hit = read_hit(ROOT / "examples/hit.toml")
+    pairs = read_records(ROOT / "examples/pairs.jsonl", Pair)
+    checks = [pair for pair in pairs if pair.kind == "check"]
+    assert len(pairs) - len(checks) == 24 and len(checks) == 8
+    assert len(checks) >= hit.first_checks + hit.later_checks
+    assert sorted(pair.answer for pair in checks) == ["a"] * 4 + ["b"] * 4
+    assert all(pair.identical == (pair.a.text == pair.b.text) for pair in pairs)

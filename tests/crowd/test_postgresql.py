@@ -1,0 +1,233 @@
+"""Transactions of few messages on PostgreSQL: same order, same safety, and how few they are."""
+
+import dataclasses
+import threading
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from crowd.rating import pool
+from crowd.rating.desk import Desk
+from crowd.rating.leasing import Refused
+from crowd.store import event_log
+from crowd.store.store import ask, events, later, open_store, pairs, study, votes
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
+
+KINDS = sa.select(events.c.kind, events.c.data).order_by(events.c.event)
+ODD = [
+    "it's",
+    "\\",
+    "\\'; DROP TABLE votes; --",
+    "%s %(a)s %%",
+    "$1 $2",
+    '"',
+    "é💥\u200f",
+    "a\nb\tc",
+    "E'\\x00'",
+    "{0}",
+]
+TIMES = [0.1 + 0.2, -1.5, 0.0, 1e-300, 1.7e308, 1e22, 1_763_712_000.123456, 5e-324, -123456789.87654321, 2.0**-40]
+
+
+@pytest.fixture
+def url(tmp_path):
+    with database("postgresql", tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def store(url):
+    opened = open_store(url, seed=0)
+    yield opened
+    opened.close()
+
+
+def kinds(store):
+    with store.read() as connection:
+        return [row.kind for row in ask(connection, (KINDS, {}))[0]]
+
+
+def test_what_was_noted_is_there_for_every_question_that_follows_and_in_order(store):
+    with store.write() as connection:
+        event_log.append(connection, "shown", 1.0)
+        assert connection.execute(KINDS).all() == [("shown", "{}")]
+        event_log.append(connection, "answered", 2.0)
+        event_log.append(connection, "undone", 3.0)
+        (found,) = ask(connection, (KINDS, {}))
+        assert [row.kind for row in found] == ["shown", "answered", "undone"]
+        event_log.append(connection, "finished", 4.0)
+    assert kinds(store) == ["shown", "answered", "undone", "finished"]
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_a_transaction_that_fails_leaves_nothing_of_what_was_noted(store, sent):
+    with pytest.raises(Refused), store.write() as connection:
+        event_log.append(connection, "shown", 1.0)
+        if sent:
+            ask(connection, (KINDS, {}))
+        raise Refused("changed its mind")
+    assert kinds(store) == []
+
+
+def test_a_change_that_the_database_refuses_is_an_error_of_the_store_and_undoes_all(store):
+    for _ in range(2):
+        with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
+            event_log.append(connection, "shown", 1.0)
+            later(connection, sa.insert(study), {"key": "seed", "value": "twice"})
+    assert kinds(store) == []
+    with store.write() as connection:
+        event_log.append(connection, "shown", 1.0)
+    assert kinds(store) == ["shown"]
+
+
+def test_an_error_that_comes_with_the_commit_is_told_and_undoes_all(store):
+    with store.write() as connection:
+        connection.exec_driver_sql("ALTER TABLE events ADD UNIQUE (at) DEFERRABLE INITIALLY DEFERRED")
+    with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
+        event_log.append(connection, "shown", 1.0)
+        event_log.append(connection, "answered", 1.0)
+    assert kinds(store) == []
+
+
+def test_a_server_with_lax_defaults_is_asked_for_strict_ones(url):
+    name = url.rsplit("/", 1)[1]
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        admin.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+        admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    store = open_store(url, seed=0)
+    with store.write() as connection:
+        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+        assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
+    store.close()
+
+
+def test_values_travel_unchanged_whatever_characters_they_hold(store):
+    with store.write() as connection:
+        for text, at in zip(ODD, TIMES, strict=True):
+            later(connection, sa.insert(events), {"at": at, "kind": text, "rater": None, "pair": text, "data": text})
+    with store.read() as connection:
+        (found,) = ask(connection, (sa.select(events).order_by(events.c.event), {}))
+        for text in ODD:
+            (again,) = ask(connection, (sa.select(events).where(events.c.pair == sa.bindparam("x")), {"x": text}))
+            assert [row.data for row in again] == [text]
+    kept = [(row.at, row.kind, row.rater, row.pair, row.data) for row in found]
+    assert kept == [(at, text, None, text, text) for text, at in zip(ODD, TIMES, strict=True)]
+
+
+def test_connections_that_the_server_cut_are_replaced_and_nothing_is_done_twice(url, tmp_path):
+    with desk_of(url, tmp_path) as desk:
+        seat = seated(desk, "r")
+        place = desk.place(seat)
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        with pytest.raises(sa.exc.OperationalError):
+            desk.answer(seat, place.task.token, "left", 1.0)
+        assert desk.answer(seat, place.task.token, "left", 1.0)[0] == "saved"
+        assert desk.answer(seat, place.task.token, "left", 1.0)[0] == "again"
+        check_books(desk)
+
+
+def test_a_look_stays_the_same_while_others_write(store):
+    with store.read() as connection:
+        before = connection.execute(KINDS).all()
+        with store.write() as other:
+            event_log.append(other, "shown", 1.0)
+        assert connection.execute(KINDS).all() == before == []
+    assert kinds(store) == ["shown"]
+
+
+def test_a_look_cannot_write(store):
+    with pytest.raises(sa.exc.DBAPIError, match="read-only"), store.read() as connection:
+        event_log.append(connection, "shown", 1.0)
+
+
+def test_one_writer_at_a_time_across_processes(url):
+    """Each reads a number and writes it back one higher; with two stores open, as two processes have."""
+    stores, number = [open_store(url, seed=0) for _ in range(2)], sa.select(study.c.value).where(study.c.key == "seed")
+    change = sa.update(study).where(study.c.key == "seed").values(value=sa.bindparam("new"))
+
+    def count(store):
+        for _ in range(25):
+            with store.write() as connection:
+                ((row,),) = ask(connection, (number, {}))
+                later(connection, change, {"new": str(int(row.value) + 1)})
+
+    threads = [threading.Thread(target=count, args=(store,)) for store in stores * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with stores[0].read() as connection:
+        assert connection.scalar(number) == "100"
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def messages(monkeypatch):
+    """Every message that is sent to the server, but for those that prepare statements."""
+    sent, execute = [], psycopg.Cursor.execute
+
+    def spy(self, query, *args, **options):
+        sent.append(str(query))
+        return execute(self, query, *args, **options)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", spy)
+    return sent
+
+
+def test_a_fetch_is_one_message_and_a_submission_three(url, tmp_path, messages):
+    with desk_of(url, tmp_path, dataclasses.replace(SHORT, pairs_per_sitting=9), make_pairs(9)) as desk:
+        seat = seated(desk, "r")
+        for _ in range(3):
+            vote(desk, seat)
+        place = desk.place(seat)
+        messages.clear()
+        desk.place(seat)
+        assert len(messages) == 1
+        messages.clear()
+        desk.answer(seat, place.task.token, press(place, "a"), 1.0)
+        assert len(messages) == 3
+        assert "pg_advisory_xact_lock" in messages[0] and messages[2].endswith("COMMIT")
+
+
+def test_workers_that_start_at_once_on_an_empty_database_make_one_study(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    write_records(path, make_pairs(6), signature="test", kind=Pair)
+    for number in range(8):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with database("postgresql", folder) as url:
+            failures, desks, together = [], [], threading.Barrier(6)
+
+            def start(url=url, failures=failures, desks=desks, together=together):
+                together.wait()
+                try:
+                    store = open_store(url, seed=0)
+                    pool.load(store, path, SHORT, now=0.0)
+                    desks.append(Desk(store, SHORT))
+                    desks[-1].arrive(f"r{threading.get_ident()}", "1", "local")
+                except Exception as error:  # noqa: BLE001 (told to the main thread)
+                    failures.append(error)
+
+            threads = [threading.Thread(target=start) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert failures == []
+            assert len({desk.secret for desk in desks}) == 1
+            for n in range(3):
+                work(desks[n], seated(desks[n], f"rater {n}"))
+            with desks[0].store.read() as connection:
+                assert connection.scalar(sa.select(sa.func.count()).select_from(pairs)) == 6
+                assert connection.scalar(sa.select(sa.func.count()).select_from(votes)) == 12
+            for desk in desks:
+                desk.store.close()

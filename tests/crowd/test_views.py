@@ -1,0 +1,209 @@
+"""The rater's way through the pages: with the page's script (JSON), and without it (forms and redirects)."""
+
+import dataclasses
+import json
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.hit import Hit
+from crowd.rating.forgetting import forget
+from crowd.rating.gate import Rule
+from crowd.simulation.browser import Form
+from crowd.store.store import events, raters, votes
+from crowd.watching.progress import set_state
+from crowd.web.app import Config, create_app
+from tests.crowd.study import desk_of, make_pairs
+
+FETCH = {"X-Requested-With": "fetch"}
+HIT = Hit(
+    pairs_per_sitting=3,
+    first_checks=1,
+    later_checks=1,
+    max_failures=1,
+    completion_code="DONE-1",
+    screened_out_code="OUT-2",
+)
+
+
+@pytest.fixture
+def app(tmp_path):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with desk_of(url, tmp_path, HIT, make_pairs(8, checks=6)):
+        pass
+    app = create_app(Config(url, HIT, rate=0))
+    yield app
+    app.extensions["desk"].store.close()
+
+
+def rows(app, query):
+    with app.extensions["desk"].store.read() as connection:
+        return connection.execute(query).all()
+
+
+def begin(app, rater="ann", **arguments):
+    """A client that has consented and answered the four examples."""
+    client = app.test_client()
+    page = client.get("/", query_string={"rater": rater, **arguments})
+    if page.status_code == 200:
+        assert client.post("/consent", data=Form(page.text).fields).status_code == 303
+        for number in range(1, 5):
+            fields = Form(client.get(f"/instructions/{number}").text).fields
+            assert client.post(f"/instructions/{number}", data=fields | {"choice": "left"}).status_code == 200
+    return client
+
+
+def pick(html, wanted):
+    """The side to press for the response whose text ends with `wanted`, and the form's fields."""
+    form = Form(html)
+    _, left, _ = form.shown()
+    return form.fields | {"choice": "left" if left.endswith(wanted) else "right", "seconds": "2.5"}
+
+
+def test_nothing_is_stored_before_consent(app):
+    client = app.test_client()
+    assert client.get("/?rater=ann").status_code == 200
+    assert client.get("/task").status_code == 303
+    assert rows(app, sa.select(raters)) == []
+
+
+def test_consent_is_recorded_with_its_version_and_asked_again_when_the_text_changes(app):
+    begin(app)
+    assert rows(app, sa.select(raters.c.consent)) == [("1",)]
+    desk = app.extensions["desk"]
+    desk.hit = dataclasses.replace(desk.hit, consent_version="2")
+    assert "I have read this" in app.test_client().get("/?rater=ann").text
+
+
+def test_the_whole_way_without_a_script_ends_at_the_completion_code(app):
+    client = begin(app)
+    page, saved = client.get("/task"), 0
+    while 'name="lease"' in page.text:
+        reply = client.post("/answer", data=pick(page.text, "text a"))
+        assert reply.status_code == 303 and reply.location == "/task"
+        saved += 1
+        page = client.get("/task")
+        assert "Saved" in page.text or "DONE-1" in page.text
+    assert saved == 5 and "DONE-1" in page.text
+    assert client.get("/done").text.count("DONE-1") == 1
+
+
+@pytest.mark.parametrize("wanted", ["a", "b"])
+@pytest.mark.parametrize("script", [True, False], ids=["with the script", "without it"])
+def test_whatever_side_is_shown_the_stored_choice_is_the_response_that_was_chosen(app, wanted, script):
+    app.extensions["desk"].rule = Rule(max_failures=99)
+    for number in range(3):
+        client = begin(app, f"r{number}")
+        page = client.get("/task").text
+        for _ in range(3):
+            if script:
+                reply = client.post("/answer", data=pick(page, f"text {wanted}"), headers=FETCH).json
+                if not (page := reply["html"]):
+                    break
+            else:
+                client.post("/answer", data=pick(page, f"text {wanted}"))
+                if "lease" not in (page := client.get("/task").text):
+                    break
+    stored = rows(app, sa.select(votes.c.choice, votes.c.left))
+    assert {row.choice for row in stored} == {wanted} and {row.left for row in stored} == {"a", "b"}
+
+
+def test_the_script_gets_the_next_pair_in_the_reply_to_an_answer(app):
+    client = begin(app)
+    place = client.get("/task", headers=FETCH).json
+    assert place["status"] == "task" and place["progress"] == {"done": 0, "of": 5}
+    reply = client.post("/answer", data=pick(place["html"], "text a"), headers=FETCH).json
+    assert reply["saved"] is True and reply["progress"]["done"] == 1
+    assert Form(reply["html"]).fields["lease"] != Form(place["html"]).fields["lease"]
+
+
+def test_a_double_click_is_one_vote_and_shows_the_same_next_pair(app):
+    client = begin(app)
+    fields = pick(client.get("/task").text, "text a")
+    one, two = (client.post("/answer", data=fields, headers=FETCH).json for _ in range(2))
+    assert one["html"] == two["html"] or Form(one["html"]).fields["lease"] == Form(two["html"]).fields["lease"]
+    assert len(rows(app, sa.select(votes))) == 1
+
+
+def test_undo_brings_the_pair_back_and_a_second_undo_does_nothing(app):
+    client = begin(app)
+    html = client.get("/task").text
+    before = Form(html).shown()
+    after = client.post("/answer", data=pick(html, "text a"), headers=FETCH).json["html"]
+    undone = client.post("/undo", data=Form(after).fields, headers=FETCH).json
+    assert Form(undone["html"]).shown() == before and rows(app, sa.select(votes)) == []
+    assert client.post("/undo", data=Form(undone["html"]).fields).status_code == 303
+
+
+def test_a_rater_who_fails_meets_a_friendly_end_with_the_code_for_it(app):
+    client = begin(app)
+    client.post("/answer", data=pick(client.get("/task").text, "text b"))
+    page = client.get("/task").text
+    assert "no more tasks" in page and "OUT-2" in page and "DONE-1" not in page and "check" not in page.lower()
+    again = begin(app, sitting="2")
+    assert "no more tasks" in again.get("/task").text
+
+
+def test_a_restarted_server_lets_a_rater_go_on_without_logging_in(app):
+    client = begin(app)
+    before = Form(client.get("/task").text).shown()
+    config = app.extensions["config"]
+    restarted = create_app(config)
+    try:
+        other = restarted.test_client()
+        cookie = client.get_cookie("seedvote")
+        other.set_cookie("seedvote", cookie.value)
+        assert Form(other.get("/task").text).shown() == before
+    finally:
+        restarted.extensions["desk"].store.close()
+
+
+def test_who_was_forgotten_meanwhile_begins_anew(app):
+    client, desk = begin(app), app.extensions["desk"]
+    forget(desk.store, desk.rater_id("ann"), votes_per_pair=3, now=desk.clock())
+    assert client.get("/task").location == "/"
+    assert "I have read this" in client.get("/").text
+
+
+def test_a_paused_study_says_so_and_saves_the_answer_in_hand(app):
+    client = begin(app)
+    fields = pick(client.get("/task").text, "text a")
+    set_state(app.extensions["desk"].store, "paused")
+    assert client.post("/answer", data=fields, headers=FETCH).json["status"] == "paused"
+    assert "paused" in client.get("/task").text and len(rows(app, sa.select(votes))) == 1
+
+
+def test_worked_examples_are_answered_in_order_and_recorded(app):
+    client = app.test_client()
+    client.post("/consent", data=Form(client.get("/?rater=ann").text).fields)
+    fields = Form(client.get("/instructions/1").text).fields
+    assert client.post("/instructions/3", data=fields | {"choice": "left"}).status_code == 400
+    assert client.get("/instructions/9").status_code == 400
+    assert client.post("/instructions/1", data=fields | {"choice": "tie"}).status_code == 200
+    assert client.get("/task").location == "/instructions/2"
+    told = rows(app, sa.select(events.c.data).where(events.c.kind == "instructed"))
+    assert [json.loads(row.data) for row in told] == [{"number": 1, "chosen": "tie"}]
+
+
+def test_seconds_come_from_the_page_and_nonsense_is_replaced_by_the_server_s_own_measure(app):
+    client = begin(app)
+    for said in ("2.5", "nan", "-3", "1e300", "", "a" * 50):
+        html = client.get("/task").text
+        if "lease" not in html:
+            break
+        client.post("/answer", data=pick(html, "text a") | {"seconds": said})
+    found = [row.seconds for row in rows(app, sa.select(votes).order_by(votes.c.vote))]
+    assert found[0] == 2.5 and all(0 <= seconds < 60 for seconds in found)
+
+
+def test_a_visitor_without_an_id_gets_one_in_the_cookie_and_keeps_it(app):
+    client = app.test_client()
+    client.post("/consent", data=Form(client.get("/").text).fields)
+    assert client.get("/").location == "/task"
+    assert len(rows(app, sa.select(raters))) == 1
+
+
+def test_simulated_raters_are_marked_as_such_by_their_own_word_and_no_other_claim_is_believed(app):
+    begin(app, "robot", source="simulated")
+    begin(app, "liar", source="mturk")
+    assert sorted(row.source for row in rows(app, sa.select(raters))) == ["local", "simulated"]
