@@ -43,7 +43,7 @@ from analysis.stats.agreement import agreement, count_table  # noqa: E402
 from analysis.stats.components import components  # noqa: E402
 from analysis.stats.intervals import mean_interval  # noqa: E402
 from analysis.stats.resample import crossed_bootstrap  # noqa: E402
-from dialogue.corpora.toy import write_toy  # noqa: E402
+from dialogue.corpora.toy.write import write_toy  # noqa: E402
 from dialogue.jobs import environment  # noqa: E402
 from dialogue.signature import signature  # noqa: E402
 from generation import decoding  # noqa: E402

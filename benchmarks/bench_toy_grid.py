@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from dialogue.corpora.toy import write_toy  # noqa: E402 (the checkout is not installed)
+from dialogue.corpora.toy.write import write_toy  # noqa: E402 (the checkout is not installed)
 from dialogue.signature import signature  # noqa: E402
 
 DIALOGUES, EPOCHS, SEEDS, BAR = 500, 4, 3, 120

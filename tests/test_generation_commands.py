@@ -15,7 +15,7 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy import write_toy
+from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.files import digest, from_json, read_header, read_json, read_records
 from dialogue.records import Pair, Response, States

@@ -12,7 +12,7 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy import write_toy
+from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Response

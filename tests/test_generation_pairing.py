@@ -6,7 +6,7 @@ import pytest
 
 from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy import write_toy
+from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
 from generation.checks import sanity_checks, telling_words

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.corpora import toy
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import Corpus, read_corpus
+from dialogue.corpora.toy import write as toy
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 from probes import splits

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write it and say where."""
-    from dialogue.corpora.toy import write_toy
+    from dialogue.corpora.toy.write import write_toy
 
     new = write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
     print(f"{args.dialogues} dialogues {'written to' if new else 'stand already in'} {args.out}.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dialogue.corpora import toy_world as world
-from dialogue.corpora.toy_goals import Goal
-from dialogue.corpora.toy_talk import Talk
-from dialogue.corpora.toy_wording import where
+from dialogue.corpora.toy import world as world
+from dialogue.corpora.toy.goals import Goal
+from dialogue.corpora.toy.talk import Talk
+from dialogue.corpora.toy.wording import where
 
 PLACES = ("hotel", "restaurant", "attraction")
 

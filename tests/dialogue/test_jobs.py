@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from dialogue import jobs
-from dialogue.corpora.toy import write_toy
+from dialogue.corpora.toy.write import write_toy
 from dialogue.engines import on_ray
 from dialogue.errors import InputError
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ["local", "ray", "slurm:local"]
 every = pytest.mark.parametrize("on", ENGINES)
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from dialogue.command_line import dispatch
-from dialogue.corpora.toy import write_toy
+from dialogue.corpora.toy.write import write_toy
 from dialogue.files import digest
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)  # a dozen processes that import torch, perhaps on a busy machine
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 GRID = "--models seq2seq --seeds 0-1 --preset small --epochs 4 --valid 8"
 COMMANDS = (
     f"generation train STUDY {GRID}",

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dialogue.corpora import toy_world as world
-from dialogue.corpora.toy_wording import COMFORTS
+from dialogue.corpora.toy import world as world
+from dialogue.corpora.toy.wording import COMFORTS
 
 PLANS = (
     *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 6,

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora import toy_world as world
 from dialogue.corpora.splits import SPLITS
-from dialogue.corpora.toy_errands import hospital, taxi
-from dialogue.corpora.toy_goals import Goal, draw_goals
-from dialogue.corpora.toy_journeys import journey
-from dialogue.corpora.toy_persona import persona_chat
-from dialogue.corpora.toy_places import visit
-from dialogue.corpora.toy_talk import SEMI, Talk
+from dialogue.corpora.toy import world as world
+from dialogue.corpora.toy.errands import hospital, taxi
+from dialogue.corpora.toy.goals import Goal, draw_goals
+from dialogue.corpora.toy.journeys import journey
+from dialogue.corpora.toy.persona import persona_chat
+from dialogue.corpora.toy.places import visit
+from dialogue.corpora.toy.talk import SEMI, Talk
 from dialogue.errors import InputError
 from dialogue.files import atomic, read_json, write_json
 from dialogue.seeds import child_random

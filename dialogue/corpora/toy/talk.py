@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from dialogue.corpora import toy_phrases
-from dialogue.corpora.toy_wording import COMFORTS, WHAT, counted, facts, priced, shown
+from dialogue.corpora.toy import phrases as toy_phrases
+from dialogue.corpora.toy.wording import COMFORTS, WHAT, counted, facts, priced, shown
 
 T = TypeVar("T")
 Acts = dict[str, list[list[str]]]

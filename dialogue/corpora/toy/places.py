@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialogue.corpora import toy_world as world
-from dialogue.corpora.toy_booking import book
-from dialogue.corpora.toy_goals import INFO, Goal
-from dialogue.corpora.toy_talk import Talk
-from dialogue.corpora.toy_wording import PLURALS, WHAT, instead, place, thing
+from dialogue.corpora.toy import world as world
+from dialogue.corpora.toy.booking import book
+from dialogue.corpora.toy.goals import INFO, Goal
+from dialogue.corpora.toy.talk import Talk
+from dialogue.corpora.toy.wording import PLURALS, WHAT, instead, place, thing
 
 Rows = Sequence[world.Row]
 

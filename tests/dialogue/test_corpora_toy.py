@@ -9,10 +9,13 @@ import pytest
 
 from dialogue.__main__ import COMMANDS
 from dialogue.command_line import dispatch
-from dialogue.corpora import toy, toy_phrases, toy_wording, toy_world
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy_world import databases, matches
+from dialogue.corpora.toy import phrases as toy_phrases
+from dialogue.corpora.toy import wording as toy_wording
+from dialogue.corpora.toy import world as toy_world
+from dialogue.corpora.toy import write as toy
+from dialogue.corpora.toy.world import databases, matches
 from dialogue.errors import InputError
 
 DOMAINS = {"attraction", "bus", "hospital", "hotel", "restaurant", "taxi", "train"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dialogue.corpora import toy_world as world
-from dialogue.corpora.toy_goals import Goal
-from dialogue.corpora.toy_talk import Talk
-from dialogue.corpora.toy_wording import counted, thing
+from dialogue.corpora.toy import world as world
+from dialogue.corpora.toy.goals import Goal
+from dialogue.corpora.toy.talk import Talk
+from dialogue.corpora.toy.wording import counted, thing
 
 PLURALS = {"train": "trains", "bus": "buses"}
 
