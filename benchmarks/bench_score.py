@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from dialogue.corpora.examples import examples
 from dialogue.records import Dialogue, Response, Turn
 from dialogue.signature import signature
-from generation import scoring
 from generation.decoding import mask_special
+from generation.metrics import scoring
 from generation.models.architectures import build, sizes_of
 from generation.numbering import number
 from generation.vocabulary import PAD, SPECIAL, Vocabulary

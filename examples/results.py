@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from dialogue.files import atomic  # noqa: E402 (the checkout is not installed)
-from generation.token_metrics import add_counts, bleu2  # noqa: E402
+from generation.metrics.overlap import add_counts, bleu2  # noqa: E402
 from probes.scoring import Spread, spread  # noqa: E402
 from probes.summary import Cell, cells, read_scores  # noqa: E402
 

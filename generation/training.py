@@ -31,12 +31,12 @@ from generation.batches import Batch, plan_batches, stack
 from generation.decoding import parse_decoding, respond
 from generation.devices import keep_freed_memory
 from generation.loss import summed_cross_entropy
+from generation.metrics.embedding import cosines, learned_words
+from generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
 from generation.models.architectures import build
 from generation.models.interface import Model
 from generation.numbering import Data, Numbered
-from generation.token_metrics import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
 from generation.vocabulary import PAD
-from generation.yardsticks import cosines, learned_words
 
 
 @dataclass(frozen=True)

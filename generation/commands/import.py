@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import read_records, write_records
     from dialogue.records import Response
     from dialogue.signature import signature
-    from generation.importing import merge
+    from generation.imports.tables import merge
     from generation.same_corpus import answered
 
     refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1)
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _table(args: argparse.Namespace) -> list[Response]:
-    from generation.importing import parse_columns, read_responses
+    from generation.imports.tables import parse_columns, read_responses
 
     return read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
 
@@ -88,7 +88,7 @@ def _hugging_face(args: argparse.Namespace) -> list[Response]:
 
     from dialogue.records import Response
     from generation.decoding import parse_decoding
-    from generation.hugging_face import HuggingFace
+    from generation.imports.hugging_face import HuggingFace
 
     how, contexts = parse_decoding(args.decoding), _contexts(args)
     model = HuggingFace(args.hugging_face, fetch=args.fetch)
@@ -105,7 +105,7 @@ def _endpoint(args: argparse.Namespace) -> list[Response]:
     from tqdm import tqdm
 
     from dialogue.records import Response
-    from generation.endpoint import Endpoint, ask_all
+    from generation.imports.endpoint import Endpoint, ask_all
 
     contexts, seed = _contexts(args), args.seed or 0
     endpoint = Endpoint(

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Pair, Response
     from dialogue.seeds import child_seed
     from dialogue.signature import signature
-    from generation.pairing import against_reference, answers_of, real_pairs, system_pairs, within_seed
+    from generation.pairs.pairing import against_reference, answers_of, real_pairs, system_pairs, within_seed
     from generation.same_corpus import refuse_another
 
     refuse_below(args, pairs=1, controls=0, checks=0)
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> None:
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _tell(args.study / "pairs.jsonl", pairs, recipe)
     if args.preview:
-        from generation.preview import write_page
+        from generation.pairs.preview import write_page
 
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"to read them: {args.study / 'pairs.html'}")
@@ -100,7 +100,7 @@ def _two(text: str, responses: list[Response]) -> list[str]:
 
 
 def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:
-    from generation.pairing import spreads
+    from generation.pairs.pairing import spreads
 
     if name != "auto":
         if name not in (legal := sorted({response.model for response in responses})):
@@ -128,7 +128,7 @@ def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
     from dialogue.files import read_records, write_records
     from dialogue.records import Pair
     from dialogue.signature import signature
-    from generation.checks import sanity_checks
+    from generation.pairs.checks import sanity_checks
 
     path = args.study / "checks.jsonl"
     if path.exists():

@@ -21,8 +21,8 @@ from dialogue.errors import InputError
 if TYPE_CHECKING:
     from dialogue.corpora.examples import Example
     from dialogue.records import Response, Score
-    from generation.token_metrics import Counts
-    from generation.yardsticks import Yardstick
+    from generation.metrics.embedding import Yardstick
+    from generation.metrics.overlap import Counts
 
     _Group = tuple[str, int, str, str]  # model, seed (-1 for none), checkpoint, condition
 
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.jobs import THREADS
     from dialogue.records import Response
     from dialogue.signature import signature
+    from generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
+    from generation.metrics.wordnet import WordNet, find_wordnet
     from generation.same_corpus import refuse_another
-    from generation.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
     from generation.training import threads
-    from generation.wordnet import WordNet, find_wordnet
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)
@@ -89,8 +89,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
     from generation.checkpoints import find_trained, load_model
+    from generation.metrics.embedding import learned_words, local_encoder
     from generation.vocabulary import read_vocabulary
-    from generation.yardsticks import learned_words, local_encoder
 
     if args.encoder:
         return local_encoder(args.encoder), str(args.encoder.name)
@@ -106,8 +106,8 @@ def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
 
 def _forced(study: Path, responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
     from generation.checkpoints import find_trained, load_model
+    from generation.metrics.scoring import forced_rows
     from generation.numbering import number
-    from generation.scoring import forced_rows
     from generation.vocabulary import read_vocabulary
 
     if not (study / "models").is_dir():
@@ -126,7 +126,7 @@ def _forced(study: Path, responses: Sequence[Response], references: Mapping[str,
 
 def _added_up(rows: Iterable[Score], totals: dict[_Group, Counts]) -> Iterator[Score]:
     """The rows as they come, while the counts of BLEU-2 are added up."""
-    from generation.token_metrics import add_counts
+    from generation.metrics.overlap import add_counts
 
     for row in rows:
         if row.task in ("bleu2", "bleu2_teacher_forced"):
@@ -136,7 +136,7 @@ def _added_up(rows: Iterable[Score], totals: dict[_Group, Counts]) -> Iterator[S
 
 
 def _tell(totals: Mapping[_Group, Counts]) -> None:
-    from generation.token_metrics import bleu2
+    from generation.metrics.overlap import bleu2
 
     for (model, seed, checkpoint, condition), counts in sorted(totals.items()):
         name = model if seed < 0 else f"{model}-{seed}"

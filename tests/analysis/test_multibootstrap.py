@@ -12,7 +12,7 @@ from analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
 from analysis.variance.cubes import on_common_items, read_cubes
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
-from generation.token_metrics import add_counts, bleu2, bleu_counts
+from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 
 COUNTS = ("tp", "fp", "fn")
 

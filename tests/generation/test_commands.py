@@ -22,8 +22,8 @@ from dialogue.records import Pair, Response, States
 from generation import curves
 from generation.__main__ import COMMANDS
 from generation.curves import draw_curves
+from generation.metrics.wordnet import find_wordnet
 from generation.vocabulary import normalize, tokenize
-from generation.wordnet import find_wordnet
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
 
@@ -269,7 +269,7 @@ def test_a_study_without_models_is_told_the_next_step(tmp_path):
 
 def test_training_side_by_side_gives_the_weights_of_training_one_by_one(study, tmp_path):
     (tmp_path / "corpus").symlink_to(study / "corpus")
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     grid = ["--models", "seq2seq", *GRID[2:]]
     command = [sys.executable, "-m", "generation", "train", str(tmp_path), *grid, "--jobs", "2"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)

@@ -9,8 +9,8 @@ from dialogue.corpora.reading import read_corpus
 from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
-from generation.checks import sanity_checks, telling_words
-from generation.pairing import (
+from generation.pairs.checks import sanity_checks, telling_words
+from generation.pairs.pairing import (
     against_reference,
     answers_of,
     choose_contexts,
@@ -19,7 +19,7 @@ from generation.pairing import (
     system_pairs,
     within_seed,
 )
-from generation.preview import page, write_page
+from generation.pairs.preview import page, write_page
 from generation.vocabulary import normalize, tokenize
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from generation.stemmer import stem
+from generation.metrics.stemmer import stem
 
 Smooth = Literal["exp", "none"]
 Tokens = Sequence[str]

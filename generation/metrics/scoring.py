@@ -25,11 +25,11 @@ from dialogue.records import Response, Score
 from generation.batches import Batch, stack
 from generation.decoding import mask_special
 from generation.loss import CHUNK
+from generation.metrics.embedding import Yardstick, cosines
+from generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
 from generation.models.interface import Model
 from generation.numbering import Numbered
-from generation.token_metrics import Synonyms, bleu2, bleu_counts, overlap_scores
 from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
-from generation.yardsticks import Yardstick, cosines
 
 # Every count that a score may have.
 STATS = ("all", "different", "length", "match", "match1", "match2", "nll", "reference", "tokens", "total1", "total2")

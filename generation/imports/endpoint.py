@@ -19,7 +19,7 @@ import httpx
 from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
-from generation.importing import messages_of
+from generation.imports.tables import messages_of
 
 TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
 

@@ -18,8 +18,8 @@ from dialogue.files import read_records
 from dialogue.records import Response
 from generation.__main__ import COMMANDS
 from generation.decoding import parse_decoding
-from generation.endpoint import Endpoint, ask_all
-from generation.importing import messages_of, parse_columns, read_responses
+from generation.imports.endpoint import Endpoint, ask_all
+from generation.imports.tables import messages_of, parse_columns, read_responses
 
 ROWS = [{"id": "TOY00009:1", "answer": "hello, you", "run": 3}, {"id": "TOY00009:3", "answer": "bye", "run": 4}]
 
@@ -189,7 +189,7 @@ def folder(request, tmp_path_factory):
 
 
 def test_a_hugging_face_model_answers_each_context_alone(folder, contexts):
-    from generation.hugging_face import HuggingFace
+    from generation.imports.hugging_face import HuggingFace
 
     model = HuggingFace(str(folder))
     for how in ("greedy", "beam:2", "temperature:1.5", "nucleus:0.9"):
@@ -201,7 +201,7 @@ def test_a_hugging_face_model_answers_each_context_alone(folder, contexts):
 
 
 def test_sampling_from_a_hugging_face_model_follows_the_seed(folder, contexts):
-    from generation.hugging_face import HuggingFace
+    from generation.imports.hugging_face import HuggingFace
 
     model = HuggingFace(str(folder))
     runs = [
@@ -232,7 +232,7 @@ def test_the_command_writes_what_a_hugging_face_model_answers(folder, corpus, tm
 
 
 def test_a_folder_without_a_model_is_said(tmp_path):
-    from generation.hugging_face import HuggingFace
+    from generation.imports.hugging_face import HuggingFace
 
     with pytest.raises(InputError, match="holds no model in the form of Hugging Face"):
         HuggingFace(str(tmp_path))

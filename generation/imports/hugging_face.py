@@ -16,7 +16,7 @@ from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from generation.decoding import Decoding
-from generation.importing import messages_of
+from generation.imports.tables import messages_of
 
 
 class HuggingFace:

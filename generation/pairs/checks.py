@@ -15,7 +15,7 @@ from dataclasses import replace
 from dialogue.corpora.examples import Example
 from dialogue.records import Candidate, Pair
 from dialogue.seeds import child_random, child_seed
-from generation.pairing import reference, shown
+from generation.pairs.pairing import reference, shown
 from generation.vocabulary import detokenize, tokenize
 
 SHORTEST = 6  # tokens of a good side: shorter ones fit anywhere

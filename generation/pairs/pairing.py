@@ -15,7 +15,7 @@ from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, PairKind, Response, Utterance
 from dialogue.seeds import child_random, child_seed
-from generation.token_metrics import add_counts, bleu2, bleu_counts
+from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from generation.vocabulary import normalize, tokenize
 
 NO_SEED = -1

@@ -17,8 +17,8 @@ from dialogue.signature import VERSION
 from generation import training
 from generation.checkpoints import Trained, load_model, read_weights
 from generation.decoding import parse_decoding, respond
+from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from generation.numbering import Data, Numbered
-from generation.token_metrics import add_counts, bleu2, bleu_counts
 from generation.training import Settings, read_log, train
 from generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary
 

@@ -9,12 +9,12 @@ import torch
 
 from dialogue.corpora.examples import examples
 from dialogue.records import Dialogue, Response, Turn
-from generation import scoring
 from generation.batches import stack
+from generation.metrics import scoring
+from generation.metrics.overlap import overlap_scores
+from generation.metrics.scoring import forced_rows, overlap_rows, write_scores
 from generation.models.architectures import ARCHITECTURES, build, sizes_of
 from generation.numbering import Numbered
-from generation.scoring import forced_rows, overlap_rows, write_scores
-from generation.token_metrics import overlap_scores
 from generation.vocabulary import EOS, EOU, OTHER, PAD, SPECIAL, Vocabulary, tokenize
 
 WORDS = Vocabulary((*SPECIAL, *(f"w{i}" for i in range(20))))

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from dialogue.errors import InputError
+from generation.metrics.embedding import cosines, learned_words, local_encoder
 from generation.models.architectures import build
 from generation.vocabulary import SPECIAL, Vocabulary
-from generation.yardsticks import cosines, learned_words, local_encoder
 
 WORDS = Vocabulary((*SPECIAL, "hotel", "train", "yes"))
 

@@ -11,8 +11,7 @@ from nltk.translate.meteor_score import single_meteor_score
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU
 
-from generation.stemmer import stem
-from generation.token_metrics import (
+from generation.metrics.overlap import (
     add_counts,
     bleu2,
     bleu_counts,
@@ -24,6 +23,7 @@ from generation.token_metrics import (
     rouge1_counts,
     rouge_l_counts,
 )
+from generation.metrics.stemmer import stem
 from generation.vocabulary import tokenize
 
 INVENTED = [
