@@ -34,8 +34,8 @@ from sklearn.preprocessing import StandardScaler
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from dialogue.jobs import cores
-from probes import logistic
-from probes.features import fit_features
+from probes.classifiers import logistic
+from probes.classifiers.features import fit_features
 from probes.tasks.labels import Labels
 
 SUITE_ONE = (5, 2, 6, 8, 7, 10, 20, 32)

@@ -52,8 +52,8 @@ from generation.encoding import Form, encode_block  # noqa: E402
 from generation.models.architectures import ARCHITECTURES, build, sizes_of  # noqa: E402
 from generation.numbering import Numbered  # noqa: E402
 from generation.vocabulary import EOS  # noqa: E402
-from probes import logistic  # noqa: E402
-from probes.features import fit_features  # noqa: E402
+from probes.classifiers import logistic  # noqa: E402
+from probes.classifiers.features import fit_features  # noqa: E402
 
 WORDS, LENGTH, EXAMPLES = (13_000, 26_000), 20, (256, 768)
 STATES, LABELS = (7_000, 14_000, 28_000, 56_000), (64, 256, 1024)

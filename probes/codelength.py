@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from dialogue.seeds import child_random
-from probes import logistic
-from probes.features import Features
+from probes.classifiers import logistic
+from probes.classifiers.features import Features
 from probes.tasks.labels import Labels
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from dialogue.seeds import child_seed
-from probes import logistic, mlp, reference
 from probes.baselines import always_the_most_frequent
-from probes.features import fit_features
+from probes.classifiers import logistic, mlp, reference
+from probes.classifiers.features import fit_features
 from probes.plan import Options, Question, Study
 from probes.scoring import Counts, count
 from probes.states import Representation

@@ -13,7 +13,7 @@ import numpy as np
 from dialogue.files import atomic, write_json
 from dialogue.jobs import THREADS, Job, content_key
 from probes.baselines import BASELINES
-from probes.features import pick_device
+from probes.classifiers.features import pick_device
 from probes.plan import Options, Question, Study
 from probes.probing import Material, ask, threads
 from probes.splits import Splits

@@ -13,7 +13,7 @@ from probes import comparisons
 from probes.comparisons import beside, by_selector, common_axes, courses, groups, read_metric
 from probes.summary import Score, cells
 
-TABLES = Path(__file__).resolve().parents[2] / "shared" / "tables"
+TABLES = Path(__file__).resolve().parents[3] / "shared" / "tables"
 needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the published tables lie beside the checkout, not in it")
 CHECKPOINTS = {"Untrained": "untrained", "LastEpoch": "last", "BestBLEU": "best_bleu"}
 

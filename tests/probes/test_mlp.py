@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from probes import logistic, mlp
-from probes.features import fit_features
+from probes.classifiers import logistic, mlp
+from probes.classifiers.features import fit_features
 from probes.scoring import count
 from probes.tasks.labels import Labels
 

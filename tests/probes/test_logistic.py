@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes import likelihood, logistic, reference
-from probes.features import fit_features
+from probes.classifiers import likelihood, logistic, reference
+from probes.classifiers.features import fit_features
 from probes.scoring import count
 from probes.tasks.labels import Labels
 

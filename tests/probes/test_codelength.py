@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from probes import codelength
-from probes.features import fit_features
-from tests.test_probes_logistic import as_labels, one_of, states
+from probes.classifiers.features import fit_features
+from tests.probes.test_logistic import as_labels, one_of, states
 
 
 @pytest.fixture(autouse=True)

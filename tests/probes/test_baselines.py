@@ -10,13 +10,14 @@ import pytest
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.records import Dialogue, Turn
-from probes import baselines, reference, splits
+from probes import baselines, splits
+from probes.classifiers import reference
 from probes.scoring import count, micro_f1
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import label
 from probes.tasks.task import Task, fixed, or_none
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 COLUMNS = {
     "constant": "ovr_constant",
     "majority": "majority_constant",

@@ -16,7 +16,7 @@ from probes.tasks.catalogue import TASKS, tasks_of
 from probes.tasks.labels import label
 from probes.tasks.words import mid_frequency_words, tokens
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the real data lies beside the checkout, not in it")
 
 GIVEN = [

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from probes.features import Features
-from probes.lbfgs import Minimum
-from probes.likelihood import ManyLabels, OneLabel
+from probes.classifiers.features import Features
+from probes.classifiers.lbfgs import Minimum
+from probes.classifiers.likelihood import ManyLabels, OneLabel
+from probes.classifiers.together import minimise_all
 from probes.tasks.labels import Labels
-from probes.together import minimise_all
 
 PASSES = 400
 STOP = 1e-7  # a problem is closed when it expects to fall by less than this share of its value ...

@@ -25,7 +25,7 @@ class ReferenceFit:
 
 
 def fit_exactly(train: np.ndarray, labels: Labels, report: np.ndarray, *, c: float = 1.0) -> ReferenceFit:
-    """The objective of `probes.logistic`, by scikit-learn in double precision, to a gradient of 1e-6."""
+    """The objective of `probes.classifiers.logistic`, by scikit-learn in double precision, to a gradient of 1e-6."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from dialogue.seeds import child_seed
-from probes.logistic import decide
+from probes.classifiers.logistic import decide
 from probes.scoring import count
 from probes.tasks.labels import Labels
 

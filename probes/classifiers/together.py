@@ -13,8 +13,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from probes.lbfgs import Minimum, Start, minimise
-from probes.likelihood import ManyLabels, OneLabel
+from probes.classifiers.lbfgs import Minimum, Start, minimise
+from probes.classifiers.likelihood import ManyLabels, OneLabel
 
 Part = ManyLabels | OneLabel
 
