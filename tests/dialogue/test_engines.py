@@ -15,7 +15,7 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.corpora.toy.write import write_toy
 from dialogue.files import digest
-from tests.waiting import wait_for
+from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)  # a dozen processes that import torch, perhaps on a busy machine
 ROOT = Path(__file__).resolve().parents[2]

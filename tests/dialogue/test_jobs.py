@@ -15,7 +15,7 @@ from dialogue import jobs
 from dialogue.corpora.toy.write import write_toy
 from dialogue.engines import on_ray
 from dialogue.errors import InputError
-from tests.waiting import wait_for
+from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.timeout(900)
 ROOT = Path(__file__).resolve().parents[2]

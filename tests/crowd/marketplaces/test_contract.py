@@ -12,7 +12,7 @@ from crowd.simulation.browser import FETCH, Form
 from crowd.store import store
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
-from tests.waiting import wait_for
+from tests.house.waiting import wait_for
 
 DOORS = ("local", "mturk", "prolific", "mephisto")
 

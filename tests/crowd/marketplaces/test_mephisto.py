@@ -22,7 +22,7 @@ from dialogue.files import read_records
 from dialogue.records import Vote
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study
-from tests.waiting import wait_for
+from tests.house.waiting import wait_for
 
 
 def votes(folder):

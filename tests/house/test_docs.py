@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from tests.doc_blocks import DOCUMENTS, PACKAGES, ROOT, blocks, checkout, lines, parse, parser_for, run
+from tests.house.doc_blocks import DOCUMENTS, PACKAGES, ROOT, blocks, checkout, lines, parse, parser_for, run
 
 # Commands that a test cannot run, each with the reason. Those of ours are still read by their parser.
 NOT_RUN = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from analysis.commands import ties
 from dialogue.command_line import parser_of
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.S | re.M)
 PACKAGES = ("analysis", "crowd", "dialogue", "generation", "probes")
