@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -49,7 +48,7 @@ def ties(
     found = analyse(votes_of(votes, **reading), Recipe(sets, size, seed, unit, replace, method))
 
     def draw() -> Any:
-        from analysis.showing.plots import ties_figure
+        from analysis.ties.figures import ties_figure
 
         return {"": ties_figure(found)}
 
@@ -84,14 +83,13 @@ def agreement(
     said["warnings"] = [*votes.warnings, *warnings_of(votes, found)]
     said["signature"] = signature(votes=len(votes), pairs=found.items, unit=unit, sets=sets, seed=seed, labels=labels)
     said = plain(said)
-    return Result(said, agreement_parts(said), partial(_figures, "agreement_figures", said))
 
+    def draw() -> Any:
+        from analysis.agreement.figures import agreement_figures
 
-def _figures(name: str, *about: Any) -> Any:
-    """Draw when somebody asks to see it; matplotlib is not loaded before."""
-    from analysis.showing import figures
+        return agreement_figures(said)
 
-    return getattr(figures, name)(*about)
+    return Result(said, agreement_parts(said), draw)
 
 
 def _unit_of_pair(votes: Votes, unit: str) -> Any:
@@ -130,7 +128,13 @@ def preference(
     )  # fmt: skip
     index = calibrated(matches)
     said = plain(document(matches, found, strengths, refusal, index, recipe, known=known))
-    return Result(said, preference_parts(said), partial(_figures, "ranking_figures", said))
+
+    def draw() -> Any:
+        from analysis.preference.figures import ranking_figures
+
+        return ranking_figures(said)
+
+    return Result(said, preference_parts(said), draw)
 
 
 def plan(
@@ -173,7 +177,13 @@ def plan(
         rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed,
     )  # fmt: skip
     said = plain(document(question, crowd, source, status, seed_sd, generator, recipe))
-    return Result(said, plan_parts(said), partial(_figures, "power_figures", question, crowd, recipe))
+
+    def draw() -> Any:
+        from analysis.planning.figures import power_figures
+
+        return power_figures(question, crowd, recipe)
+
+    return Result(said, plan_parts(said), draw)
 
 
 def variance(
@@ -223,7 +233,13 @@ def variance(
     rows = sum(len(table.score) for table in kept)
     recipe = signature(tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed)
     said = plain({"tables": found, "compared": compared, "warnings": warnings, "signature": recipe})
-    return Result(said, variance_parts(said), partial(_figures, "component_figures", said))
+
+    def draw() -> Any:
+        from analysis.variance.figures import component_figures
+
+        return component_figures(said)
+
+    return Result(said, variance_parts(said), draw)
 
 
 def compare(

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.reading.votes import Votes
-from analysis.showing.tables import Table, count
-from analysis.showing.words import number
+from analysis.showing.tables import Table
+from analysis.showing.words import count, number
 from analysis.stats.agreement import Agreement, landis_koch
 from analysis.stats.dawid_skene import DawidSkene
 

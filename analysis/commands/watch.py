@@ -46,9 +46,11 @@ def run(args: argparse.Namespace) -> int | None:
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the three files and say what they show."""
     from analysis.arguments import votes_from
-    from analysis.showing.plots import save, ties_figure
+    from analysis.showing.plots import save
+    from analysis.showing.words import percent
     from analysis.ties.answer import Recipe, analyse, smallest_experiment
-    from analysis.ties.text import document, percent
+    from analysis.ties.figures import ties_figure
+    from analysis.ties.text import document
     from dialogue.files import write_json
 
     votes = votes_from(args)

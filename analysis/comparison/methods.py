@@ -1,14 +1,18 @@
-"""Every way of judging the models of one study, people first."""
+"""Every way of judging the models of one study as panels over architectures and seeds, people first."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from analysis.comparison.strengths import from_votes
-from analysis.reading.panel import Method, Panel, methods
+from analysis.reading.panel import Panel, System
 from analysis.reading.study import Study
-from analysis.reading.values import from_values
+from analysis.reading.values import Floats, Key, Value
 
+TOKEN_METRICS = ("bleu2", "rouge_l", "meteor", "embedding")
 KINDS = {"people": 0, "token": 1, "probe": 2}
 
 
@@ -23,7 +27,43 @@ def panels_of(study: Study) -> list[Panel]:
     return sorted(found, key=lambda p: (KINDS[p.kind], p.checkpoint != "last", p.checkpoint, p.name))
 
 
-def methods_of(study: Study) -> list[Method]:
-    """One for each architecture, checkpoint and way of judging it."""
-    found = [method for panel in panels_of(study) for method in methods(panel)]
-    return sorted(found, key=lambda m: (KINDS[m.kind], m.model, m.checkpoint != "last", m.name))
+def from_values(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel]:
+    """One panel for each evaluator, task, checkpoint, rater and condition, from what `by_seed` found."""
+    groups = {key: found for key, found in values.items() if _first_answer(key)}
+    raters: dict[tuple[str, str], set[str]] = {}
+    scales: dict[Key, dict[System, Value]] = {}
+    for key, found in groups.items():
+        raters.setdefault((key.evaluator, key.task), set()).add(key.rater)
+        scales.setdefault(key._replace(model=""), {}).update({System(key.model, s): v for s, v in found.items()})
+    return [
+        _panel(key, f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task, found)
+        for key, found in scales.items()
+    ]
+
+
+def _panel(key: Key, name: str, found: Mapping[System, Value]) -> Panel:
+    systems = tuple(sorted(found, key=lambda system: (system.model, -1 if system.seed is None else system.seed)))
+    labels = {label: k for k, label in enumerate(dict.fromkeys(c for s in systems for c in found[s].clusters))}
+    parts = np.zeros((len(systems), len(labels)))
+    for row, system in zip(parts, systems, strict=True):
+        row[[labels[label] for label in found[system].clusters]] = found[system].parts
+    scale = 1.0 if key.evaluator == "token" else 100.0  # token metrics come in points, shares do not
+    items = scale**2 * _by_cluster(parts)
+    values = scale * np.array([found[system].value for system in systems])
+    return Panel(
+        key.evaluator, name, key.checkpoint, systems, values, {"items": items, "both": items},
+        {"items": len(labels)}, {s.model: found[s].examples for s in systems},
+        values[:, None] + scale * len(labels) * parts,
+    )  # fmt: skip
+
+
+def _by_cluster(parts: Floats) -> Floats:
+    """Covariance from what each cluster adds: (systems, clusters) to (systems, systems); NaN for one cluster."""
+    groups = parts.shape[1]
+    return parts @ parts.T * (groups / (groups - 1) if groups > 1 else math.nan)
+
+
+def _first_answer(key: Key) -> bool:
+    """Leave out second draws of a response, constant ones, and what a person would not compare models by."""
+    first = " draw " not in key.condition and key.condition != "constant"
+    return key.evaluator != "token" or (key.task in TOKEN_METRICS and first)

@@ -17,8 +17,9 @@ from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import UNSEEN, Method, Panel, methods
 from analysis.reading.study import Study
 from analysis.report.findings import ProbeTable
-from analysis.showing.page import Axis, Figure, Mark, Row, Section, Table
-from analysis.showing.tables import count
+from analysis.showing.page import Axis, Figure, Mark, Row, Section
+from analysis.showing.tables import Table
+from analysis.showing.words import count
 
 NAMES = {"people": "People", "token": "Token metrics", "probe": "Probes, micro-F1"}
 COLOURS = 6
@@ -43,8 +44,8 @@ def compare_section(study: Study, panels: Sequence[Panel], pairs: Sequence[tuple
         "Every method gives each trained model one number. Its SD over training seeds stands beside how far it would "
         "move for one and the same model on other dialogues: an SD no larger is no evidence that the seed matters.",
     )
-    tables = [Table("Every method, architecture and checkpoint; all in points", tuple(HEAD),
-                    tuple(tuple(row(panel, method)) for panel in panels for method in methods(panel)))]  # fmt: skip
+    rows = tuple(tuple(row(panel, method)) for panel in panels for method in methods(panel))
+    tables = [Table(tuple(HEAD), rows, "Every method, architecture and checkpoint; all in points")]
     if pairs:
         head = (
             "method",
@@ -56,11 +57,11 @@ def compare_section(study: Study, panels: Sequence[Panel], pairs: Sequence[tuple
             "E rho^2",
         )
         rows = tuple(tuple(order_row(*one)) for one in pairs)
-        tables.append(Table("Chance that a re-run reverses two architectures, by what it draws anew", head, rows))
+        tables.append(Table(head, rows, "Chance that a re-run reverses two architectures, by what it draws anew"))
     costs = [cost(m, study, MARGIN, an_hour=None, machine_hour=None) for m in made if m.several]
     if costs:
         rows = tuple((f"{c.method.kind}: {c.method.name}", c.method.model, *cost_cells(c)[:-1]) for c in costs)
-        tables.append(Table(f"To know an architecture's mean to within {MARGIN:g} points (95 %)", COST, rows))
+        tables.append(Table(COST, rows, f"To know an architecture's mean to within {MARGIN:g} points (95 %)"))
     drawn = (figure,) if figure else ()
     return Section("compare", "People, token metrics and probes on the same axes", text, drawn,
                    tuple(verdicts(made, [order for _, order in pairs])), tables=tuple(tables))  # fmt: skip
@@ -124,7 +125,7 @@ def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section
         (task, *(f"{table.value[task, c]:.1f}" if (task, c) in table.value else "-" for c in table.columns))
         for task in table.tasks
     )
-    numbers = Table("Probe tasks, mean over seeds", ("task", *table.columns), rows)
+    numbers = Table(("task", *table.columns), rows, "Probe tasks, mean over seeds")
     figure = probe_figure(table, probes) if probes else None
     theirs = papers_table(table.tasks)
     return Section("probes", "Probes beside their baselines", (text,), (figure,) if figure else (),
@@ -142,7 +143,7 @@ def papers_table(tasks: Sequence[str]) -> tuple[Table, ...]:
         rows.append((task, corpus, count(len(mine), "model"), reach, f"{median(sd):.1f}", spread))
     head = ("task", "corpus", "models", "F1, lowest to highest", "SD over 3 seeds, median", "lowest to highest")
     caption = "The papers' scores on these tasks, last epoch; their printed variances turned into SDs, in points"
-    return (Table(caption, head, tuple(rows)),) if rows else ()
+    return (Table(head, tuple(rows), caption),) if rows else ()
 
 
 def baselines_of(table: ProbeTable) -> list[str]:

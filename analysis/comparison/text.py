@@ -15,7 +15,7 @@ from analysis.comparison.published import Published
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import UNSEEN, Method, Panel, methods
 from analysis.showing.tables import Table
-from analysis.showing.words import plain
+from analysis.showing.words import number, plain
 from dialogue.errors import InputError
 from dialogue.signature import signature
 
@@ -61,8 +61,8 @@ def row(panel: Panel, method: Method) -> list[str]:
     """One line of the table of methods; a dash for what the study cannot tell."""
     over = method.over_seeds
     place = [f"{method.kind}: {method.name}", method.model, method.checkpoint, str(len(method.seeds))]
-    spread = [number(over.sd), f"{over.low:.2f}-{over.high:.2f}" if method.several else "-"]
-    noise = [number(method.noise), number(root_mean_square(method.rater_se))]
+    spread = [number(over.sd, 2), f"{over.low:.2f}-{over.high:.2f}" if method.several else "-"]
+    noise = [number(method.noise, 2), number(root_mean_square(method.rater_se), 2)]
     return [*place, mean_of(panel, method), *spread, *noise, share(between_seeds(panel, method.model))]
 
 
@@ -87,11 +87,6 @@ def mean_of(panel: Panel, method: Method) -> str:
     if method.kind == "people" and len(panel.models) == 1:
         return "0"
     return f"{np.mean(method.values):.1f}"
-
-
-def number(value: float, digits: int = 2) -> str:
-    """A dash for what cannot be computed."""
-    return f"{value:.{digits}f}" if math.isfinite(value) else "-"
 
 
 def share(found: Generalisability | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from analysis.comparison.orders import WAYS, Order
 from analysis.reading.panel import UNSEEN, Method
-from analysis.showing.tables import count
+from analysis.showing.words import chance, count
 from analysis.stats.spread import Ratio, sd_ratio, spread
 
 
@@ -92,7 +92,7 @@ def order_verdicts(found: Sequence[Order]) -> list[str]:
             said.append(
                 f"By {name}, a re-run with new {anew} has a chance above 10 % of reversing {shaky} of "
                 f"{count(len(told), 'order')} of two architectures; the shakiest is {worst.first} over {worst.second}"
-                f"{'' if kind == 'people' else f' by {weakest.name}'}, {percent(worst.p)}."
+                f"{'' if kind == 'people' else f' by {weakest.name}'}, {chance(worst.p)}."
             )
         elif mine:
             said.append(_without_seeds(mine, name))
@@ -102,15 +102,6 @@ def order_verdicts(found: Sequence[Order]) -> list[str]:
 def _without_seeds(mine: Sequence[Order], name: str) -> str:
     """What can be told where an architecture has one seed: new items, new raters."""
     worst = {way: max((flip.p for order in mine if (flip := order.flips[way])), default=math.nan) for way in WAYS}
-    parts = [f"new {way} alone {percent(worst[way])}" for way in ("items", "raters") if math.isfinite(worst[way])]
+    parts = [f"new {way} alone {chance(worst[way])}" for way in ("items", "raters") if math.isfinite(worst[way])]
     text = f"By {name}, what new seeds would do to the order of architectures cannot be told (one seed each)"
     return f"{text}; the chance that it is reversed: {', '.join(parts)}." if parts else f"{text}."
-
-
-def percent(share: float) -> str:
-    """A chance for people, never as a bare zero.
-
-    >>> percent(0.314), percent(0.0004)
-    ('31 %', 'under 1 %')
-    """
-    return "-" if math.isnan(share) else "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.preference.answer import net_scores, ways
 from analysis.reading.systems import Contrast
-from analysis.reading.votes import Votes
+from analysis.reading.votes import Votes, net_scores, ways
 from analysis.showing.tables import Table
 from analysis.showing.words import number
 from analysis.stats import power as planning

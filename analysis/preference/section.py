@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import t
 
-from analysis.preference.answer import Preference, change_over_rounds, holm, position, prefer
+from analysis.preference.answer import Preference, change_over_rounds, position, prefer
 from analysis.preference.text import calibrated
 from analysis.reading.study import Study
 from analysis.reading.systems import Contrast, Matches, contrasts, fixed_sides, match
 from analysis.reading.votes import Votes
-from analysis.showing.page import Axis, Figure, Mark, Row, Section, Table, round_steps, signed
-from analysis.showing.tables import count
-from analysis.showing.words import p_equals, p_value
+from analysis.showing.page import Axis, Figure, Mark, Row, Section, round_steps
+from analysis.showing.tables import Table
+from analysis.showing.words import count, p_equals, p_value, percent, signed
 from analysis.stats.agreement import Agreement, Coefficient, agreement, count_table, landis_koch
 from analysis.stats.raters import rater_table
-from analysis.ties.text import percent
+from analysis.stats.sign_tests import holm
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 
@@ -187,7 +187,7 @@ def _tables(found: Judged) -> tuple[Table, ...]:
         for s in [one.sign]
     )  # fmt: skip
     return (
-        Table("Preference between systems; the sign test leaves ties out and takes votes as independent", head, rows),
+        Table(head, rows, "Preference between systems; the sign test leaves ties out and takes votes as independent"),
     )
 
 
@@ -297,4 +297,4 @@ def _gate_table(study: Study) -> Table:
             )
             rows.append((status, *(f"{n:,}" for n in sums), pace))
     head = ("status", "raters", "judgements", "checks seen", "checks failed", "seconds a judgement, median")
-    return Table("Raters by what the gate says of them", head, tuple(rows))
+    return Table(head, tuple(rows), "Raters by what the gate says of them")

@@ -9,21 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.preference.answer import (
-    Position,
-    Preference,
-    TieIndex,
-    change_over_rounds,
-    holm,
-    position,
-    tie_index,
-    ways,
-)
+from analysis.preference.answer import Position, Preference, change_over_rounds, position
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Matches
+from analysis.reading.votes import ways
 from analysis.showing.tables import Table
 from analysis.showing.words import number, p_equals, p_value
 from analysis.stats.davidson import Fit, Model, bootstrap, clustered, fit, games, normal_draws
 from analysis.stats.intervals import mean_interval
+from analysis.stats.sign_tests import TieIndex, holm, tie_index
 from dialogue.errors import InputError
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.reading.votes import Ints, Votes
-from analysis.showing.tables import count
+from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
 
 

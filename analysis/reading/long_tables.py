@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.preference.answer import net_scores
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
 from analysis.reading.systems import UNKNOWN, Matches
+from analysis.reading.votes import net_scores
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Score tables as panels: token metrics and probes over architectures and seeds.
+"""Score tables as values: what each evaluator gives each model and seed, with its error by dialogue.
 
 A value is the mean of the scores, or micro-F1 from summable counts. Its error is cluster-robust by dialogue (linearised
 ratio; Liang and Zeger 1986), so that noise of the items is not taken for seeds.
@@ -7,18 +7,15 @@ ratio; Liang and Zeger 1986), so that noise of the items is not taken for seeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analysis.reading.panel import Panel, System
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-TOKEN_METRICS = ("bleu2", "rouge_l", "meteor", "embedding")
 
 
 class Key(NamedTuple):
@@ -60,47 +57,6 @@ def by_seed(table: pa.Table) -> dict[Key, dict[int | None, Value]]:
     return found
 
 
-def from_scores(table: pa.Table) -> list[Panel]:
-    """One panel for each evaluator, task, checkpoint, rater and condition."""
-    return from_values(by_seed(table))
-
-
-def from_values(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel]:
-    """The same from what `by_seed` found."""
-    groups = {key: found for key, found in values.items() if _first_answer(key)}
-    raters: dict[tuple[str, str], set[str]] = {}
-    scales: dict[Key, dict[System, Value]] = {}
-    for key, found in groups.items():
-        raters.setdefault((key.evaluator, key.task), set()).add(key.rater)
-        scales.setdefault(key._replace(model=""), {}).update({System(key.model, s): v for s, v in found.items()})
-    return [
-        _panel(key, f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task, found)
-        for key, found in scales.items()
-    ]
-
-
-def _panel(key: Key, name: str, found: Mapping[System, Value]) -> Panel:
-    systems = tuple(sorted(found, key=lambda system: (system.model, -1 if system.seed is None else system.seed)))
-    labels = {label: k for k, label in enumerate(dict.fromkeys(c for s in systems for c in found[s].clusters))}
-    parts = np.zeros((len(systems), len(labels)))
-    for row, system in zip(parts, systems, strict=True):
-        row[[labels[label] for label in found[system].clusters]] = found[system].parts
-    scale = 1.0 if key.evaluator == "token" else 100.0  # token metrics come in points, shares do not
-    items = scale**2 * _by_cluster(parts)
-    values = scale * np.array([found[system].value for system in systems])
-    return Panel(
-        key.evaluator, name, key.checkpoint, systems, values, {"items": items, "both": items},
-        {"items": len(labels)}, {s.model: found[s].examples for s in systems},
-        values[:, None] + scale * len(labels) * parts,
-    )  # fmt: skip
-
-
-def _by_cluster(parts: Floats) -> Floats:
-    """Covariance from what each cluster adds: (systems, clusters) to (systems, systems); NaN for one cluster."""
-    groups = parts.shape[1]
-    return parts @ parts.T * (groups / (groups - 1) if groups > 1 else math.nan)
-
-
 def _grouped(table: pa.Table) -> tuple[list[tuple[Key, int | None]], Ints]:
     """The distinct keys with their seed and, for each row, which of them it has."""
     code = np.zeros(len(table), dtype=np.int64)
@@ -111,12 +67,6 @@ def _grouped(table: pa.Table) -> tuple[list[tuple[Key, int | None]], Ints]:
     _, first = np.unique(code, return_index=True)
     parts = table.select([*Key._fields, "seed"]).take(pa.array(first)).to_pylist()
     return [(Key(*(part[name] for name in Key._fields)), part["seed"]) for part in parts], code
-
-
-def _first_answer(key: Key) -> bool:
-    """Leave out second draws of a response, constant ones, and what a person would not compare models by."""
-    first = " draw " not in key.condition and key.condition != "constant"
-    return key.evaluator != "token" or (key.task in TOKEN_METRICS and first)
 
 
 def _parts(table: pa.Table) -> tuple[Floats, Floats, Ints, list[str]]:

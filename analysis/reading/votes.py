@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
-from analysis.showing.tables import count
+from analysis.showing.words import count
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -308,3 +308,14 @@ def _tally(array: Any) -> dict[str, int]:
 
 def _texts(array: Any) -> NDArray[np.object_]:
     return np.array(array.to_pylist(), dtype=object)
+
+
+def ways(votes: Votes) -> Mapping[str, NDArray[np.int64]]:
+    """The clusters that the standard errors allow for: pairs and raters, where the votes have two or more of them."""
+    named = {"pair": votes.pair} if votes.rater is None else {"pair": votes.pair, "rater": votes.rater}
+    return {name: codes for name, codes in named.items() if len(codes) and (codes != codes[0]).any()}
+
+
+def net_scores(choice: Ints) -> Floats:
+    """+1 for a, -1 for b, 0 for a tie: the mean is the net preference for a."""
+    return np.array([1.0, -1.0, 0.0])[choice]

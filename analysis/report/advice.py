@@ -19,7 +19,7 @@ from analysis.comparison.orders import Order, noise_between_seeds
 from analysis.preference.section import Judged
 from analysis.reading.panel import UNSEEN, Panel, methods
 from analysis.reading.study import Study
-from analysis.showing.tables import count
+from analysis.showing.words import count
 from analysis.stats.intervals import Interval
 from analysis.stats.power import seeds_for_difference
 from dialogue.errors import InputError

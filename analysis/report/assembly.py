@@ -25,8 +25,8 @@ from analysis.report import findings
 from analysis.report.advice import advice
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
-from analysis.showing.latex import latex
-from analysis.showing.page import Figure, Section, Table, escaped, markdown
+from analysis.showing.page import Figure, Section
+from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
 from analysis.ties.section import ties_figure, ties_of, ties_section
 from analysis.variance.section import variance_section
@@ -139,20 +139,20 @@ def page(found: Report) -> str:
 
 def as_markdown(found: Report) -> str:
     """The same without pictures: their numbers stand in the tables."""
-    parts = [f"# {escaped(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
+    parts = [f"# {markdown_text(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
     if found.study.simulated:
         parts.append(f"**{found.study.simulated:,} votes came from simulated raters.**")
     parts += ["## What was found", _bullets(found.findings)]
     for section in found.sections:
-        parts += [f"## {section.title}", *map(escaped, section.text)]
+        parts += [f"## {section.title}", *map(markdown_text, section.text)]
         parts += [_bullets(section.items)] if section.items else []
         parts += [markdown(table) for table in (*section.inline, *section.tables)]
-        parts += map(escaped, section.notes)
+        parts += map(markdown_text, section.notes)
     return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
 
 
 def _bullets(sentences: Sequence[str]) -> str:
-    return "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+    return "\n".join(f"- {markdown_text(sentence)}" for sentence in sentences)
 
 
 def as_latex(found: Report) -> str:

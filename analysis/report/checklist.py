@@ -21,7 +21,7 @@ from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.report.advice import smallest_shown
-from analysis.showing.tables import count
+from analysis.showing.words import count
 from analysis.stats.agreement import Agreement
 
 HEDS = "Shimorina and Belz 2022"

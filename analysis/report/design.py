@@ -10,8 +10,9 @@ import numpy as np
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.report.checklist import Asked
-from analysis.showing.page import Section, Table
-from analysis.showing.tables import count
+from analysis.showing.page import Section
+from analysis.showing.tables import Table
+from analysis.showing.words import count
 from dialogue.records import Pair, Rater, Response, Score, Vote
 
 RECORDS = (
@@ -42,7 +43,7 @@ def done_section(study: Study, panels: Sequence[Panel]) -> Section:
     """What was done, in sentences, and the recipe of every file."""
     recipes = tuple((name, line) for name, line in study.recipes.items())
     tables = (
-        Table("Signature of every file: the same recipe gives the same numbers", ("file", "recipe"), recipes, True),
+        Table(("file", "recipe"), recipes, "Signature of every file: the same recipe gives the same numbers", True),
     )
     return Section("done", "What was done", items=tuple(_done(study, panels)), inline=tables if recipes else ())
 
@@ -119,7 +120,7 @@ def reviewers_section(asked: Sequence[Asked]) -> Section:
         "reviewers",
         "What reviewers ask",
         text,
-        inline=(Table("Checklist", ("question", "answer", "asked by"), rows, True),),
+        inline=(Table(("question", "answer", "asked by"), rows, "Checklist", True),),
     )
 
 
@@ -137,5 +138,5 @@ def dictionary_section(study: Study) -> Section | None:
     return Section(
         "dictionary",
         "Data dictionary",
-        tables=(Table("What every field means", ("file", "field", "meaning"), tuple(rows), True),),
+        tables=(Table(("file", "field", "meaning"), tuple(rows), "What every field means", True),),
     )

@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow.compute as pc
 from scipy.special import stdtr
 
-from analysis.preference.answer import Preference, holm
+from analysis.preference.answer import Preference
 from analysis.preference.section import Judged
 from analysis.reading.panel import UNSEEN, Method
 from analysis.reading.study import Study
 from analysis.reading.values import Key, Value
-from analysis.showing.page import signed
-from analysis.showing.tables import count
+from analysis.showing.words import count, percent, signed
 from analysis.stats.agreement import Agreement, landis_koch
-from analysis.ties.answer import CHANCE, Curve, Ties
-from analysis.ties.text import percent
+from analysis.stats.laws import CHANCE
+from analysis.stats.sign_tests import holm
+from analysis.ties.answer import Curve, Ties
 
 UNITS = {"pair+rater": "pairs and raters", "pair": "pairs", "dialogue": "dialogues", "rater": "raters"}
 MANY_RATERS = 60

@@ -1,4 +1,4 @@
-"""The parts that a report is made of: sections of sentences, figures drawn in rows, and tables.
+"""The parts that a report is made of: sections of sentences, and figures drawn in rows.
 
 A figure is rows on one common axis, with places in percent of its width, so that the page can draw it at any width
 and keep its words readable on a phone.
@@ -7,31 +7,14 @@ and keep its words readable on a phone.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-MINUS = "\N{MINUS SIGN}"
-NUMBER = re.compile(rf"[-+<{MINUS}]?[.\d]|-$")
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Cells as people read them; `wide` tables have sentences in their cells."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    wide: bool = False
-
-    @property
-    def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers, to be set flush right."""
-        columns = list(zip(*self.rows, strict=True)) or [()] * len(self.head)
-        return tuple(bool(column) and all(NUMBER.match(cell) for cell in column) for column in columns)
+from analysis.showing.tables import Table
+from analysis.showing.words import MINUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,38 +122,3 @@ def curve(axis: Axis, x: NDArray[np.float64], height: NDArray[np.float64], talle
         if axis.low <= a <= axis.high
     ]
     return f"M{points[0].split(',')[0]},100 L{' '.join(points)} L{points[-1].split(',')[0]},100 Z"
-
-
-def signed(value: float, digits: int = 1) -> str:
-    """A number with its sign, as print sets it.
-
-    >>> signed(-3.25), signed(2), signed(0.01)
-    ('−3.2', '+2.0', '0.0')
-    """
-    text = f"{value:+.{digits}f}"
-    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
-
-
-def markdown(table: Table) -> str:
-    """A pipe table; what would break it is escaped.
-
-    >>> print(markdown(Table("Ties", ("name", "share"), (("a|b", "35 %"),))))
-    **Ties**
-    <BLANKLINE>
-    | name | share |
-    |---|---|
-    | a\\|b | 35 % |
-    """
-    cells = [[escaped(cell) for cell in row] for row in (table.head, *table.rows)]
-    lines = ["| " + " | ".join(row) + " |" for row in cells]
-    return "\n".join([f"**{escaped(table.caption)}**", "", lines[0], "|" + "---|" * len(table.head), *lines[1:]])
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown shows literally, on one line.
-
-    >>> print(escaped("bilstm_attn is <b> at *5*"))
-    bilstm_attn is \\<b\\> at \\*5\\*
-    """
-    text = re.sub(r"([\\`*<>\[\]|~])", r"\\\1", text)
-    return " ".join(re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text).split())

@@ -1,19 +1,37 @@
-"""Tables for people: aligned text where they are printed, HTML where a notebook shows them."""
+"""ONE table: aligned text where it is printed, HTML in a notebook, Markdown and LaTeX in the files of a report.
+
+Every form shows the same cells, so a number cannot differ between them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+SIGNS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "|": r"$|$",
+    "\N{MINUS SIGN}": r"$-$", "\N{EN DASH}": "--", "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
+}  # fmt: skip
+PLAIN = str.maketrans({chr(k): None for k in range(32)})
+
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a head, with a line above that says what they are."""
+    """Rows under a head, with a caption that says what they are; `wide` tables have sentences in their cells."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[object]]
     caption: str = ""
+    wide: bool = False
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers and nothing else, to be set flush right."""
+        return tuple(_right(self.head, [[str(cell) for cell in row] for row in self.rows]))
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.caption, text_table(self.head, self.rows)]))
@@ -54,7 +72,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _right(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     """Which columns hold numbers and nothing else."""
-    return [all(_numeric(row[place]) for row in rows) for place in range(len(head))]
+    return [bool(rows) and all(_numeric(row[place]) for row in rows) for place in range(len(head))]
 
 
 def _padded(cell: str, width: int, right: bool) -> str:
@@ -65,10 +83,76 @@ def _numeric(cell: str) -> bool:
     return cell in ("", "-") or cell.lstrip("<>+-−.~")[:1].isdigit()
 
 
-def count(number: int, thing: str) -> str:
-    """A number with its noun.
+def markdown(table: Table) -> str:
+    """A pipe table; what would break it is escaped.
 
-    >>> count(1, "vote"), count(2000, "vote")
-    ('1 vote', '2,000 votes')
+    >>> print(markdown(Table(("name", "share"), (("a|b", "35 %"),), "Ties")))
+    **Ties**
+    <BLANKLINE>
+    | name | share |
+    |---|---|
+    | a\\|b | 35 % |
     """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+    cells = [[markdown_text(str(cell)) for cell in row] for row in (table.head, *table.rows)]
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([f"**{markdown_text(table.caption)}**", "", lines[0], "|" + "---|" * len(table.head), *lines[1:]])
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows literally, on one line.
+
+    >>> print(markdown_text("bilstm_attn is <b> at *5*"))
+    bilstm_attn is \\<b\\> at \\*5\\*
+    """
+    text = re.sub(r"([\\`*<>\[\]|~])", r"\\\1", text)
+    return " ".join(re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text).split())
+
+
+def latex(tables: Sequence[Table], *, recipe: str) -> str:
+    """Every table as a `table` of its own; needs \\usepackage{booktabs} and, for long ones, smaller type."""
+    head = [
+        f"% {recipe}".translate(PLAIN),
+        r"% \usepackage{booktabs} in the preamble; \usepackage{graphicx} for wide tables",
+    ]
+    return "\n\n".join(["\n".join(head), *map(_latex_table, tables)]) + "\n"
+
+
+def _latex_table(table: Table) -> str:
+    columns = "".join("r" if numeric else "l" for numeric in table.numeric)
+    lines = [
+        " & ".join(_latex_cell(str(cell), numeric) for cell, numeric in zip(row, table.numeric, strict=True)) + r" \\"
+        for row in table.rows
+    ]
+    body = [
+        r"\begin{tabular}{" + columns + "}", r"\toprule", " & ".join(map(latex_text, table.head)) + r" \\", r"\midrule",
+        *lines, r"\bottomrule", r"\end{tabular}",
+    ]  # fmt: skip
+    wide = len(table.head) > 6
+    tabular = [r"\resizebox{\linewidth}{!}{%", *body, "}"] if wide else body
+    label = "-".join(re.findall(r"[a-z]+", table.caption.lower())[:3])
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_text(table.caption)}.}}",
+            rf"\label{{tab:{label}}}",
+            *tabular,
+            r"\end{table}",
+        ]
+    )
+
+
+def _latex_cell(text: str, numeric: bool) -> str:
+    return re.sub(r"(?<=\d)-(?=\d)", "--", latex_text(text)) if numeric else latex_text(text)
+
+
+def latex_text(text: str) -> str:
+    """Text that LaTeX sets literally; what its fonts lack becomes a question mark.
+
+    >>> latex_text("50 % of a_b, E rho^2 < 1")
+    '50 \\\\% of a\\\\_b, $E\\\\rho^2$ $<$ 1'
+    """
+    parts = text.split("E rho^2")
+    return r"$E\rho^2$".join(
+        "".join(SIGNS.get(sign, sign if sign.isascii() else "?") for sign in part) for part in parts
+    )

@@ -1,4 +1,7 @@
-"""Numbers as JSON can hold them (what is not finite becomes null) and as tables show them."""
+"""Numbers as words: one spelling of a count, a share, a chance, a p value and a signed number in the whole analysis.
+
+What is not finite becomes a dash where people read it and null where JSON holds it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+MINUS = "\N{MINUS SIGN}"
 
 
 def plain(value: Any) -> Any:
@@ -26,9 +31,50 @@ def plain(value: Any) -> Any:
     return value
 
 
+def count(number: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> count(1, "vote"), count(2000, "vote")
+    ('1 vote', '2,000 votes')
+    """
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+
+
 def number(value: float | None, digits: int = 3) -> str:
-    """A number of a table; what is not defined is a dash."""
-    return "-" if value is None else f"{value:.{digits}f}"
+    """A number of a table; what is not defined is a dash.
+
+    >>> number(0.12345), number(12.3456, 2), number(None), number(float("nan"))
+    ('0.123', '12.35', '-', '-')
+    """
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """A number with its sign, as print sets it.
+
+    >>> signed(-3.25), signed(2), signed(0.01)
+    ('−3.2', '+2.0', '0.0')
+    """
+    text = f"{value:+.{digits}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
+
+
+def percent(share: float) -> str:
+    """A share as people read it.
+
+    >>> percent(0.3451)
+    '34.5 %'
+    """
+    return f"{share * 100:.1f} %"
+
+
+def chance(share: float) -> str:
+    """A probability in whole per cent, never as a bare zero.
+
+    >>> chance(0.314), chance(0.0004)
+    ('31 %', 'under 1 %')
+    """
+    return "-" if math.isnan(share) else "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def p_equals(value: float) -> str:

@@ -15,6 +15,8 @@ from scipy.special import betaln, gammaln
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+CHANCE = 1 / 3  # the share of each of three answers when nobody looks
+LATTICE = 200  # votes in a set beyond which a law is drawn as if it had this many
 GRID_CELLS = 1 << 22  # largest (votes × ties) grid that is convolved; beyond it the law is drawn
 
 
@@ -170,3 +172,20 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> Floats:
 
 def _normalised(mass: NDArray[Any]) -> Floats:
     return np.asarray(mass / mass.sum(), dtype=np.float64)
+
+
+def density(law: Law, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Density of a law at the points of `grid`, NaN where there is next to none.
+
+    It is the mass within half a vote of each point; a law on uneven shares (whole clusters of several sizes) is
+    gathered a little more widely, which adds about one hundredth to the SD that is seen and nothing to any number.
+    """
+    halves = [0.5 / min(law.set_votes, LATTICE)]
+    if len(law.share) > law.set_votes + 1.5:
+        halves = [max(halves[0], part * law.sd) for part in (0.15, 0.2, 0.25, 0.3, 0.35)]
+    middle = np.cumsum(law.probability) - law.probability / 2
+    height = np.zeros(len(grid))
+    for half in halves:
+        below, above = (np.interp(grid + side, law.share, middle, left=0.0, right=1.0) for side in (-half, half))
+        height += (above - below) / (2 * half * len(halves))
+    return np.where(height > 0.002 * height.max(), height, np.nan)

@@ -16,17 +16,16 @@ from scipy.special import stdtr
 
 from analysis.reading.cautions import cautions
 from analysis.reading.votes import Votes
-from analysis.showing.tables import count
+from analysis.showing.words import count
 from analysis.stats import laws
 from analysis.stats.intervals import Interval, groups, kish, mean_interval
-from analysis.stats.laws import Law
+from analysis.stats.laws import CHANCE, Law
 from analysis.stats.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
 UNITS = ("vote", "pair", "dialogue", "rater", "pair+rater")
-CHANCE = 1 / 3
 MOST_ROUNDS = 100  # beyond it the column holds something else, such as times
 Codes = NDArray[np.int64]
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.reading.votes import Votes
-from analysis.showing.page import Axis, Figure, Mark, Row, Section, Table, curve, round_steps
-from analysis.showing.plots import density
-from analysis.showing.tables import count
-from analysis.ties.answer import CHANCE, Curve, Recipe, Ties, analyse, smallest_experiment
-from analysis.ties.text import percent
+from analysis.showing.page import Axis, Figure, Mark, Row, Section, curve, round_steps
+from analysis.showing.tables import Table
+from analysis.showing.words import count, percent
+from analysis.stats.laws import CHANCE, density
+from analysis.ties.answer import Curve, Recipe, Ties, analyse, smallest_experiment
 
 SET = 200  # judgements in a set, as in the papers
 UNITS = {"vote": "votes one by one", "pair": "whole pairs", "dialogue": "whole dialogues", "rater": "whole raters",
@@ -120,10 +120,10 @@ def _wide(axis: Axis, one: Curve) -> Row:
 def _tables(ties: Ties) -> tuple[Table, ...]:
     head = ("experiment", "votes", "ties", "share", "95 % of sets", "P(majority of ties)", "p against 33.3 %")
     rows = tuple(_curve(one) for one in [*ties.experiments, ties.pooled])
-    first = Table("Tie shares of each experiment and of all votes together", head, rows)
+    first = Table(head, rows, "Tie shares of each experiment and of all votes together")
     units = tuple(row for one in ties.units if (row := _unit(one)))
     by = ("drawn anew", "units", "95 % interval of the share", "design effect", "worth votes")
-    return (first, Table("The same votes, by what is drawn anew", by, units)) if units else (first,)
+    return (first, Table(by, units, "The same votes, by what is drawn anew")) if units else (first,)
 
 
 def _curve(one: Curve) -> tuple[str, ...]:

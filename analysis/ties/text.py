@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.tables import Table, count
+from analysis.showing.tables import Table
+from analysis.showing.words import count, percent
 from analysis.ties.answer import Chance, Curve, Ties
 
 
@@ -159,12 +160,3 @@ def _automatic(curve: Curve) -> list[str]:
     without = "" if rest is None else f"; among the other votes {percent(rest)} are ties"
     same = count(curve.identical, "vote")
     return [f"On two responses of the same text: {same}, {curve.automatic:,} of them ties{without}."]
-
-
-def percent(share: float) -> str:
-    """A share as people read it.
-
-    >>> percent(0.3451)
-    '34.5 %'
-    """
-    return f"{share * 100:.1f} %"

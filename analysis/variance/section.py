@@ -10,7 +10,8 @@ from analysis.reading.long_tables import NESTED, LongTable, from_votes
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.systems import fixed_sides, match
-from analysis.showing.page import Axis, Figure, Mark, Row, Section, Table
+from analysis.showing.page import Axis, Figure, Mark, Row, Section
+from analysis.showing.tables import Table
 from analysis.stats.components import RESIDUAL, Components, components, terms_of
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -110,4 +111,4 @@ def _table(found: Sequence[tuple[str, Components]]) -> Table:
         for part in parts.parts
     )  # fmt: skip
     head = ("scale", "component", "levels", "SD", "95 % interval of the SD", "share of variance")
-    return Table("Variance components; scores in points, votes as +1, 0, -1 (net) or 0, 1 (tie)", head, rows)
+    return Table(head, rows, "Variance components; scores in points, votes as +1, 0, -1 (net) or 0, 1 (tie)")

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from analysis.comparison.methods import from_values
 from analysis.comparison.strengths import from_votes
 from analysis.reading.panel import methods
-from analysis.reading.values import from_scores, ratio
+from analysis.reading.values import by_seed, ratio
 from dialogue.records import Candidate, Pair
 
 ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "checkpoint": "last", "rater": "logistic"}
@@ -26,7 +27,7 @@ def pair(name, a, b, dialogue):
 
 def test_probes_give_micro_f1_a_seed_in_points():
     table = pa.Table.from_pylist([*rows(0, [(1, 0, 1), (2, 1, 0)]), *rows(1, [(1, 0, 0), (2, 0, 0)])])
-    (panel,) = from_scores(table)
+    (panel,) = from_values(by_seed(table))
     (method,) = methods(panel)
     assert method.seeds == (0, 1)
     assert method.values == pytest.approx((75.0, 100.0))
@@ -40,10 +41,10 @@ def token_row(row, **more):
 
 def test_one_seed_has_no_spread_and_other_scores_are_averaged():
     (row,) = rows(0, [(0, 0, 0)])
-    (alone,) = methods(from_scores(pa.Table.from_pylist([token_row(row)]))[0])
+    (alone,) = methods(from_values(by_seed(pa.Table.from_pylist([token_row(row)])))[0])
     assert not alone.several and math.isnan(alone.over_seeds.sd)
     both = pa.Table.from_pylist([token_row(row), token_row(row, seed=7)])
-    assert from_scores(both)[0].values.tolist() == [50.0, 50.0]
+    assert from_values(by_seed(both))[0].values.tolist() == [50.0, 50.0]
 
 
 def test_second_draws_and_diagnostic_metrics_are_left_out():
@@ -60,7 +61,7 @@ def test_second_draws_and_diagnostic_metrics_are_left_out():
         for row in rows(seed, [(0, 0, 0)])
         for task, condition in kinds
     ]
-    assert [panel.name for panel in from_scores(pa.Table.from_pylist(found))] == ["bleu2"]
+    assert [panel.name for panel in from_values(by_seed(pa.Table.from_pylist(found)))] == ["bleu2"]
 
 
 def test_the_item_error_is_the_spread_of_means_over_new_dialogues():

@@ -6,13 +6,16 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from analysis.planning.figures import stopping_figure
 from analysis.planning.text import Question
+from analysis.preference.figures import ranking_figure
 from analysis.reading.votes import votes_from_columns
-from analysis.showing import figures, plots
+from analysis.showing import plots
 from analysis.showing.plots import Estimate, Line
 from analysis.stats import laws
 from analysis.stats.power import Crowd
 from analysis.ties.answer import Recipe, analyse
+from analysis.ties.figures import ties_figure
 
 ROWS = [Estimate("kappa", 0.2, 0.1, 0.3, "0.20"), Estimate("alpha", 0.25, 0.15, 0.35, "0.25")]
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
@@ -44,11 +47,11 @@ def texts(figure):
 
 
 FIGURES = {
-    "ties": lambda: plots.ties_figure(small_study()),
+    "ties": lambda: ties_figure(small_study()),
     "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
-    "ties by every unit": lambda: plots.ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
-    "ranking": lambda: figures.ranking_figure(RANKING),
-    "stopping": lambda: figures.stopping_figure(
+    "ties by every unit": lambda: ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
+    "ranking": lambda: ranking_figure(RANKING),
+    "stopping": lambda: stopping_figure(
         Question(0.16, 0.167, 200, 0.8, 0.05, None, 0.2), Crowd(0.35, 3, 12, 0.3, 0.1), X + 60, TEXT["recipe"]
     ),
     "bars": lambda: plots.bars_figure(ROWS, **TEXT),
@@ -97,7 +100,7 @@ def test_names_at_curve_ends_do_not_overlap():
 
 def test_the_readers_own_settings_stay_as_they_were():
     before = dict(mpl.rcParams)
-    plots.ties_figure(small_study())
+    ties_figure(small_study())
     assert dict(mpl.rcParams) == before
 
 
@@ -105,7 +108,7 @@ def test_the_drawn_density_integrates_to_one_and_keeps_the_mean():
     grid = np.linspace(-0.1, 1.1, 4001)
     uneven = laws.clusters_with_replacement(np.array([1, 4, 7, 9]), np.array([1, 0, 5, 3]), 6)
     for law in (laws.hypergeometric(2000, 700, 200), laws.binomial(0.5, 20), uneven):
-        height = np.nan_to_num(plots.density(law, grid))
+        height = np.nan_to_num(laws.density(law, grid))
         step = grid[1] - grid[0]
         assert abs(height.sum() * step - 1) < 0.01
         assert abs((height * grid).sum() * step - law.mean) < 0.01
@@ -113,8 +116,8 @@ def test_the_drawn_density_integrates_to_one_and_keeps_the_mean():
 
 @pytest.mark.parametrize("missing", ["round", "rater"])
 def test_the_figure_stands_without_rounds_or_raters(missing):
-    assert "half are ties" in texts(plots.ties_figure(small_study(**{missing: None})))
+    assert "half are ties" in texts(ties_figure(small_study(**{missing: None})))
 
 
 def test_the_figure_stands_when_every_vote_is_a_tie():
-    assert "100.0 % ties" in " ".join(texts(plots.ties_figure(small_study(choice=["tie"] * 60))))
+    assert "100.0 % ties" in " ".join(texts(ties_figure(small_study(choice=["tie"] * 60))))

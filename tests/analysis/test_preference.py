@@ -9,11 +9,12 @@ from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import COMMANDS
-from analysis.preference.answer import cochran_q, holm, net_scores, position_test, prefer, sign_test, tie_index
+from analysis.preference.answer import prefer
 from analysis.reading.systems import contrasts, fixed_sides, match
-from analysis.reading.votes import read_votes, votes_from_columns
+from analysis.reading.votes import net_scores, read_votes, votes_from_columns
 from analysis.stats.equivalence import tost
 from analysis.stats.intervals import mean_interval
+from analysis.stats.sign_tests import cochran_q, holm, position_test, sign_test, tie_index
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records

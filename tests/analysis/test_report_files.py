@@ -10,11 +10,10 @@ from markdown_it import MarkdownIt
 
 from analysis.reading.study import read_study
 from analysis.report.assembly import as_latex, as_markdown, page, report
-from analysis.showing import latex as latex_module
-from analysis.showing import page as report_parts
-from analysis.showing import words as plain
-from analysis.showing.latex import escaped, latex
-from analysis.showing.page import Axis, Table, markdown, round_steps
+from analysis.showing import page as parts_of_pages
+from analysis.showing import tables, words
+from analysis.showing.page import Axis, round_steps
+from analysis.showing.tables import Table, latex, latex_text, markdown
 from tests.analysis.report_study import add_scores, add_votes
 
 ODD = r"a_b & 50 % of {x} ~ ^ # $ <b> | \end *c* `d` [e]"
@@ -25,7 +24,7 @@ def whole(tmp_path_factory):
     return report(read_study(add_scores(add_votes(tmp_path_factory.mktemp("study")), models=("bilstm_attn", "hred"))))
 
 
-@pytest.mark.parametrize("module", [latex_module, report_parts, plain])
+@pytest.mark.parametrize("module", [tables, parts_of_pages, words])
 def test_examples_in_the_docstrings(module):
     assert doctest.testmod(module).failed == 0
 
@@ -44,7 +43,7 @@ def test_markdown_renders_every_table_with_every_row(whole):
 
 
 def test_markdown_shows_odd_text_to_the_letter():
-    html = rendered(markdown(Table("c", ("h", "i"), ((ODD, "2"),))))
+    html = rendered(markdown(Table(("h", "i"), ((ODD, "2"),), "c")))
     cell = re.search(r"<td>(.*?)</td>", html).group(1)
     for name, sign in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
         cell = cell.replace(name, sign)
@@ -61,7 +60,7 @@ def compiled(tex, folder):
 def test_latex_compiles(whole, tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed (Debian: texlive-latex-recommended)")
-    odd = latex([Table(ODD, (ODD, "E rho^2"), ((ODD, "−1.5"), ("ö–“", "2")))], recipe="votes:1\nset:2")
+    odd = latex([Table((ODD, "E rho^2"), ((ODD, "−1.5"), ("ö–“", "2")), ODD)], recipe="votes:1\nset:2")
     for tex in (as_latex(whole), odd):
         done = compiled(tex, tmp_path)
         assert done.returncode == 0, done.stdout[-2000:]
@@ -80,8 +79,8 @@ def test_latex_is_well_formed_whether_it_can_be_compiled_or_not(whole):
 
 
 def test_no_sign_of_a_text_is_a_command_to_latex():
-    assert escaped(r"\input{x}") == r"\textbackslash{}input\{x\}"
-    assert escaped("ü") == "?"
+    assert latex_text(r"\input{x}") == r"\textbackslash{}input\{x\}"
+    assert latex_text("ü") == "?"
 
 
 @pytest.mark.browser

@@ -8,11 +8,10 @@ import pytest
 
 from analysis import arguments
 from analysis.arguments import add_json_argument, deliver
-from analysis.showing import tables
-from analysis.ties import text as summary
+from analysis.showing import tables, words
 
 
-@pytest.mark.parametrize("module", [arguments, summary, tables])
+@pytest.mark.parametrize("module", [arguments, words, tables])
 def test_the_examples_in_the_docstrings_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0

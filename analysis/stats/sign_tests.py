@@ -1,0 +1,113 @@
+"""Exact tests on counts of votes: signs, sides, rounds, and where a tie share lies between its two anchors.
+
+They take votes as independent unless they say otherwise; intervals that allow for clusters are in stats.intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, chi2
+
+Ints = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+
+A, B, TIE = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class SignTest:
+    """Exact binomial test that decisive votes fall on either side alike; ties are left out and counted."""
+
+    a: int
+    b: int
+    ties: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class CochranQ:
+    """Cochran's Q (1950): does the share of ties differ between the rounds? Items are the blocks."""
+
+    statistic: float
+    freedom: int
+    p: float
+    items: int  # items with a vote in every round
+    shares: tuple[float, ...]  # share of ties in each round over those items
+
+
+@dataclass(frozen=True, slots=True)
+class TieIndex:
+    """Where the observed tie share lies between clearly different pairs (0) and pairs of one and the same system (1).
+
+    `value` is (observed - different) / (same - different); the interval is Fieller's (1954) and may be unbounded where
+    the two controls are not clearly apart, which is then what the study says.
+    """
+
+    value: float
+    low: float
+    high: float
+    observed: float
+    different: float
+    same: float
+
+
+def holm(values: Floats) -> Floats:
+    """P values adjusted for their number (Holm 1979): the largest error over all of them stays at the level."""
+    order = np.argsort(values)
+    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    adjusted = np.empty(len(values))
+    adjusted[order] = np.minimum(steps, 1.0)
+    return adjusted
+
+
+def sign_test(choice: Ints) -> SignTest:
+    """Exact and two-sided; it takes votes as independent, which votes of one rater or on one pair are not."""
+    a, b, ties = (int((choice == code).sum()) for code in (A, B, TIE))
+    return SignTest(a, b, ties, float(binomtest(a, a + b).pvalue) if a + b else 1.0)
+
+
+def position_test(choice: Ints, left: Ints) -> SignTest:
+    """The same for left against right: `a` counts decisive votes for the left response, `b` for the right one."""
+    known = left >= 0
+    side = np.where(choice == TIE, TIE, np.where(choice == left, A, B))
+    return sign_test(side[known])
+
+
+def cochran_q(pair: Ints, round: Ints, yes: NDArray[np.bool_]) -> CochranQ:
+    """Q over the rounds for one yes/no outcome, on the pairs that have exactly one vote in every round.
+
+    The rounds rate the same items, so they are no replications: Q asks only whether the level drifts from round to
+    round (raters tiring, another crowd), given the items.
+    """
+    rounds = np.unique(round)
+    table = np.zeros((int(pair.max()) + 1, len(rounds)))
+    place = (pair, np.searchsorted(rounds, round))
+    seen = np.zeros_like(table)
+    np.add.at(seen, place, 1)
+    np.add.at(table, place, yes)
+    table = table[(seen == 1).all(1)]
+    k, columns, rows = len(rounds), table.sum(0), table.sum(1)
+    below = k * rows.sum() - (rows**2).sum()
+    q = float((k - 1) * (k * (columns**2).sum() - columns.sum() ** 2) / below) if below > 0 else 0.0
+    shares = tuple((columns / max(len(table), 1)).tolist())
+    return CochranQ(q, k - 1, float(chi2.sf(q, k - 1)) if k > 1 else 1.0, len(table), shares)
+
+
+def tie_index(
+    observed: tuple[float, float], different: tuple[float, float], same: tuple[float, float], *, z: float = 1.959963985
+) -> TieIndex:
+    """Each argument is a tie share with its standard error, from different pairs (so taken as independent)."""
+    (o, se_o), (d, se_d), (s, se_s) = observed, different, same
+    above, below = o - d, s - d
+    value = above / below if below else float("nan")
+    var_above, var_below, shared = se_o**2 + se_d**2, se_s**2 + se_d**2, se_d**2
+    a, b, c = below**2 - z**2 * var_below, above * below - z**2 * shared, above**2 - z**2 * var_above
+    inside = b**2 - a * c
+    if a <= 0 or inside < 0:
+        return TieIndex(value, -np.inf, np.inf, o, d, s)
+    low, high = (b - np.sqrt(inside)) / a, (b + np.sqrt(inside)) / a
+    return TieIndex(value, float(low), float(high), o, d, s)
