@@ -9,9 +9,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from dialogue.completion import TYPED, candidates
@@ -116,6 +118,15 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         code = 2
+    except ModuleNotFoundError as error:
+        if not (missing := _required(error.name or "")):
+            raise
+        print(
+            f"error: {missing} is not installed for {sys.executable}. Type `make setup`, then `. .venv/bin/activate` "
+            "(without make: pip install -r requirements.txt -c constraints.txt), and run the command again.",
+            file=sys.stderr,
+        )
+        code = 2
     except KeyboardInterrupt:
         print("\nStopped. What was done is kept; run the same command again to go on.", file=sys.stderr)
         code = 130
@@ -128,3 +139,11 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
         print(f"error: {unusable(error)}", file=sys.stderr)
         code = 2
     sys.exit(code)
+
+
+def _required(module: str) -> str | None:
+    """The package of requirements.txt that a module belongs to; none for modules of ours and optional packages."""
+    top = module.partition(".")[0]
+    package = {"sklearn": "scikit-learn"}.get(top, top)  # the only one whose two names differ
+    wanted = (Path(__file__).resolve().parents[1] / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return package if any(re.match(rf"{re.escape(package)}\b", line) for line in wanted if package) else None
