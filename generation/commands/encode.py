@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dialogue import jobs
 from dialogue.command_line import given, refuse_below, tell_next
+from dialogue.engines import running
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--float16", action="store_true", help="half the space")
     parser.add_argument("--out", default="states", help="folder inside STUDY (default states)")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
-    jobs.add_arguments(parser)
+    running.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.vocabulary import read_vocabulary
 
     refuse_below(args, limit=1)
-    models, splits, place = find_trained(args.study), args.splits.split(","), jobs.place_of(args)
+    models, splits, place = find_trained(args.study), args.splits.split(","), running.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     chosen = [e for split in splits for e in spread(list(examples(corpus.split(split))), args.limit)]
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
     work = jobs.Work(_encode, encoding, args.study / "logs" / "encode")
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
-        for _ in jobs.carry_out(work, todo, place):
+        for _ in running.carry_out(work, todo, place):
             bar.update()
     print(f"{args.study / args.out}: {len(every)} matrices of {len(chosen)} contexts")
     print(f"{len(every) - len(todo)} of {len(every)} matrices were there before.")

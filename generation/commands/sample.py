@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dialogue import jobs
 from dialogue.command_line import given, refuse_below, tell_next
+from dialogue.engines import running
 
 if TYPE_CHECKING:
     from generation.sampling import Round, Wanted
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=2, help="responses a context for sampled decodings (default 2)")
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default 0)")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
-    jobs.add_arguments(parser)
+    running.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.vocabulary import read_vocabulary
 
     refuse_below(args, limit=1, draws=1)
-    models, place = find_trained(args.study), jobs.place_of(args)
+    models, place = find_trained(args.study), running.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
     todo = _by_model([one for one in every if not one.path.exists()])
     work = jobs.Work(_answer, (wanted, vocabulary, args.device), args.study / "logs" / "sample")
     with tqdm(total=len(models), initial=len(models) - len(todo), disable=None, unit="model") as bar:
-        for _ in jobs.carry_out(work, todo, place):
+        for _ in running.carry_out(work, todo, place):
             bar.update()
     path = args.study / "responses.jsonl"
     earlier = read_records(path, Response) if path.exists() else []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dialogue import jobs
 from dialogue.command_line import given, refuse_below, tell_next
+from dialogue.engines import running
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--precision", choices=["auto", "float32", "bf16"], default="auto",
         help="of the products (default auto: bf16 on CUDA where it can, else float32)",
     )  # fmt: skip
-    jobs.add_arguments(parser, one=True)
+    running.add_arguments(parser, one=True)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.numbering import prepare, study_vocabulary
     from generation.training import done
 
-    grid, place = _grid(args), jobs.place_of(args)
+    grid, place = _grid(args), running.place_of(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
     data = prepare(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     todo = [settings for settings in grid if not done(_folder(args.study, settings), settings, data)]
     work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
     rows = place.limit or len(todo)
-    for line in jobs.carry_out(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
+    for line in running.carry_out(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
         print(line, flush=True)
     print(f"{len(grid) - len(todo)} of {len(grid)} models were trained before.")
     from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder

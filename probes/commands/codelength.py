@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dialogue import jobs
 from dialogue.command_line import given, tell_next
+from dialogue.engines import running
 from probes import inputs
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--c", type=float, default=1.0, help="data against penalty (default: 1)")
     add("--seed", type=int, default=0, help="seed of the order of the dialogues (default: 0)")
-    jobs.add_arguments(parser)
+    running.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
-    place, read = jobs.place_of(args), inputs.read(args, "test")
+    place, read = running.place_of(args), inputs.read(args, "test")
     blocks = codelength.blocks(read.study.fit.clusters, seed=args.seed)
     recipe = signature(
         code="online", c=args.c, blocks=len(blocks), seed=args.seed, fit=read.sides.names[0], threads=jobs.THREADS
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     todo = [part for part in parts if not part.done]
     work = jobs.Work(coding.code, coding.Coding(read.study, blocks, args.c), args.study / "logs" / "codelength")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="code", disable=None) as bar:
-        for coded in jobs.carry_out(work, suite.as_jobs(todo), place):
+        for coded in running.carry_out(work, suite.as_jobs(todo), place):
             bar.update(coded)
     print(read.sides.banner + "\n" if read.sides.banner else "", end="")
     _report(read.folder / f"codelength-{read.corpus}.csv", parts, recipe)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dialogue import jobs
 from dialogue.command_line import given, tell_next
+from dialogue.engines import running
 from probes import inputs
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
     add("--device", default="cpu", help="where the batched classifiers compute: auto, cpu, cuda (default: cpu)")
     add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
-    jobs.add_arguments(parser)
+    running.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
     from probes import suite
 
-    methods, place = _methods(args), jobs.place_of(args)
+    methods, place = _methods(args), running.place_of(args)
     read = inputs.read(args, args.report)
     sides, study, folder = read.sides, read.study, read.folder
     if len(methods[0].c) > 1 and not sides.choose:
@@ -54,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     work = jobs.Work(suite.answer, (study, args.device), args.study / "logs" / "probes")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
         pieces = suite.as_jobs(todo, each=suite.in_a_job(todo, jobs.at_once(place)))
-        for answered in jobs.carry_out(work, pieces, place):
+        for answered in running.carry_out(work, pieces, place):
             bar.update(answered)
     recipe = signature(
         probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],

@@ -13,7 +13,7 @@ import pytest
 
 from dialogue import jobs
 from dialogue.corpora.toy.write import write_toy
-from dialogue.engines import on_ray
+from dialogue.engines import on_ray, running
 from dialogue.errors import InputError
 from tests.house.waiting import wait_for
 
@@ -34,13 +34,13 @@ def engine_is_installed(request):
 
 def place(on, number=2):
     parser = argparse.ArgumentParser()
-    jobs.add_arguments(parser)
-    return jobs.place_of(parser.parse_args(["--on", on, "--jobs", str(number)]))
+    running.add_arguments(parser)
+    return running.place_of(parser.parse_args(["--on", on, "--jobs", str(number)]))
 
 
 def carry_out(act, shared, pieces, logs, on, number=2):
     todo = [jobs.Job(f"job-{piece}", jobs.content_key(piece), piece) for piece in pieces]
-    return list(jobs.carry_out(jobs.Work(act, shared, logs), todo, place(on, number)))
+    return list(running.carry_out(jobs.Work(act, shared, logs), todo, place(on, number)))
 
 
 def add(shared, piece):
@@ -94,7 +94,7 @@ def test_a_failed_job_names_its_log_and_takes_no_other_with_it(on, tmp_path):
     todo = [jobs.Job(f"job-{piece}", "key", piece) for piece in (0, 1, 2)]
     found = []
     with pytest.raises(InputError) as caught:
-        found.extend(jobs.carry_out(jobs.Work(divide, 6, logs), todo, place(on)))
+        found.extend(running.carry_out(jobs.Work(divide, 6, logs), todo, place(on)))
     assert str(caught.value).startswith("job-0 failed with ZeroDivisionError: division by zero.")
     assert f"Log of job-0: {logs / 'job-0.log'}" in str(caught.value)
     assert "Traceback" in (logs / "job-0.log").read_text()
@@ -164,9 +164,9 @@ def test_a_job_that_ended_without_a_word_is_named(on, tmp_path):
 )
 def test_wrong_options_get_a_sentence(words, sentence):
     parser = argparse.ArgumentParser()
-    jobs.add_arguments(parser)
+    running.add_arguments(parser)
     with pytest.raises(InputError) as caught:
-        jobs.place_of(parser.parse_args(words))
+        running.place_of(parser.parse_args(words))
     assert sentence in str(caught.value)
 
 
@@ -192,9 +192,10 @@ def test_an_engine_that_is_not_there_is_told(on, sentence, tmp_path, monkeypatch
 def test_an_engine_leaves_open_the_logs_of_the_program_that_calls_it(on, tmp_path):
     """A set-up of logging that an import brings would close them; with absl loaded, even the file behind stderr."""
     script = (
-        "import logging, sys; from pathlib import Path; from dialogue import jobs\n"
+        "import logging, sys; from pathlib import Path; from dialogue import jobs; "
+        "from dialogue.engines import running\n"
         "log = logging.FileHandler(sys.argv[2] + '/log'); logging.getLogger().addHandler(log)\n"
-        "list(jobs.carry_out(jobs.Work(print, 'done', Path(sys.argv[2])), [jobs.Job('job', 'key', '')],"
+        "list(running.carry_out(jobs.Work(print, 'done', Path(sys.argv[2])), [jobs.Job('job', 'key', '')],"
         " jobs.Place(*sys.argv[1].split(':'), limit=1)))\n"
         "assert 'submitit' in sys.modules and log.stream"
     )
@@ -209,7 +210,7 @@ def test_a_key_follows_from_inputs_settings_and_the_version(monkeypatch):
     assert key != jobs.content_key("weights", 1, None)
 
 
-def running(process):
+def is_running(process):
     """Whether a process of this number computes still; a zombie does not."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -240,13 +241,13 @@ def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, 
             wait_for(lambda: len(list(tmp_path.glob("models/*/epoch-1.safetensors"))) == 2)
             logs = [path.read_text() for path in tmp_path.glob("logs/train/*.log")]
             workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
-            assert len(workers) == 2 and all(map(running, workers))
+            assert len(workers) == 2 and all(map(is_running, workers))
             parent.send_signal(signal.SIGINT)
             _, complaint = parent.communicate(timeout=60)
         assert parent.returncode == 130
         assert complaint.strip().startswith("Stopped. What was done is kept; run the same command again to go on.")
         assert on.startswith("slurm") or complaint.count("\n") == 2  # submitit's rehearsal adds words of its own
-        wait_for(lambda: not any(map(running, workers)))
+        wait_for(lambda: not any(map(is_running, workers)))
         assert not list((tmp_path / "home").iterdir())
         assert not [path for path in (tmp_path / "tmp").iterdir() if "ray" in path.name]
     finally:
@@ -263,6 +264,6 @@ def test_a_killed_command_takes_its_workers_with_it(tmp_path):
         wait_for(lambda: len(list(tmp_path.glob("models/*/epoch-1.safetensors"))) == 2)
         logs = [path.read_text() for path in tmp_path.glob("logs/train/*.log")]
         workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
-        assert len(workers) == 2 and all(map(running, workers))
+        assert len(workers) == 2 and all(map(is_running, workers))
         parent.kill()
-    wait_for(lambda: not any(map(running, workers)), seconds=60)
+    wait_for(lambda: not any(map(is_running, workers)), seconds=60)

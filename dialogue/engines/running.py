@@ -1,0 +1,85 @@
+"""The jobs of a command, carried out where `--on` says: the one door of the engines.
+
+A caller may rely on this: results come as soon as they are there, in any order; a job that fails stops no other; and
+when all have ended, one `InputError` tells the first failure, its log and the names of the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dialogue.errors import InputError
+from dialogue.jobs import Job, Outcome, Place, Work, cores, environment
+
+ENGINES = ("local", "ray", "slurm")
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> None:
+    """`--jobs` and `--on`; `one` where a command does one job at a time unless told otherwise."""
+    few = "default 1: each wants memory" if one else "default: one a core"
+    parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each (here {few})")
+    parser.add_argument(
+        "--on", default="local", metavar="ENGINE", help="local, ray[:ADDRESS] or slurm[:local], see docs/scale.md"
+    )
+    parser.set_defaults(one_job_at_a_time=one)
+
+
+def place_of(args: argparse.Namespace) -> Place:
+    """Where the arguments of `add_arguments` say that jobs run."""
+    engine, _, address = args.on.partition(":")
+    if engine not in ENGINES or (address and engine == "local") or (engine == "slurm" and address not in ("", "local")):
+        raise InputError(f"--on is {args.on!r}; it may be local, ray, ray:ADDRESS, slurm or slurm:local.")
+    if args.jobs is not None and args.jobs < 1:
+        raise InputError(f"--jobs is {args.jobs}; 1 is the least.")
+    limit = 1 if args.jobs is None and engine == "local" and args.one_job_at_a_time else args.jobs
+    return Place(engine, address, limit, gpus=int(getattr(args, "device", "cpu") == "cuda"))
+
+
+def carry_out(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
+    """Do the jobs, yielding each result when it is there; failures are told at the end, when all others are done."""
+    failed: list[Outcome] = []
+    with _environment():
+        for outcome in _spread(work, jobs, place):
+            if outcome.failure:
+                failed.append(outcome)
+            else:
+                yield outcome.result
+    if failed:
+        first, others = failed[0], ", ".join(outcome.job.name for outcome in failed[1:])
+        more = f" {len(failed)} of {len(jobs)} jobs failed, also: {others}." if others else ""
+        raise InputError(f"{first.failure} Log of {first.job.name}: {work.log(first.job)}.{more}")
+
+
+def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
+    if not jobs:
+        return
+    # Only the engine that is asked for is imported: the others bring processes, sockets and pickles into every --help.
+    if place.engine == "ray":
+        from dialogue.engines import on_ray
+
+        yield from on_ray.spread(work, jobs, place)
+    elif place.engine == "slurm":
+        from dialogue.engines import on_slurm
+
+        yield from on_slurm.spread(work, jobs, place)
+    else:
+        from dialogue.engines import local
+
+        yield from local.spread(work, jobs, place.limit or cores())
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(environment())
+    try:
+        yield
+    finally:
+        for name in environment():
+            os.environ.pop(name, None)
+            if name in before:
+                os.environ[name] = before[name]
