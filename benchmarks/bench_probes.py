@@ -101,7 +101,7 @@ def many_labels(n: int, width: int, count: int, every: int) -> None:
     def ours():
         axes = fit_features(x)
         features = axes.apply(x)
-        return axes, logistic.fit(features, axes, as_labels(y, many=True))
+        return axes, logistic.fit_logistic(features, axes, as_labels(y, many=True))
 
     (_, fit), seconds = timed(ours)
     limit = product_time(n, width, count) * fit.passes.sum() / count
@@ -133,7 +133,7 @@ def one_label(n: int, width: int, classes: int) -> None:
     print(f"\n{n:,} x {width}, one of {classes} labels, features made beforehand on both sides")
     axes = fit_features(x)
     features = axes.apply(x)
-    fit, seconds = timed(lambda: logistic.fit(features, axes, labels))
+    fit, seconds = timed(lambda: logistic.fit_logistic(features, axes, labels))
     scaled = StandardScaler().fit_transform(x.astype(np.float64))
     found = []
     for tolerance in (1e-4, 1e-5, 1e-6):
@@ -164,7 +164,7 @@ def suite(representation: int, threads: int) -> str:
     started = time.perf_counter(), time.process_time()
     axes = fit_features(x)
     features = axes.apply(x)
-    fits = [logistic.fit(features, axes, labels) for labels in tasks]
+    fits = [logistic.fit_logistic(features, axes, labels) for labels in tasks]
     wall, processor = time.perf_counter() - started[0], time.process_time() - started[1]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     columns = sum(SUITE_ONE) + sum(SUITE_MANY)
@@ -173,11 +173,11 @@ def suite(representation: int, threads: int) -> str:
             f"alone), all converged: {all(fit.converged.all() for fit in fits)}")  # fmt: skip
 
 
-def one_by_one(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.Fit]]:
-    return [[logistic.fit(*one, labels) for one in given] for labels in tasks]
+def one_by_one(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.LogisticFit]]:
+    return [[logistic.fit_logistic(*one, labels) for one in given] for labels in tasks]
 
 
-def in_one_solve(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.Fit]]:
+def in_one_solve(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.LogisticFit]]:
     return [logistic.fit_all([logistic.Given(*one, labels) for one in given]) for labels in tasks]
 
 

@@ -44,7 +44,7 @@ from analysis.stats.components import components  # noqa: E402
 from analysis.stats.intervals import mean_interval  # noqa: E402
 from analysis.stats.resample import crossed_bootstrap  # noqa: E402
 from dialogue.corpora.toy.write import write_toy  # noqa: E402
-from dialogue.jobs import environment  # noqa: E402
+from dialogue.jobs import job_environment  # noqa: E402
 from dialogue.signature import signature  # noqa: E402
 from generation import decoding  # noqa: E402
 from generation.devices import keep_freed_memory  # noqa: E402
@@ -164,7 +164,7 @@ def probe(examples: int, labels: int) -> tuple[float, float]:
 
     begun = time.process_time()
     axes = fit_features(states)
-    found = logistic.fit(axes.apply(states), axes, wanted)
+    found = logistic.fit_logistic(axes.apply(states), axes, wanted)
     return time.process_time() - begun, float(found.passes.mean())
 
 
@@ -247,7 +247,9 @@ def run(line: str, study: Path) -> tuple[float, float]:
     """CPU seconds and peak GB of a command."""
     words = [word.replace("STUDY", str(study)) for word in line.split()]
     apart = [sys.executable, "-c", MEASURED, sys.executable, *words]
-    done = subprocess.run(apart, cwd=ROOT, env=os.environ | environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        apart, cwd=ROOT, env=os.environ | job_environment(), capture_output=True, text=True, check=True
+    )
     spent, peak = map(float, done.stdout.split())
     return spent, peak / 2**20
 

@@ -24,7 +24,7 @@ from dialogue.signature import signature
 from generation.decoding import mask_special
 from generation.metrics import scoring
 from generation.models.architectures import build, sizes_of
-from generation.numbering import number
+from generation.numbering import number_examples
 from generation.vocabulary import PAD, SPECIAL, Vocabulary
 
 WORDS, FEW, MANY, DISTINCT = 13_000, 1_000, 10_000, 100
@@ -57,7 +57,7 @@ def scored(count, tokens, plain):
     references = {example.item: example for example in examples(dialogues)}
     made = [Response(f"d{n}:1", "seq2seq", 0, "last", texts[n - 1]) for n in range(DISTINCT)]
     responses = list(itertools.islice(itertools.cycle(made), count))
-    numbered = list(itertools.islice(itertools.cycle(number(references.values(), vocabulary)), count))
+    numbered = list(itertools.islice(itertools.cycle(number_examples(references.values(), vocabulary)), count))
     torch.random.default_generator.manual_seed(0)
     model = build("seq2seq", WORDS, sizes_of("seq2seq", "small")).eval()
     names = {"name": "seq2seq", "seed": 0, "checkpoint": "last"}

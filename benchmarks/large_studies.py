@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
-from probes.table import SCHEMA
+from probes.table import SCORE_SCHEMA
 
 SYSTEMS = 4
 
@@ -44,13 +44,13 @@ def write_scores(folder: Path, rows: int) -> None:
     names = pa.array([f"d{n // 6}:{n % 6}" for n in range(items)])
     dialogues = pa.array([f"d{n // 6}" for n in range(items)])
     same = {"evaluator": "probe", "checkpoint": "last", "rater": "logistic", "condition": "test"}
-    with pq.ParquetWriter(folder / "scores.parquet", SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(folder / "scores.parquet", SCORE_SCHEMA, compression="zstd") as writer:
         for task, model, seed in itertools.product(range(16), range(5), range(10)):
             hit = (rng.random(items) < 0.5 + 0.02 * model + 0.01 * rng.normal()).astype(float)
             counts = pa.StructArray.from_arrays(
                 [pa.array(c) for c in (hit, 1 - hit, 1 - hit)], names=["tp", "fp", "fn"]
             )
             fixed = {**same, "task": f"T{task}", "model": f"m{model}", "seed": seed}
-            columns = {n: pa.repeat(pa.scalar(v, SCHEMA.field(n).type), items) for n, v in fixed.items()}
+            columns = {n: pa.repeat(pa.scalar(v, SCORE_SCHEMA.field(n).type), items) for n, v in fixed.items()}
             columns |= {"item": names, "cluster": dialogues, "score": pa.array(hit), "stats": counts}
-            writer.write_table(pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA))
+            writer.write_table(pa.table([columns[name] for name in SCORE_SCHEMA.names], schema=SCORE_SCHEMA))

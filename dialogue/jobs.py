@@ -86,7 +86,7 @@ def at_once(place: Place) -> int | None:
     return place.limit or (cores() if place.engine == "local" else None)
 
 
-def environment() -> dict[str, str]:
+def job_environment() -> dict[str, str]:
     """What a process of ours needs: this checkout on its path, and one thread in every numerical library."""
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     threads = {f"{name}_NUM_THREADS": str(THREADS) for name in ("OMP", "MKL", "OPENBLAS")}

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from dialogue.files import atomic  # noqa: E402 (the checkout is not installed)
 from generation.metrics.overlap import add_counts, bleu2  # noqa: E402
 from probes.scoring import Spread, spread  # noqa: E402
-from probes.summary import Cell, cells, read_scores  # noqa: E402
+from probes.summary import Cell, cells, read_task_scores  # noqa: E402
 
 MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
 BASELINES = ("constant", "majority", "turn_index", "context_length", "bag_of_words")
@@ -104,7 +104,9 @@ def training(study: Path, model: str) -> tuple[str, str]:
 
 def probe_cells(study: Path) -> list[Cell]:
     return [
-        cell for cell in cells(read_scores(study / "scores.parquet")) if cell.classifier in ("logistic", "majority")
+        cell
+        for cell in cells(read_task_scores(study / "scores.parquet"))
+        if cell.classifier in ("logistic", "majority")
     ]
 
 

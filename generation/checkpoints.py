@@ -25,7 +25,7 @@ from generation.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedModel:
     """A folder of STUDY/models."""
 
     folder: Path
@@ -76,18 +76,18 @@ def read_notes(path: Path) -> dict[str, str]:
         return handle.metadata() or {}
 
 
-def find_trained(study: str | Path) -> list[Trained]:
+def find_trained(study: str | Path) -> list[TrainedModel]:
     """All model folders of a study, in order of name and seed."""
     found = []
     for config in Path(study, "models").glob("*/config.json"):
         model, _, seed = config.parent.name.rpartition("-")
-        found.append(Trained(config.parent, model, int(seed)))
+        found.append(TrainedModel(config.parent, model, int(seed)))
     if not found:
         raise InputError(f"{study}/models holds no trained model. Train some: python -m generation train {study}")
     return sorted(found, key=lambda trained: (trained.model, trained.seed))
 
 
-def load_model(trained: Trained, checkpoint: str, vocabulary: Vocabulary) -> Model:
+def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -> Model:
     """A model with the weights of a checkpoint, ready to answer."""
     path, config = trained.weights(checkpoint), read_json(trained.folder / "config.json")
     check_vocabulary(config, vocabulary, trained.folder)
@@ -105,6 +105,6 @@ def check_vocabulary(config: Mapping[str, Any], vocabulary: Vocabulary, folder: 
         )
 
 
-def hash_of(trained: Trained, checkpoint: str) -> str:
+def weights_hash(trained: TrainedModel, checkpoint: str) -> str:
     """SHA-256 of a checkpoint's weights."""
     return digest(trained.weights(checkpoint))

@@ -16,8 +16,8 @@ from matplotlib.ticker import MaxNLocator
 from dialogue.files import atomic
 from dialogue.signature import signature
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # safe for the colour-blind
-LOOK: dict[Any, Any] = {
+SEED_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # safe for the colour-blind
+CURVE_LOOK: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "font.size": 8.5,
@@ -38,7 +38,7 @@ def draw_curves(study: Path) -> Path | None:
         model, _, seed = path.parent.name.rpartition("-")
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         logs.setdefault(model, {})[int(seed)] = lines
-    with mpl.rc_context(LOOK), atomic(picture, "wb") as handle:
+    with mpl.rc_context(CURVE_LOOK), atomic(picture, "wb") as handle:
         _figure(logs).savefig(handle, format="png", dpi=150, metadata={"Software": None})
     return picture
 
@@ -48,12 +48,12 @@ def _figure(logs: Logs) -> Figure:
     rows: Any = figure.subplots(len(logs), 2, squeeze=False, sharex=True, sharey="col")
     for (loss, bleu), (model, seeds) in zip(rows, sorted(logs.items()), strict=True):
         for place, (seed, lines) in enumerate(sorted(seeds.items())):
-            colour, epochs = COLOURS[place % len(COLOURS)], [line["epoch"] for line in lines]
+            colour, epochs = SEED_COLOURS[place % len(SEED_COLOURS)], [line["epoch"] for line in lines]
             dot = "o" if len(epochs) == 1 else None
             loss.plot(epochs, [line["loss"] for line in lines], color=colour, lw=1, ls=":", marker=dot)
             if "valid_loss" in lines[0]:
                 loss.plot(epochs, [line["valid_loss"] for line in lines], color=colour, lw=1.4, marker=dot)
-                label = f"seed {seed}" if len(seeds) <= len(COLOURS) else None
+                label = f"seed {seed}" if len(seeds) <= len(SEED_COLOURS) else None
                 bleu.plot(epochs, [line["bleu2"] for line in lines], color=colour, lw=1.4, label=label, marker=dot)
         loss.set_title(f"{model}: loss a token (nats)", loc="left", fontsize=8.5)
         bleu.set_title("BLEU-2, validation, greedy", loc="left", fontsize=8.5)

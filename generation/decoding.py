@@ -33,7 +33,7 @@ KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is sti
 # How far ahead the best token must be, as a share of the range of a row's logits. Rounding moves logits by about 1e-6.
 NEAR = {torch.float32: 3e-5, torch.float64: 0.0}
 PROBED = 20  # tokens behind which rounding is measured
-NEVER = [number for number in range(len(SPECIAL)) if number != EOS]
+NEVER_WRITTEN = [number for number in range(len(SPECIAL)) if number != EOS]
 
 
 # (logits, which rows of the batch, time) -> tokens, their log-probabilities, and how far ahead of others they were
@@ -53,7 +53,7 @@ class Decoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Decoded:
     """One response: its tokens without <eos>, and the sum of their log-probabilities (with <eos>'s) under the model."""
 
     tokens: tuple[int, ...]
@@ -99,11 +99,11 @@ def respond(
     items: Sequence[str],
     batch_size: int = 128,
     device: torch.device | None = None,
-) -> list[Answer]:
+) -> list[Decoded]:
     """The responses to contexts, in their order; `items` name the contexts and, when sampling, pick the numbers."""
     keep_freed_memory()
     device = device or torch.device("cpu")
-    answers: dict[int, Answer] = {}
+    answers: dict[int, Decoded] = {}
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
     greedy = not how.sampled and not how.beam and device.type == "cpu"
     single = (
@@ -116,7 +116,7 @@ def respond(
             written = _write(ready, [contexts[row] for row in rows], how, seed, [items[row] for row in rows], device)
             for row, line, total, lead in zip(rows, *(part.tolist() for part in written), strict=True):
                 length = line.index(EOS) if EOS in line else len(line)
-                answers[row] = Answer(tuple(line[:length]), total)
+                answers[row] = Decoded(tuple(line[:length]), total)
                 if not lead >= NEAR[precision]:  # also where it is no number
                     doubtful.append(row)
         if not doubtful:
@@ -227,7 +227,7 @@ class _Best:
 
 def mask_special(logits: Tensor, *, first: bool) -> Tensor:
     """Rule out what no response holds: special tokens, and <eos> at the very beginning (an empty response)."""
-    logits[:, NEVER] = -torch.inf
+    logits[:, NEVER_WRITTEN] = -torch.inf
     if first:
         logits[:, EOS] = -torch.inf
     return logits

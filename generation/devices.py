@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+from collections.abc import Iterator
 
 import torch
 
@@ -25,6 +26,17 @@ def pick_precision(name: str, device: torch.device) -> str:
     if name != "auto":
         return name
     return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+@contextlib.contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Compute with so many threads, then with as many as before: their number moves the last bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def keep_freed_memory() -> None:

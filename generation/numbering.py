@@ -34,14 +34,14 @@ class Data:
     recipe: str
 
 
-def number(chosen: Iterable[Example], vocabulary: Vocabulary) -> list[Numbered]:
+def number_examples(chosen: Iterable[Example], vocabulary: Vocabulary) -> list[Numbered]:
     """Turn examples into token numbers."""
     return [
         Numbered(e.item, vocabulary.context(e.context, e.target.speaker), vocabulary.target(e.target)) for e in chosen
     ]
 
 
-def prepare(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, valid: int) -> Data:
+def training_data(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, valid: int) -> Data:
     """Training data: all training dialogues or so many of them, and so many validation contexts.
 
     Both choices are the same for every training seed, so that models differ in nothing else.
@@ -49,19 +49,19 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, va
     kept = _training_dialogues(corpus)
     if dialogues is not None and dialogues < len(kept):
         kept = child_random(0, "training dialogues").sample(kept, dialogues)
-    train = number(examples(kept), vocabulary)
+    train = number_examples(examples(kept), vocabulary)
     if not train:
         raise InputError("The training split holds no example (an utterance that answers another). Check the corpus.")
-    held_out = spread(list(examples(corpus.split("valid"))), valid)
-    valid_rows = number(held_out, vocabulary)
+    held_out = evenly_spread(list(examples(corpus.split("valid"))), valid)
+    valid_rows = number_examples(held_out, vocabulary)
     recipe = (
         f"{corpus.name} {corpus.version}, {len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid, "
-        f"hash {hash_of([*train, *valid_rows])}"
+        f"hash {examples_hash([*train, *valid_rows])}"
     )
     return Data(train, valid_rows, vocabulary, recipe)
 
 
-def hash_of(rows: Iterable[Numbered]) -> str:
+def examples_hash(rows: Iterable[Numbered]) -> str:
     """The first 12 digits of a SHA-256 over numbered examples, to tell two sets of data apart."""
     found = hashlib.sha256()
     for row in rows:
@@ -69,7 +69,7 @@ def hash_of(rows: Iterable[Numbered]) -> str:
     return found.hexdigest()[:12]
 
 
-def spread(chosen: list[Example], limit: int | None) -> list[Example]:
+def evenly_spread(chosen: list[Example], limit: int | None) -> list[Example]:
     """At most `limit` examples, evenly spread over the list and in its order."""
     if limit is None or limit >= len(chosen):
         return chosen

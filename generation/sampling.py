@@ -13,16 +13,15 @@ from dialogue.jobs import THREADS, content_key
 from dialogue.records import Response
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
-from generation.checkpoints import Trained, load_model
-from generation.checkpoints import hash_of as weights_of
+from generation.checkpoints import TrainedModel, load_model, weights_hash
 from generation.decoding import Decoding, respond
-from generation.numbering import Numbered, hash_of
-from generation.training import threads
+from generation.devices import threads
+from generation.numbering import Numbered, examples_hash
 from generation.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Sampling:
     """What every model is to answer, and how often."""
 
     contexts: Sequence[Numbered]
@@ -40,55 +39,55 @@ class Wanted:
 class Round:
     """One decoding of one model to all contexts; `path` is named by the hash of all that its responses follow from."""
 
-    trained: Trained
+    trained: TrainedModel
     how: Decoding
     draw: int
     weights: str
     path: Path
 
 
-def rounds(study: Path, models: Iterable[Trained], wanted: Wanted, vocabulary: Vocabulary) -> list[Round]:
+def rounds(study: Path, models: Iterable[TrainedModel], sampling: Sampling, vocabulary: Vocabulary) -> list[Round]:
     """All the rounds there are, in order."""
-    contexts = hash_of(wanted.contexts)
+    contexts = examples_hash(sampling.contexts)
     found = []
     for trained in models:
-        weights = weights_of(trained, wanted.checkpoint)
-        for how, draw in wanted.draws_of_each():
+        weights = weights_hash(trained, sampling.checkpoint)
+        for how, draw in sampling.draws_of_each():
             key = content_key(
-                trained.model, trained.seed, wanted.checkpoint, weights, vocabulary.hash, contexts, how.name, draw,
-                wanted.seed if how.sampled else None, THREADS,
+                trained.model, trained.seed, sampling.checkpoint, weights, vocabulary.hash, contexts, how.name, draw,
+                sampling.seed if how.sampled else None, THREADS,
             )  # fmt: skip
-            path = study / "responses" / f"{trained.folder.name}-{wanted.checkpoint}-{key[:16]}.jsonl"
+            path = study / "responses" / f"{trained.folder.name}-{sampling.checkpoint}-{key[:16]}.jsonl"
             found.append(Round(trained, how, draw, weights, path))
     return found
 
 
-def answer(wanted: Wanted, vocabulary: Vocabulary, todo: Sequence[Round], device: torch.device) -> None:
+def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Round], device: torch.device) -> None:
     """Let one model answer the rounds that are to do, each written when it is whole."""
     trained = todo[0].trained
-    model = load_model(trained, wanted.checkpoint, vocabulary).to(device)
-    items = [e.item for e in wanted.contexts]
+    model = load_model(trained, sampling.checkpoint, vocabulary).to(device)
+    items = [e.item for e in sampling.contexts]
     for one in todo:
         clear_halves(one.path)
-        seed = child_seed(wanted.seed, "sample", trained.model, trained.seed, one.draw)
+        seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, one.draw)
         with threads(THREADS):
-            contexts = [e.context for e in wanted.contexts]
+            contexts = [e.context for e in sampling.contexts]
             texts = respond(model, contexts, how=one.how, seed=seed, items=items, device=device)
         responses = [
             Response(
-                item, trained.model, trained.seed, wanted.checkpoint, vocabulary.decode(text.tokens),
+                item, trained.model, trained.seed, sampling.checkpoint, vocabulary.decode(text.tokens),
                 round(text.logprob, 4), one.how.name, {"draw": one.draw, "weights": one.weights[:12]},
             )
             for item, text in zip(items, texts, strict=True)
         ]  # fmt: skip
         recipe = signature(
-            model=trained.model, seed=trained.seed, checkpoint=wanted.checkpoint, weights=one.weights[:12],
-            decoding=one.how.name, draw=one.draw, seed_of_draws=wanted.seed, contexts=len(items), threads=THREADS,
+            model=trained.model, seed=trained.seed, checkpoint=sampling.checkpoint, weights=one.weights[:12],
+            decoding=one.how.name, draw=one.draw, seed_of_draws=sampling.seed, contexts=len(items), threads=THREADS,
         )  # fmt: skip
         write_records(one.path, responses, signature=recipe, kind=Response)
 
 
-def key_of(response: Response) -> tuple[object, ...]:
+def response_key(response: Response) -> tuple[object, ...]:
     """What tells two responses apart."""
     draw = response.extra.get("draw", 0)
     return response.model, response.seed, response.checkpoint, response.decoding, draw, response.item

@@ -8,11 +8,10 @@ or absent holds weights and Adam's moments. Only this module seeds torch's globa
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
@@ -29,7 +28,7 @@ from dialogue.signature import signature
 from generation import checkpoints
 from generation.batches import Batch, plan_batches, stack
 from generation.decoding import parse_decoding, respond
-from generation.devices import keep_freed_memory
+from generation.devices import keep_freed_memory, threads
 from generation.loss import summed_cross_entropy
 from generation.metrics.embedding import cosines, learned_words
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
@@ -86,17 +85,6 @@ def train(folder: Path, settings: Settings, data: Data, device: torch.device, *,
                 run.epoch(bar)
 
 
-@contextlib.contextmanager
-def threads(number: int) -> Iterator[None]:
-    """Compute with so many threads, then with as many as before: their number moves the last bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def epochs_done(folder: Path) -> int:
     """Epochs whose weights are `last`, 0 where there are none."""
     last = folder / "last.safetensors"
@@ -112,7 +100,7 @@ def recipe_of(settings: Settings, data: Data) -> dict[str, Any]:
     return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **shown), **values}
 
 
-def done(folder: Path, settings: Settings, data: Data) -> bool:
+def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
     """Whether the folder holds this very model, trained to the end."""
     path = folder / "config.json"
     same = path.exists() and not _changes(read_json(path), recipe_of(settings, data))

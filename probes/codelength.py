@@ -21,7 +21,7 @@ from probes.classifiers.features import Features
 from probes.tasks.labels import Labels
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
-PASSES = 100  # any fit makes a code; the last digits of its optimum save no bits
+CODE_PASSES = 100  # any fit makes a code; the last digits of its optimum save no bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def online(features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np
     each = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
     bits, before = [each * len(blocks[0])], [np.concatenate(blocks[:number]) for number in range(1, len(blocks))]
     given = [logistic.Given(features[known], axes, labels.take(known)) for known in before]
-    for known, block, fit in zip(before, blocks[1:], logistic.fit_all(given, c=c, passes=PASSES), strict=True):
+    for known, block, fit in zip(before, blocks[1:], logistic.fit_all(given, c=c, passes=CODE_PASSES), strict=True):
         bits.append(_price(fit.logits(features[block]), labels.take(block).dense(), labels.many, len(known)))
     return Codelength(tuple(map(len, blocks)), tuple(bits), each * sum(map(len, blocks)))
 

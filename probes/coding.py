@@ -13,17 +13,18 @@ from dialogue.files import read_json, write_json
 from dialogue.jobs import THREADS, content_key
 from probes import codelength
 from probes.codelength import Codelength
-from probes.plan import Question, Study
-from probes.probing import Material, threads
+from probes.devices import threads
+from probes.plan import LabelledTask, Plan
+from probes.probing import Material
 from probes.states import Representation
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CodePart:
     """One representation and task: where its code length lies, and the key of what it follows from."""
 
     representation: Representation
-    question: Question
+    labelled: LabelledTask
     path: Path
     key: str
 
@@ -42,28 +43,28 @@ class Part:
 class Coding:
     """What is the same for every representation: the examples, their order in blocks, data against penalty."""
 
-    study: Study
+    plan: Plan
     blocks: list[np.ndarray]
     c: float
 
 
-def parts(folder: Path, representations: Iterable[Representation], study: Study, recipe: str) -> list[Part]:
+def code_parts(folder: Path, representations: Iterable[Representation], plan: Plan, recipe: str) -> list[CodePart]:
     """All the work there is."""
     return [
-        Part(
-            who, question, folder / f"{who.evaluator}-{who.name}" / f"{question.task}.codelength.json",
-            content_key(who.digest, question.digest, recipe),
+        CodePart(
+            who, labelled, folder / f"{who.evaluator}-{who.name}" / f"{labelled.task}.codelength.json",
+            content_key(who.digest, labelled.digest, recipe),
         )
         for who in representations
-        for question in study.questions
+        for labelled in plan.labelled_tasks
     ]  # fmt: skip
 
 
-def code(coding: Coding, todo: Sequence[Part]) -> int:
+def code(coding: Coding, todo: Sequence[CodePart]) -> int:
     """Send the labels of each part of one representation, each written when it is coded; how many there were."""
     with threads(THREADS):
-        material = Material(todo[0].representation, coding.study)
+        material = Material(todo[0].representation, coding.plan)
         for part in todo:
-            found = codelength.online(material.features, material.axes, part.question.fit, coding.blocks, c=coding.c)
+            found = codelength.online(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)
             write_json(part.path, dataclasses.asdict(found) | {"key": part.key})
     return len(todo)

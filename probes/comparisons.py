@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow.compute as pc
 from scipy.stats import spearmanr
 
-from probes.summary import Score, read_whole
+from probes.summary import TaskScore, read_whole
 
 RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
 EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium
-GROUPS = ("easy", "medium", "hard")
+DIFFICULTIES = ("easy", "medium", "hard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def epoch_of(checkpoint: str) -> int | None:
     return 0 if checkpoint == "untrained" else int(number) if number.isdigit() else None
 
 
-def courses(scores: Iterable[Score]) -> list[Course]:
+def courses(scores: Iterable[TaskScore]) -> list[Course]:
     """The course of every model and task, over the epochs that all its seeds have."""
     found: dict[tuple[str, str], dict[int, dict[int | None, float]]] = defaultdict(lambda: defaultdict(dict))
     for score in scores:
@@ -56,7 +56,7 @@ def _course(task: str, model: str, by_epoch: Mapping[int, Mapping[int | None, fl
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DifficultyGroup:
     """One model on the tasks of one difficulty: mean over tasks, and the SD across tasks (n-1), in points."""
 
     model: str
@@ -69,7 +69,7 @@ class Group:
 Means = Mapping[tuple[str, str, str], float]  # (task, model, checkpoint) -> mean micro-F1 over seeds, in points
 
 
-def difficulty(means: Means) -> dict[str, str]:
+def task_difficulty(means: Means) -> dict[str, str]:
     """Each task is easy, medium or hard by the mean of the untrained recurrent models."""
     untrained: dict[str, list[float]] = defaultdict(list)
     for (task, model, checkpoint), f1 in means.items():
@@ -79,19 +79,21 @@ def difficulty(means: Means) -> dict[str, str]:
     return {task: "easy" if f1 > EASY else "medium" if f1 >= MEDIUM else "hard" for task, f1 in levels.items()}
 
 
-def groups(means: Means, checkpoint: str) -> list[Group]:
+def means_by_difficulty(means: Means, checkpoint: str) -> list[DifficultyGroup]:
     """Every model's mean over the easy, the medium and the hard tasks at one checkpoint."""
-    level = difficulty(means)
+    level = task_difficulty(means)
     models = dict.fromkeys(model for (task, model, at) in means if at == checkpoint and task in level)
-    return [found for model in models for name in GROUPS if (found := _group(means, level, model, checkpoint, name))]
+    return [
+        found for model in models for name in DIFFICULTIES if (found := _group(means, level, model, checkpoint, name))
+    ]
 
 
-def _group(means: Means, level: Mapping[str, str], model: str, checkpoint: str, name: str) -> Group | None:
+def _group(means: Means, level: Mapping[str, str], model: str, checkpoint: str, name: str) -> DifficultyGroup | None:
     tasks = tuple(task for task in level if level[task] == name and (task, model, checkpoint) in means)
     if not tasks:
         return None
     values = [means[task, model, checkpoint] for task in tasks]
-    return Group(
+    return DifficultyGroup(
         model, name, tasks, float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     )
 
@@ -109,7 +111,7 @@ class Beside:
     p: float
 
 
-def beside(scores: Sequence[Score], metric: Mapping[tuple[str, int | None, str], float]) -> list[Beside]:
+def beside(scores: Sequence[TaskScore], metric: Mapping[tuple[str, int | None, str], float]) -> list[Beside]:
     """For every task with three points or more that are not all alike."""
     found = []
     for task in dict.fromkeys(score.task for score in scores):
@@ -152,7 +154,7 @@ def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
     return Axes(first, last, float(variance[-2:].sum() / variance.sum()))
 
 
-def by_selector(scores: Iterable[Score]) -> dict[tuple[str, str], list[float]]:
+def by_selector(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:
     """(model, metric) -> for each training seed the mean over tasks at the checkpoint that the metric chose."""
     found: dict[tuple[str, str], dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dialogue.files import atomic
-from probes.suite import Part
+from probes.suite import ScorePart
 
-SCHEMA = pa.schema(
+FIT_SCHEMA = pa.schema(
     [
         ("representation", pa.string()),
         ("task", pa.string()),
@@ -30,26 +30,28 @@ SCHEMA = pa.schema(
 )
 
 
-def endings(parts: Iterable[Part]) -> pa.Table:
+def endings(parts: Iterable[ScorePart]) -> pa.Table:
     """One row for each label of a many-label task, and for each one-label task."""
-    return pa.concat_tables([SCHEMA.empty_table(), *(table for part in parts for table in _of(part))])
+    return pa.concat_tables([FIT_SCHEMA.empty_table(), *(table for part in parts for table in _of(part))])
 
 
-def _of(part: Part) -> Iterator[pa.Table]:
+def _of(part: ScorePart) -> Iterator[pa.Table]:
     for fit in json.loads(pq.read_schema(part.path).metadata[b"fits"]):
         n = len(fit["problems"])
         same = {
             "representation": part.representation.name,
-            "task": part.question.task,
+            "task": part.labelled.task,
             "rater": fit["rater"],
             "control": fit["control"],
             "c": fit["c"],
         }
         columns: dict[str, Any] = {name: [value] * n for name, value in same.items()}
-        yield pa.table(columns | {"problem": fit["problems"]} | {k: fit[k] for k in SCHEMA.names[6:]}, schema=SCHEMA)
+        yield pa.table(
+            columns | {"problem": fit["problems"]} | {k: fit[k] for k in FIT_SCHEMA.names[6:]}, schema=FIT_SCHEMA
+        )
 
 
-def write(path: Path, table: pa.Table) -> None:
+def write_endings(path: Path, table: pa.Table) -> None:
     """Write the table whole."""
     with atomic(path, "wb") as handle:
         pq.write_table(table, handle, compression="zstd")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from probes.plan import Study
+    from probes.plan import Plan
     from probes.splits import Splits
     from probes.states import Representation
 
@@ -22,12 +22,12 @@ class Inputs:
 
     corpus: str
     sides: Splits
-    study: Study
+    plan: Plan
     representations: list[Representation]
     folder: Path
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     """Which study, and which of its states and tasks."""
     add = parser.add_argument
     add("study", type=Path, metavar="STUDY", help="folder of the study")
@@ -38,19 +38,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
 
 
-def read(args: argparse.Namespace, report: str) -> Inputs:
+def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     """Read what the arguments of `add_arguments` name, to report on that split; write the baselines' features."""
     from dialogue.corpora.reading import read_corpus
     from probes import splits, states, suite
     from probes.plan import lay_out
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    sides = splits.plan(corpus, report)
+    sides = splits.plan_splits(corpus, report)
     found = states.find(args.study, args.states, args.checkpoints)
     if args.subset:
         sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
-    study, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
+    plan, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
     for who in found:
-        states.check_covers(who, study.items)
+        states.check_covers(who, plan.items)
     baselines = suite.write_baselines(folder / "baselines", sides)
-    return Inputs(corpus.name, sides, study, found + baselines, folder)
+    return Inputs(corpus.name, sides, plan, found + baselines, folder)

@@ -16,12 +16,10 @@ from probes.splits import Splits
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import Labels, label
 
-METHODS = ("logistic", "logistic-sklearn", "paper", "mlp")
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a probe is fitted: one of METHODS.
+    """How a probe is fitted: `logistic`, `logistic-sklearn`, `paper` or `mlp`.
 
     `c` are the strengths of the data against the penalty, one of them chosen on valid; `mlp_seeds` the seeds of the
     MLP, each a rater of its own; `shuffle_seed` draws the control with shuffled labels.
@@ -40,7 +38,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SideItems:
     """The examples of one side of the split, by name."""
 
     items: tuple[str, ...]
@@ -48,7 +46,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LabelledTask:
     """One task with its labels on the three sides of the split, and the hash of labels and items."""
 
     task: str
@@ -59,14 +57,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Plan:
     """Everything that does not depend on the representation."""
 
     condition: str
-    fit: Side
-    choose: Side
-    report: Side
-    questions: tuple[Question, ...]
+    fit: SideItems
+    choose: SideItems
+    report: SideItems
+    labelled_tasks: tuple[LabelledTask, ...]
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -74,20 +72,20 @@ class Study:
         return (*self.fit.items, *self.choose.items, *self.report.items)
 
 
-def lay_out(corpus: Corpus, tasks: str, splits: Splits) -> Study:
+def lay_out(corpus: Corpus, tasks: str, splits: Splits) -> Plan:
     """Label the examples of every side for the tasks wanted."""
     sides = splits.fit, splits.choose, splits.report
     fitted, chosen, reported = map(_side, sides)
     items = "\n".join((*fitted.items, *chosen.items, *reported.items))
-    questions = []
+    labelled_tasks = []
     for task in tasks_of(corpus.name, tasks):
         fit, choose, report = label(task, splits.fit, sides)
-        questions.append(Question(task.name, fit, choose, report, _digest((fit, choose, report), items)))
-    return Study(splits.condition, fitted, chosen, reported, tuple(questions))
+        labelled_tasks.append(LabelledTask(task.name, fit, choose, report, _digest((fit, choose, report), items)))
+    return Plan(splits.condition, fitted, chosen, reported, tuple(labelled_tasks))
 
 
-def _side(examples: Sequence[Example]) -> Side:
-    return Side(tuple(e.item for e in examples), tuple(e.dialogue.dialogue for e in examples))
+def _side(examples: Sequence[Example]) -> SideItems:
+    return SideItems(tuple(e.item for e in examples), tuple(e.dialogue.dialogue for e in examples))
 
 
 def _digest(parts: Sequence[Labels], items: str) -> str:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dialogue.files import atomic
-from probes.comparisons import GROUPS, Axes, Beside, Course, Group
+from probes.comparisons import DIFFICULTIES, Axes, Beside, Course, DifficultyGroup
 
 LOOK: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -39,13 +39,13 @@ LOOK: dict[Any, Any] = {
     "pdf.fonttype": 42,
 }
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 INK, GREY = "#222222", "#6f6f6f"
-WIDTH = 6.4  # inches: a text column of a paper
+FIGURE_WIDTH = 6.4  # inches: a text column of a paper
 ACROSS = 4  # panels side by side
 
 
-def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+def with_look(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """Draw in this look, leaving the reader's own settings alone."""
 
     @wraps(draw)
@@ -56,14 +56,14 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     return inside
 
 
-def save(figure: Figure, stem: Path) -> None:
+def save_figure(figure: Figure, stem: Path) -> None:
     """Write `stem`.png and `stem`.pdf, the same bytes for the same figure."""
     for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
         with mpl.rc_context(LOOK), atomic(f"{stem}{suffix}", "wb") as handle:
             figure.savefig(handle, format=suffix[1:], dpi=200, metadata=metadata)
 
 
-@styled
+@with_look
 def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe: str) -> Figure:
     """A panel a task, a line a model: mean over seeds, the band from the lowest to the highest seed."""
     models = _colours(course.model for course in courses)
@@ -81,7 +81,7 @@ def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe:
     return figure
 
 
-@styled
+@with_look
 def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
     """A panel a task: a point for each model, seed and checkpoint, hollow where the model is untrained."""
     models = _colours(name for one in found for name in one.models)
@@ -96,26 +96,26 @@ def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
     return figure
 
 
-@styled
-def difficulty(groups: Sequence[Group], recipe: str) -> Figure:
+@with_look
+def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
     """Three bars a model: its mean over easy, medium and hard tasks, the whisker one SD across tasks."""
     figure, panel = _single("Scores by difficulty of the task", recipe)
     models = list(dict.fromkeys(group.model for group in groups))
-    for place, name in enumerate(GROUPS):
+    for place, name in enumerate(DIFFICULTIES):
         mine = [group for group in groups if group.difficulty == name]
         if not mine:
             continue
         at = [models.index(group.model) + 0.27 * (place - 1) for group in mine]
         whisker = [0 if np.isnan(group.sd) else group.sd for group in mine]
         label = f"{name} ({len(mine[0].tasks)} tasks)"
-        panel.bar(at, [group.mean for group in mine], 0.25, yerr=whisker, color=COLOURS[place], ecolor=INK, label=label)
+        panel.bar(at, [group.mean for group in mine], 0.25, yerr=whisker, color=PALETTE[place], ecolor=INK, label=label)
     panel.set_xticks(range(len(models)), models)
     panel.set(ylabel="micro-F1, points; whisker: SD across tasks", ylim=(0, 100))
     panel.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.13))
     return figure
 
 
-@styled
+@with_look
 def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str) -> Figure:
     """For each model the mean over tasks at the checkpoint that each metric chose; a point a training seed."""
     figure, panel = _single("Scores by the metric that chose the checkpoint", recipe)
@@ -123,21 +123,21 @@ def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str) -> 
     for (model, metric), values in means.items():
         step = metrics.index(metric) - (len(metrics) - 1) / 2
         at = models.index(model) + 0.8 * step / len(metrics)
-        colour = COLOURS[metrics.index(metric) % len(COLOURS)]
+        colour = PALETTE[metrics.index(metric) % len(PALETTE)]
         panel.plot([at] * len(values), values, "o", color=colour, ms=4, alpha=0.6, mec="none")
         panel.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=colour, lw=2)
     for place, metric in enumerate(metrics):
-        panel.plot([], [], "o", color=COLOURS[place % len(COLOURS)], label=metric)
+        panel.plot([], [], "o", color=PALETTE[place % len(PALETTE)], label=metric)
     panel.set_xticks(range(len(models)), models)
     panel.set_ylabel("micro-F1, mean over tasks, points")
     panel.legend(fontsize=8, ncols=len(metrics), loc="upper center", bbox_to_anchor=(0.5, 1.13))
     return figure
 
 
-@styled
+@with_look
 def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> Figure:
     """A panel a model: states of the first and the last checkpoint on the two leading axes of both together."""
-    legend = dict(zip(names, COLOURS, strict=False))
+    legend = dict(zip(names, PALETTE, strict=False))
     figure, panels = _panels(list(models), "Encoder states on common axes", recipe, legend, alike=False)
     for model, axes in models.items():
         for states, colour in ((axes.first, BLUE), (axes.last, VERMILION)):
@@ -150,11 +150,11 @@ def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> F
 
 
 def _colours(names: Iterable[str]) -> dict[str, str]:
-    return {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(dict.fromkeys(names))}
+    return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(dict.fromkeys(names))}
 
 
 def _single(title: str, recipe: str) -> tuple[Figure, Panel]:
-    figure = Figure(figsize=(WIDTH, 3.6))
+    figure = Figure(figsize=(FIGURE_WIDTH, 3.6))
     panel = figure.add_axes((0.1, 0.14, 0.87, 0.68))
     _plain(panel)
     _sign(figure, title, recipe)
@@ -168,7 +168,7 @@ def _panels(
     each = list(dict.fromkeys(names))
     down = -(-len(each) // ACROSS)
     inch = 1 / (1.5 + 1.75 * down)
-    figure = Figure(figsize=(WIDTH * 1.25, 1 / inch))
+    figure = Figure(figsize=(FIGURE_WIDTH * 1.25, 1 / inch))
     grid = figure.subplots(down, ACROSS, squeeze=False, sharex=alike, sharey=alike)
     figure.subplots_adjust(left=0.08, right=0.98, top=1 - 0.9 * inch, bottom=0.7 * inch, hspace=0.55, wspace=0.28)
     for place, panel in enumerate(grid.flat):

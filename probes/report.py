@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 
 from probes.summary import Cell
 
-HEADER = (
+CSV_HEADER = (
     "task", "evaluator", "model", "checkpoint", "classifier", "seeds", "f1", "seed_sd", "seed_sd_low",
     "seed_sd_high", "rater_sd", "selectivity",
 )  # fmt: skip
 
 
-def as_csv(cells: Sequence[Cell], signature: str) -> str:
+def csv_table(cells: Sequence[Cell], signature: str) -> str:
     """One line a cell, in points; empty where a number cannot be had from so few seeds."""
     out = io.StringIO()
     out.write(f"# {signature}\n")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
+    writer.writerow(CSV_HEADER)
     for cell in cells:
         numbers = (cell.seeds.mean, cell.seeds.sd, cell.seeds.low, cell.seeds.high, cell.rater_sd, cell.selectivity)
         names = (cell.task, cell.evaluator, cell.model, cell.checkpoint, cell.classifier, len(cell.seeds.values))
@@ -28,7 +28,7 @@ def as_csv(cells: Sequence[Cell], signature: str) -> str:
     return out.getvalue()
 
 
-def rows(cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, Cell]]:
+def table_rows(cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, Cell]]:
     """One row for each model and checkpoint, trained models first and baselines last, with its cell of each task."""
     found: dict[tuple[str, str], dict[str, Cell]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.evaluator == "baseline", cell.model, _age(cell.checkpoint))):
@@ -44,9 +44,9 @@ def _age(checkpoint: str) -> tuple[int, int, str]:
     return (1, int(number), "") if number.isdigit() else (2, 0, checkpoint)
 
 
-def as_text(cells: Sequence[Cell], tasks: Sequence[str], *, digits: int = 1) -> Iterator[str]:
+def terminal_table(cells: Sequence[Cell], tasks: Sequence[str], *, digits: int = 1) -> Iterator[str]:
     """A table for the terminal, a block of tasks at a time: mean over seeds, and the SD over seeds."""
-    table = rows(cells)
+    table = table_rows(cells)
     width = max(32, *(len(f"{model} {checkpoint}") for model, checkpoint in table))
     for start in range(0, len(tasks), 5):
         block = tasks[start : start + 5]
@@ -65,12 +65,12 @@ def _plain(cell: Cell | None, digits: int) -> str:
     return f"{cell.seeds.mean:.{digits}f}{sd}"
 
 
-def as_latex(cells: Sequence[Cell], tasks: Sequence[str], signature: str) -> str:
+def latex_table(cells: Sequence[Cell], tasks: Sequence[str], signature: str) -> str:
     """A table in the papers' form; the SD over seeds stands in brackets with its 95 % interval, in points."""
     lines = [f"% {signature}", "\\begin{tabular}{ll" + "r" * len(tasks) + "}", "\\hline"]
     lines.append(" & ".join(["Model", "Checkpoint", *map(_escaped, tasks)]) + " \\\\")
     lines.append("\\hline")
-    for (model, checkpoint), row in rows(cells).items():
+    for (model, checkpoint), row in table_rows(cells).items():
         lines.append(" & ".join([_escaped(model), _escaped(checkpoint), *(_tex(row.get(t)) for t in tasks)]) + " \\\\")
     return "\n".join([*lines, "\\hline", "\\end{tabular}", ""])
 

@@ -36,7 +36,7 @@ def micro_f1(tp: float, fp: float, fn: float) -> float:
     return float(2 * tp / (2 * tp + fp + fn)) if tp + fp + fn else 0.0
 
 
-def count(predicted: np.ndarray, gold: Labels) -> Counts:
+def count_hits(predicted: np.ndarray, gold: Labels) -> Counts:
     """Compare predictions (n x labels, boolean) with the labels; one that training does not know is always missed."""
     truth = gold.dense()
     tp = (predicted & truth).sum(1)

@@ -40,7 +40,7 @@ class Splits:
         return f"fit={self.names[0]},report={self.names[2]}"
 
 
-def plan(corpus: Corpus, report: str) -> Splits:
+def plan_splits(corpus: Corpus, report: str) -> Splits:
     """Fit on train, choose on valid, report on test (or on valid, as the papers did).
 
     Where train has no annotation, the split that is not reported takes its place, under a banner that says so.

@@ -18,7 +18,7 @@ import numpy as np
 from dialogue.errors import InputError
 from dialogue.files import read_json
 
-CHUNK = 8192
+ROWS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ def _check_ids(path: Path, ids: list[str]) -> None:
 def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
     bad = [
         start + int(row)
-        for start in range(0, len(states), CHUNK)
-        for row in np.flatnonzero(~np.isfinite(states[start : start + CHUNK]).all(1))
+        for start in range(0, len(states), ROWS_AT_ONCE)
+        for row in np.flatnonzero(~np.isfinite(states[start : start + ROWS_AT_ONCE]).all(1))
     ]
     if bad:
         raise InputError(f"{path}: {len(bad):,} rows hold NaN or infinity ({_some([ids[row] for row in bad])}).")
@@ -131,8 +131,8 @@ def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
 
 def _digest(states: np.ndarray, ids: list[str]) -> str:
     content = hashlib.sha256("\n".join(ids).encode())
-    for start in range(0, len(states), CHUNK):
-        content.update(np.ascontiguousarray(states[start : start + CHUNK]).tobytes())
+    for start in range(0, len(states), ROWS_AT_ONCE):
+        content.update(np.ascontiguousarray(states[start : start + ROWS_AT_ONCE]).tobytes())
     return content.hexdigest()
 
 

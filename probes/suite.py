@@ -13,22 +13,22 @@ import numpy as np
 from dialogue.files import atomic, write_json
 from dialogue.jobs import THREADS, Job, content_key
 from probes.baselines import BASELINES
-from probes.classifiers.features import pick_device
-from probes.plan import Options, Question, Study
-from probes.probing import Material, ask, threads
+from probes.devices import pick_device, threads
+from probes.plan import LabelledTask, Options, Plan
+from probes.probing import Material, fit_and_score
 from probes.splits import Splits
 from probes.states import Representation, read_states
-from probes.table import convergence, key_of, scores, write_part
+from probes.table import convergence, part_key, scores, write_part
 
-TOGETHER = 4  # representations in one solve: more gain little and take memory
+SHARE_A_SOLVE = 4  # representations in one solve: more gain little and take memory
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """One representation and task: where its scores lie, and the key of what they follow from."""
 
     representation: Representation
-    question: Question
+    labelled: LabelledTask
     options: Options
     path: Path
     key: str
@@ -36,25 +36,25 @@ class Part:
     @property
     def done(self) -> bool:
         """A whole part with this very key is there."""
-        return key_of(self.path) == self.key
+        return part_key(self.path) == self.key
 
 
-def parts(
-    folder: Path, representations: Iterable[Representation], study: Study, methods: Sequence[Options]
-) -> list[Part]:
+def score_parts(
+    folder: Path, representations: Iterable[Representation], plan: Plan, methods: Sequence[Options]
+) -> list[ScorePart]:
     """All the work there is."""
     return [
-        _part(folder, who, question, options, study.condition)
+        _part(folder, who, labelled, options, plan.condition)
         for who in representations
-        for question in study.questions
+        for labelled in plan.labelled_tasks
         for options in methods
     ]
 
 
-def _part(folder: Path, who: Representation, question: Question, options: Options, condition: str) -> Part:
-    name = f"{question.task}.{options.method}.{condition}.parquet"
-    key = hashlib.sha256(f"{who.digest} {who.name} {question.digest} {options.recipe}".encode()).hexdigest()
-    return Part(who, question, options, folder / f"{who.evaluator}-{who.name}" / name, key)
+def _part(folder: Path, who: Representation, labelled: LabelledTask, options: Options, condition: str) -> ScorePart:
+    name = f"{labelled.task}.{options.method}.{condition}.parquet"
+    key = hashlib.sha256(f"{who.digest} {who.name} {labelled.digest} {options.recipe}".encode()).hexdigest()
+    return ScorePart(who, labelled, options, folder / f"{who.evaluator}-{who.name}" / name, key)
 
 
 def write_baselines(folder: Path, splits: Splits) -> list[Representation]:
@@ -96,22 +96,22 @@ def as_jobs(todo: Sequence[Piece], *, each: int = 1) -> list[Job]:
 def in_a_job(todo: Sequence[Piece], at_once: int | None) -> int:
     """How many representations share a job, hence a solve: up to TOGETHER while every process has a job."""
     representations = len({part.path.parent for part in todo})
-    return max(1, min(TOGETHER, representations // (at_once or representations or 1)))
+    return max(1, min(SHARE_A_SOLVE, representations // (at_once or representations or 1)))
 
 
-def answer(shared: tuple[Study, str], todo: Sequence[Part]) -> int:
-    """Answer the questions to these representations, each written when it is answered; how many there were."""
-    study, device = shared
+def probe_parts(shared: tuple[Plan, str], todo: Sequence[ScorePart]) -> int:
+    """Fit and score each part of these representations, written as soon as it is done; how many there were."""
+    plan, device = shared
     representations = {part.path.parent: part.representation for part in todo}
-    questions: dict[tuple[str, Options], list[Part]] = {}
+    by_task: dict[tuple[str, Options], list[ScorePart]] = {}
     for part in todo:
-        questions.setdefault((part.question.task, part.options), []).append(part)
+        by_task.setdefault((part.labelled.task, part.options), []).append(part)
     with threads(THREADS):
         device = pick_device(device)
-        materials = {folder: Material(who, study, device) for folder, who in representations.items()}
-        for (_, options), asked in questions.items():
-            answers = ask([materials[part.path.parent] for part in asked], asked[0].question, options)
+        materials = {folder: Material(who, plan, device) for folder, who in representations.items()}
+        for (_, options), asked in by_task.items():
+            answers = fit_and_score([materials[part.path.parent] for part in asked], asked[0].labelled, options)
             for part, outcomes in zip(asked, answers, strict=True):
-                tables = [scores(part.representation, part.question, study, outcome) for outcome in outcomes]
+                tables = [scores(part.representation, part.labelled, plan, outcome) for outcome in outcomes]
                 write_part(part.path, tables, part.key, convergence(outcomes))
     return len(todo)

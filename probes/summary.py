@@ -20,7 +20,7 @@ KEY = ("evaluator", "task", "model", "seed", "checkpoint", "rater", "condition")
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class TaskScore:
     """Micro-F1 in points of one representation on one task under one rater."""
 
     evaluator: str
@@ -73,7 +73,7 @@ def read_whole(path: Path, columns: Sequence[str], command: str) -> pa.Table:
         raise InputError(f"{path} cannot be read as such a table. Make it again: {again}.") from error
 
 
-def read_scores(path: Path) -> list[Score]:
+def read_task_scores(path: Path) -> list[TaskScore]:
     """Sum the counts of each representation and task, and take their micro-F1."""
     columns = read_whole(path, [*KEY, "stats"], "probes run").flatten()
     wanted = [(f"stats.{name}", "sum") for name in ("tp", "fp", "fn")]
@@ -81,20 +81,20 @@ def read_scores(path: Path) -> list[Score]:
     return sorted(map(_score, rows), key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater))
 
 
-def _score(row: Mapping[str, Any]) -> Score:
+def _score(row: Mapping[str, Any]) -> TaskScore:
     f1 = 100 * micro_f1(*(row[f"stats.{name}_sum"] for name in ("tp", "fp", "fn")))
-    return Score(**{name: row[name] for name in KEY}, f1=f1, examples=row["count_all"])
+    return TaskScore(**{name: row[name] for name in KEY}, f1=f1, examples=row["count_all"])
 
 
-def cells(scores: Iterable[Score]) -> list[Cell]:
+def cells(scores: Iterable[TaskScore]) -> list[Cell]:
     """Gather the seeds of each model, checkpoint, task and classifier."""
-    groups: dict[tuple[str, ...], list[Score]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[TaskScore]] = defaultdict(list)
     for score in scores:
         groups[score.task, score.model, score.checkpoint, score.classifier].append(score)
     return [_cell(group) for group in groups.values() if any(not score.shuffled for score in group)]
 
 
-def _cell(group: Sequence[Score]) -> Cell:
+def _cell(group: Sequence[TaskScore]) -> Cell:
     true = [score for score in group if not score.shuffled]
     control = [score.f1 for score in group if score.shuffled]
     by_seed: dict[int | None, list[float]] = defaultdict(list)

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialogue.files import atomic
-from probes.plan import Question, Study
-from probes.probing import Outcome
+from probes.plan import LabelledTask, Plan
+from probes.probing import ScoredPrediction
 from probes.states import Representation
 
 STATS = pa.struct([(name, pa.float64()) for name in ("tp", "fp", "fn")])
-SCHEMA = pa.schema(
+SCORE_SCHEMA = pa.schema(
     [
         ("evaluator", pa.string()),
         ("task", pa.string()),
@@ -33,31 +33,31 @@ SCHEMA = pa.schema(
 )
 
 
-def scores(who: Representation, question: Question, study: Study, outcome: Outcome) -> pa.Table:
+def scores(who: Representation, labelled: LabelledTask, plan: Plan, outcome: ScoredPrediction) -> pa.Table:
     """One row an example, with its counts."""
-    n = len(study.report.items)
+    n = len(plan.report.items)
     counts = outcome.counts
     stats = [pa.array(part, pa.float64()) for part in (counts.tp, counts.fp, counts.fn)]
     same = {
         "evaluator": "control" if outcome.control and who.evaluator == "probe" else who.evaluator,
-        "task": question.task,
+        "task": labelled.task,
         "model": who.model,
         "seed": who.seed,
         "checkpoint": who.checkpoint,
         "rater": outcome.answer.rater,
-        "condition": study.condition + (",labels=shuffled" if outcome.control else ""),
+        "condition": plan.condition + (",labels=shuffled" if outcome.control else ""),
     }
-    columns = {name: pa.repeat(pa.scalar(value, SCHEMA.field(name).type), n) for name, value in same.items()}
+    columns = {name: pa.repeat(pa.scalar(value, SCORE_SCHEMA.field(name).type), n) for name, value in same.items()}
     columns |= {
-        "item": pa.array(study.report.items),
+        "item": pa.array(plan.report.items),
         "score": pa.array(counts.each),
         "stats": pa.StructArray.from_arrays(stats, names=["tp", "fp", "fn"]),
-        "cluster": pa.array(study.report.clusters),
+        "cluster": pa.array(plan.report.clusters),
     }
-    return pa.table([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+    return pa.table([columns[name] for name in SCORE_SCHEMA.names], schema=SCORE_SCHEMA)
 
 
-def convergence(outcomes: Iterable[Outcome]) -> list[dict[str, object]]:
+def convergence(outcomes: Iterable[ScoredPrediction]) -> list[dict[str, object]]:
     """Per rater, how each optimisation ended, in a form for JSON."""
     return [
         {
@@ -85,7 +85,7 @@ def write_part(path: Path, parts: Sequence[pa.Table], key: str, ended: list[dict
         pq.write_table(table, handle, compression="zstd")
 
 
-def key_of(path: Path) -> str | None:
+def part_key(path: Path) -> str | None:
     """The key of a finished part, or nothing where there is no whole part."""
     try:
         return str((pq.read_schema(path).metadata or {}).get(b"key", b""), "ascii")
@@ -96,7 +96,7 @@ def key_of(path: Path) -> str | None:
 def join(paths: Sequence[Path], out: Path, signature: str) -> int:
     """Write all parts into one table; how many rows it has."""
     rows = 0
-    schema = SCHEMA.with_metadata({"signature": signature})
+    schema = SCORE_SCHEMA.with_metadata({"signature": signature})
     with atomic(out, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for path in paths:
             part = pq.read_table(path).replace_schema_metadata(schema.metadata)

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
 
     corpus = read_corpus(args.path)
     groups = {name: corpus.split(name) for name in SPLITS}
-    counts = {name: count(group) for name, group in {**groups, "all": corpus.dialogues}.items() if group}
+    counts = {name: corpus_counts(group) for name, group in {**groups, "all": corpus.dialogues}.items() if group}
     databases = {domain: len(rows) for domain, rows in corpus.databases.items()}
     if args.json:
         head = {"name": corpus.name, "version": corpus.version}
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation train", *study, *["--seeds", "0-2", "--preset", "small", "--epochs", "5"])
 
 
-def count(dialogues: Sequence[Dialogue]) -> dict[str, int]:
+def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     """How many of each; words are counted in lower case, a label counts where it is annotated, even as empty."""
     from dialogue.corpora.examples import examples
 

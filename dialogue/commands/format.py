@@ -17,7 +17,7 @@ A record file is JSON Lines in UTF-8: a header line `{"format": ..., "version": 
 a line. It is written under a temporary name, fsynced and renamed, so that it is whole or absent. Fields that a record
 does not know are kept. Times are ISO 8601 in UTC.
 """
-SHOWN = [
+RECORDS_SHOWN = [
     records.Response,
     records.Pair,
     records.Vote,
@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print the document."""
     del args
-    print(document(), end="")
+    print(format_document(), end="")
 
 
-def document() -> str:
+def format_document() -> str:
     """The text of docs/format.md."""
-    return ABOUT + "".join(_section(kind) for kind in SHOWN)
+    return ABOUT + "".join(_section(kind) for kind in RECORDS_SHOWN)
 
 
 def _section(kind: type) -> str:

@@ -23,13 +23,13 @@ ACT_FILES = ("dialogue_acts.json", "system_acts.json")
 Acts = Mapping[str, Sequence[tuple[str, str]]]
 
 
-def recognises(value: Any) -> bool:
+def is_multiwoz(value: Any) -> bool:
     """Whether a JSON document is id -> `{"log": [...]}`."""
     first = next(iter(value.values()), None) if isinstance(value, dict) else None
     return isinstance(first, dict) and "log" in first
 
 
-def read(path: Path, parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
+def read_multiwoz(path: Path, parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the documents in `parts`; `files` are all files of the source."""
     acts = next((_separate_acts(file) for file in files if file.base in ACT_FILES), {})
     splits = _listed_splits(parts, files)

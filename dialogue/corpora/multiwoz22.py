@@ -19,13 +19,13 @@ from dialogue.records import Dialogue, Turn
 CAPITALS = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 
 
-def recognises(value: Any) -> bool:
+def is_multiwoz22(value: Any) -> bool:
     """Whether a JSON document is a list of `{"dialogue_id": ..., "turns": [...]}`."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and {"dialogue_id", "turns"} <= first.keys()
 
 
-def read(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
+def read_multiwoz22(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the shards in `parts`; `files` are all files of the source."""
     acts = next((_acts(file) for file in files if file.base == "dialog_acts.json"), {})
     return "2.2", [_dialogue(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]

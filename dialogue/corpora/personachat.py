@@ -30,7 +30,7 @@ def is_text(file: File) -> bool:
     return bool(start and (start[0][2:].startswith(tuple(PERSONAS)) or "\t" in start[0]))
 
 
-def recognises(value: Any) -> bool:
+def is_personachat(value: Any) -> bool:
     """Whether a JSON document or line holds personas: `self` and `partner`, or `personality` and `utterances`."""
     if isinstance(value, dict) and value and isinstance(next(iter(value.values())), list) and not _personas(value):
         value = next(iter(value.values()))
@@ -47,7 +47,7 @@ def read_texts(files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     return " ".join(chosen[:2]), _dialogues(chats)
 
 
-def read_json(parts: Sequence[tuple[File, Any]]) -> tuple[str, list[Dialogue]]:
+def read_documents(parts: Sequence[tuple[File, Any]]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of JSON documents: lists, or split -> list."""
     chats: list[Chat] = []
     for file, value in parts:

@@ -13,17 +13,17 @@ from dialogue.corpora.sources import File, expecting, text_of
 from dialogue.corpora.splits import plain_id, split_named, split_of
 from dialogue.records import Dialogue, Turn
 
-Line = tuple[str, dict[str, Any]]
+JsonLine = tuple[str, dict[str, Any]]
 NO_BRACKETS = str.maketrans("", "", "[]")
-SPEAKERS = ("user", "system")
+TURN_ORDER = ("user", "system")
 
 
-def recognises(line: dict[str, Any]) -> bool:
+def is_plain_text(line: dict[str, Any]) -> bool:
     """Whether a line holds turns and no persona."""
     return "turns" in line and not {"self", "partner"} & line.keys()
 
 
-def read(parts: Sequence[tuple[File, list[Line]]]) -> tuple[str, list[Dialogue]]:
+def read_plain_text(parts: Sequence[tuple[File, list[JsonLine]]]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues; an id that is missing or stands twice is replaced by split and position."""
     uses = Counter(plain_id(str(line.get("id"))) for _, lines in parts for _, line in lines)
     position: Counter[str] = Counter()
@@ -42,4 +42,4 @@ def read(parts: Sequence[tuple[File, list[Line]]]) -> tuple[str, list[Dialogue]]
 def _turns(texts: Any, where: str) -> tuple[Turn, ...]:
     with expecting("dialogues as text", where):
         plain = [text_of(text).translate(NO_BRACKETS) for text in texts]
-    return tuple(Turn(SPEAKERS[n % 2], text) for n, text in enumerate(plain))
+    return tuple(Turn(TURN_ORDER[n % 2], text) for n, text in enumerate(plain))

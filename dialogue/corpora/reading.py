@@ -18,7 +18,7 @@ from dialogue.corpora.splits import SPLITS, names_a_split
 from dialogue.errors import InputError
 from dialogue.records import Dialogue
 
-KNOWN = "MultiWOZ 2.0 to 2.4, dialogues as JSON Lines, PersonaChat as ParlAI text or JSON"
+KNOWN_FORMS = "MultiWOZ 2.0 to 2.4, dialogues as JSON Lines, PersonaChat as ParlAI text or JSON"
 DATABASE = "_db.json"
 
 
@@ -53,20 +53,20 @@ def read_corpus(path: str | Path) -> Corpus:
     shapes = _shapes(files)
     if len(shapes) != 1:
         held = f"holds {len(shapes)} corpora at once ({', '.join(shapes)}); give one" if shapes else "holds no corpus"
-        raise InputError(f"{path} {held}. Known forms: {KNOWN}.")
+        raise InputError(f"{path} {held}. Known forms: {KNOWN_FORMS}.")
     ((shape, parts),) = shapes.items()
     if shape == "personachat text":
         version, dialogues = personachat.read_texts([file for file, _ in parts])
     elif shape == "personachat lines":
         version, dialogues = personachat.read_lines(parts)
     elif shape == "personachat":
-        version, dialogues = personachat.read_json(parts)
+        version, dialogues = personachat.read_documents(parts)
     elif shape == "text lines":
-        version, dialogues = plain_text.read(parts)
+        version, dialogues = plain_text.read_plain_text(parts)
     elif shape == "multiwoz 2.2":
-        version, dialogues = multiwoz22.read(parts, files)
+        version, dialogues = multiwoz22.read_multiwoz22(parts, files)
     else:
-        version, dialogues = multiwoz.read(path, parts, files)
+        version, dialogues = multiwoz.read_multiwoz(path, parts, files)
     _refuse_doubles(path, dialogues)
     name = "personachat" if shape.startswith("personachat") else "multiwoz"
     return Corpus(name, _marked(version, files), tuple(dialogues), _databases(files))
@@ -88,19 +88,19 @@ def _shape(file: File) -> tuple[str, Any]:
     if file.base.endswith(".jsonl"):
         lines = list(file.json_lines())
         first = lines[0][1] if lines else {}
-        if personachat.recognises(first):
+        if personachat.is_personachat(first):
             return "personachat lines", lines
-        return ("text lines" if plain_text.recognises(first) else "", lines)
+        return ("text lines" if plain_text.is_plain_text(first) else "", lines)
     if file.base.endswith(".txt") and "ListFile" not in file.base and personachat.is_text(file):
         return "personachat text", None
     if not file.base.endswith(".json") or "ListFile" in file.base or file.base.endswith(DATABASE):
         return "", None
     value = file.json()
-    if multiwoz.recognises(value):
+    if multiwoz.is_multiwoz(value):
         return "multiwoz", value
-    if multiwoz22.recognises(value):
+    if multiwoz22.is_multiwoz22(value):
         return "multiwoz 2.2", value
-    return ("personachat" if personachat.recognises(value) else "", value)
+    return ("personachat" if personachat.is_personachat(value) else "", value)
 
 
 def _refuse_doubles(path: Path, dialogues: Sequence[Dialogue]) -> None:

@@ -16,7 +16,7 @@ from dialogue.jobs import Job, Outcome, Work, perform
 _work: Work
 
 
-def spread(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome]:
+def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome]:
     """Do so many jobs at once, yielding each outcome as it comes."""
     workers = min(limit, len(jobs))
     if workers == 1:

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.errors import InputError
-from dialogue.jobs import Job, Outcome, Place, Work, cores, environment, perform
+from dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment, perform
 
 RETRIES = 5  # times that a job may lose its process or its node
-LONGEST = 40  # letters of Ray's folder: it adds about 65 for a socket, whose path may have 107
+LONGEST_FOLDER = 40  # letters of Ray's folder: it adds about 65 for a socket, whose path may have 107
 
 
-def spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
+def run_on_ray(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     """Do the jobs, at most `place.limit` at a time, yielding each outcome as it comes."""
     with _cluster(place) as ray:
         act = ray.remote(num_cpus=1, num_gpus=place.gpus, max_retries=RETRIES)(perform)
@@ -50,7 +50,7 @@ def _cluster(place: Place) -> Iterator[Any]:
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(16))
     ray = _imported()
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    quiet["runtime_env"] = {"env_vars": environment()}
+    quiet["runtime_env"] = {"env_vars": job_environment()}
     try:
         if folder:
             _start(ray, folder, place.limit or cores(), quiet)
@@ -74,7 +74,7 @@ def _imported() -> Any:
 
 
 def _start(ray: Any, folder: Path, processes: int, quiet: dict[str, Any]) -> None:
-    if len(str(folder)) > LONGEST:
+    if len(str(folder)) > LONGEST_FOLDER:
         raise InputError(f"{folder} is too long a path for Ray's sockets. Set a shorter one: TMPDIR=/tmp")
     ray.init(
         "local", num_cpus=processes, include_dashboard=False, _temp_dir=str(folder), _node_ip_address="127.0.0.1",

@@ -42,7 +42,7 @@ class Submitted:
         return DelayedSubmission(self)
 
 
-def spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
+def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     """Submit the jobs and wait, yielding each outcome as it comes; whoever stops waiting cancels them."""
     folder = work.logs / f"slurm-{os.getpid()}"
     executor = _executor(folder, work, place)

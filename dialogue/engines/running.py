@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialogue.errors import InputError
-from dialogue.jobs import Job, Outcome, Place, Work, cores, environment
+from dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment
 
 ENGINES = ("local", "ray", "slurm")
 
 
-def add_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> None:
+def add_job_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> None:
     """`--jobs` and `--on`; `one` where a command does one job at a time unless told otherwise."""
     few = "default 1: each wants memory" if one else "default: one a core"
     parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each (here {few})")
@@ -61,25 +61,25 @@ def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     if place.engine == "ray":
         from dialogue.engines import on_ray
 
-        yield from on_ray.spread(work, jobs, place)
+        yield from on_ray.run_on_ray(work, jobs, place)
     elif place.engine == "slurm":
         from dialogue.engines import on_slurm
 
-        yield from on_slurm.spread(work, jobs, place)
+        yield from on_slurm.run_on_slurm(work, jobs, place)
     else:
         from dialogue.engines import local
 
-        yield from local.spread(work, jobs, place.limit or cores())
+        yield from local.run_locally(work, jobs, place.limit or cores())
 
 
 @contextlib.contextmanager
 def _environment() -> Iterator[None]:
     before = dict(os.environ)
-    os.environ.update(environment())
+    os.environ.update(job_environment())
     try:
         yield
     finally:
-        for name in environment():
+        for name in job_environment():
             os.environ.pop(name, None)
             if name in before:
                 os.environ[name] = before[name]

@@ -16,7 +16,7 @@ from dialogue.engines import running
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from generation.checkpoints import Trained
+    from generation.checkpoints import TrainedModel
     from generation.encoding import Form
     from generation.numbering import Numbered
     from generation.vocabulary import Vocabulary
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Matrix:
     """One checkpoint's states: where they go, and the hash of all they follow from."""
 
-    trained: Trained
+    trained: TrainedModel
     checkpoint: str
     weights: str
     path: Path
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--float16", action="store_true", help="half the space")
     parser.add_argument("--out", default="states", help="folder inside STUDY (default states)")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
-    running.add_arguments(parser)
+    running.add_job_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -75,18 +75,18 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.reading import read_corpus
     from generation.checkpoints import find_trained
     from generation.encoding import Form
-    from generation.numbering import number, spread
+    from generation.numbering import evenly_spread, number_examples
     from generation.vocabulary import read_vocabulary
 
     refuse_below(args, limit=1)
     models, splits, place = find_trained(args.study), args.splits.split(","), running.place_of(args)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    chosen = [e for split in splits for e in spread(list(examples(corpus.split(split))), args.limit)]
+    chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
     if not chosen:
         raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
-    encoding = Encoding(number(chosen, vocabulary), splits, form, vocabulary, args.device)
+    encoding = Encoding(number_examples(chosen, vocabulary), splits, form, vocabulary, args.device)
     every = _matrices(args.study / args.out, models, args.checkpoints.split(","), encoding)
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
     work = jobs.Work(_encode, encoding, args.study / "logs" / "encode")
@@ -98,14 +98,14 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation pair", args.study, *given(args, "corpus"))
 
 
-def _matrices(folder: Path, models: list[Trained], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
-    from generation.checkpoints import hash_of
-    from generation.numbering import hash_of as contexts_hash
+def _matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
+    from generation.checkpoints import weights_hash
+    from generation.numbering import examples_hash
 
-    same = contexts_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.THREADS
+    same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.THREADS
     found = []
     for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
-        weights = hash_of(trained, checkpoint)
+        weights = weights_hash(trained, checkpoint)
         path, key = folder / f"{trained.folder.name}-{checkpoint}.npy", jobs.content_key(weights, *same)
         found.append(Matrix(trained, checkpoint, weights, path, key))
     return found
@@ -114,9 +114,8 @@ def _matrices(folder: Path, models: list[Trained], checkpoints: list[str], encod
 def _encode(encoding: Encoding, matrix: Matrix) -> None:
     from dialogue.files import clear_halves
     from generation.checkpoints import load_model
-    from generation.devices import pick_device
+    from generation.devices import pick_device, threads
     from generation.encoding import write_states
-    from generation.training import threads
 
     trained, device = matrix.trained, pick_device(encoding.device)
     model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)

@@ -78,9 +78,11 @@ def _table(args: argparse.Namespace) -> list[Response]:
 def _contexts(args: argparse.Namespace) -> list[Example]:
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
-    from generation.numbering import spread
+    from generation.numbering import evenly_spread
 
-    return spread(list(examples(read_corpus(args.corpus or args.study / "corpus").split(args.split))), args.limit)
+    return evenly_spread(
+        list(examples(read_corpus(args.corpus or args.study / "corpus").split(args.split))), args.limit
+    )
 
 
 def _hugging_face(args: argparse.Namespace) -> list[Response]:

@@ -100,13 +100,13 @@ def _two(text: str, responses: list[Response]) -> list[str]:
 
 
 def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:
-    from generation.pairs.pairing import spreads
+    from generation.pairs.pairing import seed_bleus
 
     if name != "auto":
         if name not in (legal := sorted({response.model for response in responses})):
             raise InputError(f"responses.jsonl holds no responses of {name}. It has: {', '.join(legal)}.")
         return name
-    found = spreads(responses, known)
+    found = seed_bleus(responses, known)
     for spread in found:
         shown = ", ".join(f"{value:.2f}" for value in spread.bleu.values())
         print(f"{spread.model}: BLEU-2 {shown} (SD over {len(spread.bleu)} seeds {spread.sd:.2f})")

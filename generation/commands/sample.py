@@ -17,7 +17,7 @@ from dialogue.command_line import given, refuse_below, tell_next
 from dialogue.engines import running
 
 if TYPE_CHECKING:
-    from generation.sampling import Round, Wanted
+    from generation.sampling import Round, Sampling
     from generation.vocabulary import Vocabulary
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=2, help="responses a context for sampled decodings (default 2)")
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default 0)")
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
-    running.add_arguments(parser)
+    running.add_job_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
     from generation.checkpoints import find_trained
     from generation.decoding import parse_decoding
-    from generation.numbering import number, spread
+    from generation.numbering import evenly_spread, number_examples
     from generation.same_corpus import refuse_another
-    from generation.sampling import Wanted, key_of, rounds
+    from generation.sampling import Sampling, response_key, rounds
     from generation.vocabulary import read_vocabulary
 
     refuse_below(args, limit=1, draws=1)
@@ -61,19 +61,19 @@ def run(args: argparse.Namespace) -> None:
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)
-    contexts = number(spread(list(examples(corpus.split(args.split))), args.limit), vocabulary)
+    contexts = number_examples(evenly_spread(list(examples(corpus.split(args.split))), args.limit), vocabulary)
     decodings = [parse_decoding(text) for text in args.decoding.split(",")]
-    wanted = Wanted(contexts, decodings, args.draws, args.checkpoint, args.seed)
-    every = rounds(args.study, models, wanted, vocabulary)
+    sampling = Sampling(contexts, decodings, args.draws, args.checkpoint, args.seed)
+    every = rounds(args.study, models, sampling, vocabulary)
     todo = _by_model([one for one in every if not one.path.exists()])
-    work = jobs.Work(_answer, (wanted, vocabulary, args.device), args.study / "logs" / "sample")
+    work = jobs.Work(_answer, (sampling, vocabulary, args.device), args.study / "logs" / "sample")
     with tqdm(total=len(models), initial=len(models) - len(todo), disable=None, unit="model") as bar:
         for _ in running.carry_out(work, todo, place):
             bar.update()
     path = args.study / "responses.jsonl"
     earlier = read_records(path, Response) if path.exists() else []
     made = [response for one in every for response in read_records(one.path, Response)]
-    responses = list({key_of(response): response for response in [*earlier, *made]}.values())
+    responses = list({response_key(response): response for response in [*earlier, *made]}.values())
     recipe = signature(
         split=args.split, contexts=len(contexts), checkpoint=args.checkpoint, decoding=[how.name for how in decodings],
         draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12], corpus=corpus.digest, threads=jobs.THREADS,
@@ -93,9 +93,9 @@ def _by_model(todo: list[Round]) -> list[jobs.Job]:
     ]
 
 
-def _answer(shared: tuple[Wanted, Vocabulary, str], todo: list[Round]) -> None:
+def _answer(shared: tuple[Sampling, Vocabulary, str], todo: list[Round]) -> None:
     from generation.devices import pick_device
-    from generation.sampling import answer
+    from generation.sampling import answer_rounds
 
-    wanted, vocabulary, device = shared
-    answer(wanted, vocabulary, todo, pick_device(device))
+    sampling, vocabulary, device = shared
+    answer_rounds(sampling, vocabulary, todo, pick_device(device))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dialogue.corpora.examples import Example
     from dialogue.records import Response, Score
     from generation.metrics.embedding import Yardstick
-    from generation.metrics.overlap import Counts
+    from generation.metrics.overlap import OverlapCounts
 
     _Group = tuple[str, int, str, str]  # model, seed (-1 for none), checkpoint, condition
 
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.jobs import THREADS
     from dialogue.records import Response
     from dialogue.signature import signature
+    from generation.devices import threads
     from generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
     from generation.metrics.wordnet import WordNet, find_wordnet
     from generation.same_corpus import refuse_another
-    from generation.training import threads
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
         responses=found, without_reference=len(responses) - found, tokens="lower-case words, numbers, marks",
         bleu2="smooth exp", embedding=named, wordnet=wordnet.name if wordnet else "none",
     )  # fmt: skip
-    corpus_scores: dict[_Group, Counts] = {}
+    corpus_scores: dict[_Group, OverlapCounts] = {}
     with threads(THREADS):
         written = write_scores(args.study / "metrics.parquet", _added_up(rows, corpus_scores), signature=recipe)
     print(f"{args.study / 'metrics.parquet'}: {written} scores of {found} responses")
@@ -107,7 +107,7 @@ def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
 def _forced(study: Path, responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
     from generation.checkpoints import find_trained, load_model
     from generation.metrics.scoring import forced_rows
-    from generation.numbering import number
+    from generation.numbering import number_examples
     from generation.vocabulary import read_vocabulary
 
     if not (study / "models").is_dir():
@@ -119,12 +119,12 @@ def _forced(study: Path, responses: Sequence[Response], references: Mapping[str,
             items = {r.item: references[r.item] for r in ours if r.checkpoint == checkpoint}
             model = load_model(trained, checkpoint, vocabulary)
             yield from forced_rows(
-                model, number(items.values(), vocabulary), vocabulary, name=trained.model, seed=trained.seed,
+                model, number_examples(items.values(), vocabulary), vocabulary, name=trained.model, seed=trained.seed,
                 checkpoint=checkpoint,
             )  # fmt: skip
 
 
-def _added_up(rows: Iterable[Score], totals: dict[_Group, Counts]) -> Iterator[Score]:
+def _added_up(rows: Iterable[Score], totals: dict[_Group, OverlapCounts]) -> Iterator[Score]:
     """The rows as they come, while the counts of BLEU-2 are added up."""
     from generation.metrics.overlap import add_counts
 
@@ -135,7 +135,7 @@ def _added_up(rows: Iterable[Score], totals: dict[_Group, Counts]) -> Iterator[S
         yield row
 
 
-def _tell(totals: Mapping[_Group, Counts]) -> None:
+def _tell(totals: Mapping[_Group, OverlapCounts]) -> None:
     from generation.metrics.overlap import bleu2
 
     for (model, seed, checkpoint, condition), counts in sorted(totals.items()):

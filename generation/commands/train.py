@@ -44,21 +44,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--precision", choices=["auto", "float32", "bf16"], default="auto",
         help="of the products (default auto: bf16 on CUDA where it can, else float32)",
     )  # fmt: skip
-    running.add_arguments(parser, one=True)
+    running.add_job_arguments(parser, one=True)
 
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from dialogue.corpora.reading import read_corpus
-    from generation.numbering import prepare, study_vocabulary
-    from generation.training import done
+    from generation.numbering import study_vocabulary, training_data
+    from generation.training import is_trained
 
     grid, place = _grid(args), running.place_of(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
-    data = prepare(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
+    data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
     print(f"Models: {len(grid)}, on {data.recipe}, {len(vocabulary)} words")
-    todo = [settings for settings in grid if not done(_folder(args.study, settings), settings, data)]
+    todo = [settings for settings in grid if not is_trained(_folder(args.study, settings), settings, data)]
     work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
     rows = place.limit or len(todo)
     for line in running.carry_out(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):

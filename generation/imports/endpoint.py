@@ -42,7 +42,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class EndpointReply:
     """One answer with what it was charged for."""
 
     item: str
@@ -51,7 +51,9 @@ class Reply:
     tokens_out: int
 
 
-def ask_all(endpoint: Endpoint, examples: Sequence[Example], journal: Path, tell: Callable[[], object]) -> list[Reply]:
+def ask_all(
+    endpoint: Endpoint, examples: Sequence[Example], journal: Path, tell: Callable[[], object]
+) -> list[EndpointReply]:
     """Replies to all contexts, in their order; those in the journal are not asked for again."""
     known = _read_journal(journal)
     missing = [example for example in examples if example.item not in known]
@@ -71,17 +73,17 @@ def ask_all(endpoint: Endpoint, examples: Sequence[Example], journal: Path, tell
     return [known[example.item] for example in examples]
 
 
-def _read_journal(path: Path) -> dict[str, Reply]:
+def _read_journal(path: Path) -> dict[str, EndpointReply]:
     """Replies of earlier runs; a last line that was cut off counts as not there."""
     if not path.exists():
         return {}
     whole, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
     if cut:
         path.write_text(whole + "\n" if whole else "", encoding="utf-8")
-    return {reply.item: reply for reply in (Reply(*json.loads(line)) for line in whole.splitlines())}
+    return {reply.item: reply for reply in (EndpointReply(*json.loads(line)) for line in whole.splitlines())}
 
 
-def _ask(client: httpx.Client, endpoint: Endpoint, example: Example) -> Reply:
+def _ask(client: httpx.Client, endpoint: Endpoint, example: Example) -> EndpointReply:
     seed = child_seed(endpoint.seed, "endpoint", example.item) % 2**31
     system = [{"role": "system", "content": endpoint.system}] if endpoint.system else []
     body = {
@@ -92,7 +94,7 @@ def _ask(client: httpx.Client, endpoint: Endpoint, example: Example) -> Reply:
     try:
         text, usage = answer["choices"][0]["message"]["content"], answer.get("usage") or {}
         counts = [int(usage.get(name, 0)) for name in ("prompt_tokens", "completion_tokens")]
-        return Reply(example.item, str(text).strip(), *counts)
+        return EndpointReply(example.item, str(text).strip(), *counts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise InputError(f"{endpoint.url} answered without choices[0].message.content: {str(answer)[:80]}.") from error
 

@@ -12,16 +12,18 @@ from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
 from dialogue.files import from_json
 from dialogue.records import Response
-from generation.sampling import key_of
+from generation.sampling import response_key
 
-FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
+RESPONSE_FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
 
 
 def parse_columns(text: str) -> dict[str, str]:
     """`item=id,text=answer` as field -> column."""
     columns = dict(part.partition("=")[::2] for part in text.split(",") if part)
-    if unknown := [name for name in columns if name not in FIELDS]:
-        raise InputError(f"--columns maps {', '.join(unknown)}, which is no field of a response: {', '.join(FIELDS)}.")
+    if unknown := [name for name in columns if name not in RESPONSE_FIELDS]:
+        raise InputError(
+            f"--columns maps {', '.join(unknown)}, which is no field of a response: {', '.join(RESPONSE_FIELDS)}."
+        )
     return columns
 
 
@@ -30,7 +32,7 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
     responses: list[Response] = []
     seen: dict[tuple[object, ...], str] = {}
     for where, row in _rows(path):
-        values = {field: row.get(columns.get(field, field), defaults.get(field)) for field in FIELDS}
+        values = {field: row.get(columns.get(field, field), defaults.get(field)) for field in RESPONSE_FIELDS}
         if values["text"] is None or values["item"] is None or values["model"] is None:
             missing = ", ".join(field for field in ("item", "model", "text") if values[field] is None)
             raise InputError(
@@ -38,7 +40,7 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
                 "Map them: --columns item=...,text=..., or give --model NAME for all rows."
             )
         response = _response(values, where)
-        if (first := seen.setdefault(key_of(response), where)) != where:
+        if (first := seen.setdefault(response_key(response), where)) != where:
             raise InputError(
                 f"{where}: a second response of {response.model} to {response.item}, after {first}. Tell the two apart "
                 "by model, seed, checkpoint, decoding or draw."
@@ -93,7 +95,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def merge(earlier: Sequence[Response], new: Iterable[Response]) -> list[Response]:
     """Earlier responses with the new ones in place of those that they repeat."""
-    return list(({key_of(r): r for r in earlier} | {key_of(r): r for r in new}).values())
+    return list(({response_key(r): r for r in earlier} | {response_key(r): r for r in new}).values())
 
 
 def messages_of(example: Example) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ from generation.metrics.stemmer import stem
 
 Smooth = Literal["exp", "none"]
 Tokens = Sequence[str]
-Counts = dict[str, float]
+OverlapCounts = dict[str, float]
 Synonyms = Callable[[str], frozenset[str]]  # a word -> the words that may stand for it, itself among them
 ORDERS = (1, 2)
 
@@ -33,18 +33,18 @@ def ngrams(tokens: Tokens, order: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(tokens[i:] for i in range(order)), strict=False))
 
 
-def bleu_counts(response: Tokens, reference: Tokens) -> Counts:
+def bleu_counts(response: Tokens, reference: Tokens) -> OverlapCounts:
     """Summable counts: clipped matches and totals of both orders, lengths of response and reference."""
-    counts: Counts = {"length": len(response), "reference": len(reference)}
+    counts: OverlapCounts = {"length": len(response), "reference": len(reference)}
     for order in ORDERS:
         counts[f"match{order}"] = (ngrams(response, order) & ngrams(reference, order)).total()
         counts[f"total{order}"] = max(0, len(response) - order + 1)
     return counts
 
 
-def add_counts(rows: Iterable[Mapping[str, float]]) -> Counts:
+def add_counts(rows: Iterable[Mapping[str, float]]) -> OverlapCounts:
     """Counts of a corpus from those of its items."""
-    total: Counts = {}
+    total: OverlapCounts = {}
     for row in rows:
         for name, value in row.items():
             total[name] = total.get(name, 0.0) + value
@@ -62,13 +62,13 @@ def bleu2(counts: Mapping[str, float], *, smooth: Smooth) -> float:
     return 100 * penalty * math.exp(logs / len(used))
 
 
-def rouge1_counts(response: Tokens, reference: Tokens) -> Counts:
+def rouge1_counts(response: Tokens, reference: Tokens) -> OverlapCounts:
     """Clipped unigram matches and both lengths."""
     common = (Counter(response) & Counter(reference)).total()
     return {"match": common, "length": len(response), "reference": len(reference)}
 
 
-def rouge_l_counts(response: Tokens, reference: Tokens) -> Counts:
+def rouge_l_counts(response: Tokens, reference: Tokens) -> OverlapCounts:
     """Length of the longest common subsequence and both lengths."""
     return {"match": longest_common(response, reference), "length": len(response), "reference": len(reference)}
 
@@ -124,7 +124,7 @@ def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> li
     return sorted(matches.items())
 
 
-def distinct_counts(response: Tokens, order: int) -> Counts:
+def distinct_counts(response: Tokens, order: int) -> OverlapCounts:
     """Different n-grams and all n-grams of one response."""
     found = ngrams(response, order)
     return {"different": len(found), "all": found.total()}
@@ -132,7 +132,7 @@ def distinct_counts(response: Tokens, order: int) -> Counts:
 
 def overlap_scores(
     response: Tokens, reference: Tokens, synonyms: Synonyms | None = None
-) -> dict[str, tuple[float, Counts]]:
+) -> dict[str, tuple[float, OverlapCounts]]:
     """Every score of one item: name -> (score, summable counts, empty where a corpus score is the mean of items).
 
     `meteor_wordnet` is there where synonyms are given.

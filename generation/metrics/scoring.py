@@ -32,7 +32,19 @@ from generation.numbering import Numbered
 from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
 
 # Every count that a score may have.
-STATS = ("all", "different", "length", "match", "match1", "match2", "nll", "reference", "tokens", "total1", "total2")
+STAT_NAMES = (
+    "all",
+    "different",
+    "length",
+    "match",
+    "match1",
+    "match2",
+    "nll",
+    "reference",
+    "tokens",
+    "total1",
+    "total2",
+)
 AT_ONCE = 1024  # responses whose embeddings are held
 GROUP = 4096  # rows that are held before they are written
 
@@ -117,7 +129,11 @@ def _forced(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
 
 def write_scores(path: Path, rows: Iterable[Score], *, signature: str) -> int:
     """Write rows as Parquet while they come and count them; `stats` is a struct with one number a name of `STATS`."""
-    texts = {"seed": pa.int64(), "score": pa.float64(), "stats": pa.struct([(name, pa.float64()) for name in STATS])}
+    texts = {
+        "seed": pa.int64(),
+        "score": pa.float64(),
+        "stats": pa.struct([(name, pa.float64()) for name in STAT_NAMES]),
+    }
     schema = pa.schema(
         [pa.field(field.name, texts.get(field.name, pa.string())) for field in dataclasses.fields(Score)]
     )

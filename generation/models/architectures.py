@@ -6,12 +6,16 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from dialogue.errors import InputError
-from generation.models import attention, bilstm, hred, seq2seq, transformer
+from generation.models.attention import AttentionSizes, Seq2SeqAttention
+from generation.models.bilstm import BiLSTMAttention
+from generation.models.hred import HRED
 from generation.models.interface import Model
+from generation.models.seq2seq import Seq2Seq, Seq2SeqSizes
+from generation.models.transformer import Transformer, TransformerSizes
 
 
 class Architecture(NamedTuple):
-    """How to build one model."""
+    """How to build one model, and its sizes under each --preset."""
 
     module: type[Model]
     paper: Any
@@ -19,12 +23,28 @@ class Architecture(NamedTuple):
     tiny: Any
 
 
+# One triple for the three that attend: they differ in what the encoder reads, not in size.
+_ATTENTIVE = (
+    AttentionSizes(),
+    AttentionSizes(embedding=64, hidden=96, layers=1, attention=48),
+    AttentionSizes(embedding=48, hidden=64, layers=1, attention=32),
+)
 ARCHITECTURES = {
-    "seq2seq": Architecture(seq2seq.Seq2Seq, seq2seq.Config(), seq2seq.SMALL, seq2seq.TINY),
-    "seq2seq_attn": Architecture(attention.Seq2SeqAttention, attention.Config(), attention.SMALL, attention.TINY),
-    "hred": Architecture(hred.HRED, attention.Config(), attention.SMALL, attention.TINY),
-    "bilstm_attn": Architecture(bilstm.BiLSTMAttention, attention.Config(), attention.SMALL, attention.TINY),
-    "transformer": Architecture(transformer.Transformer, transformer.Config(), transformer.SMALL, transformer.TINY),
+    "seq2seq": Architecture(
+        Seq2Seq,
+        Seq2SeqSizes(),
+        Seq2SeqSizes(embedding=64, hidden=96, layers=1),
+        Seq2SeqSizes(embedding=48, hidden=64, layers=1),
+    ),
+    "seq2seq_attn": Architecture(Seq2SeqAttention, *_ATTENTIVE),
+    "hred": Architecture(HRED, *_ATTENTIVE),
+    "bilstm_attn": Architecture(BiLSTMAttention, *_ATTENTIVE),
+    "transformer": Architecture(
+        Transformer,
+        TransformerSizes(),
+        TransformerSizes(width=96, heads=2, layers=2, feedforward=256),
+        TransformerSizes(width=64, heads=2, layers=2, feedforward=128),
+    ),
 }
 
 

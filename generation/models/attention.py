@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.interface import Encoded, Model, State
+from generation.models.interface import DecoderState, Encoded, Model
 from generation.models.recurrent import batch_first, run_masked
 
 
 @dataclass(frozen=True)
-class Config:
+class AttentionSizes:
     """The papers' sizes; `attention` (they give none) makes the parameter count equal to that of their code."""
 
     embedding: int = 128
@@ -31,23 +31,19 @@ class Config:
     dropout: float = 0.0
 
 
-SMALL = Config(embedding=64, hidden=96, layers=1, attention=48)
-TINY = Config(embedding=48, hidden=64, layers=1, attention=32)
-
-
 class AttentionDecoder(nn.Module):
     """An LSTM decoder that looks back at the encoder's states at every step."""
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
+    def __init__(self, vocabulary: int, sizes: AttentionSizes) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, config.embedding)
-        self.query = nn.Linear(config.hidden, config.attention)
-        self.key = nn.Linear(config.hidden, config.attention, bias=False)
-        self.score = nn.Linear(config.attention, 1, bias=False)
-        self.combine = nn.Linear(config.embedding + config.hidden, config.embedding)
-        widths = [config.embedding] + [config.hidden] * (config.layers - 1)
-        self.cells = nn.ModuleList(nn.LSTMCell(width, config.hidden) for width in widths)
-        self.dropout = nn.Dropout(config.dropout)
+        self.embedding = nn.Embedding(vocabulary, sizes.embedding)
+        self.query = nn.Linear(sizes.hidden, sizes.attention)
+        self.key = nn.Linear(sizes.hidden, sizes.attention, bias=False)
+        self.score = nn.Linear(sizes.attention, 1, bias=False)
+        self.combine = nn.Linear(sizes.embedding + sizes.hidden, sizes.embedding)
+        widths = [sizes.embedding] + [sizes.hidden] * (sizes.layers - 1)
+        self.cells = nn.ModuleList(nn.LSTMCell(width, sizes.hidden) for width in widths)
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing (batch x time x hidden)."""
@@ -59,11 +55,11 @@ class AttentionDecoder(nn.Module):
             outputs.append(h[-1])
         return torch.stack(outputs, 1)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> DecoderState:
         """The state before the first step: h, c and the keys, which stay the same."""
         return (*encoded.state, self._keys(encoded))
 
-    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         h, c = (list(part.unbind(1)) for part in state[:2])
         h, c = self._advance(encoded, state[2], self.embedding(tokens), h, c)
@@ -95,20 +91,20 @@ class Attentive(Model):
 
     pooling = "last"
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
-        super().__init__(vocabulary, config.hidden)
-        self.source = nn.Embedding(vocabulary, config.embedding)
-        self.decoder = AttentionDecoder(vocabulary, config)
+    def __init__(self, vocabulary: int, sizes: AttentionSizes) -> None:
+        super().__init__(vocabulary, sizes.hidden)
+        self.source = nn.Embedding(vocabulary, sizes.embedding)
+        self.decoder = AttentionDecoder(vocabulary, sizes)
 
     def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing."""
         return self.decoder.forced(encoded, inputs)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> DecoderState:
         """The decoder's state before the first step."""
         return self.decoder.start(encoded)
 
-    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         return self.decoder.step(encoded, state, tokens)
 
@@ -116,10 +112,10 @@ class Attentive(Model):
 class Seq2SeqAttention(Attentive):
     """A forward LSTM encoder and the attention decoder."""
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
-        super().__init__(vocabulary, config)
-        sizes = (config.embedding, config.hidden, config.layers)
-        self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout)
+    def __init__(self, vocabulary: int, sizes: AttentionSizes) -> None:
+        super().__init__(vocabulary, sizes)
+        widths = (sizes.embedding, sizes.hidden, sizes.layers)
+        self.encoder = nn.LSTM(*widths, batch_first=True, dropout=sizes.dropout)
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""

@@ -5,20 +5,18 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.attention import SMALL, TINY, Attentive, Config
+from generation.models.attention import AttentionSizes, Attentive
 from generation.models.interface import Encoded
 from generation.models.recurrent import batch_first, run_masked
-
-__all__ = ["SMALL", "TINY", "BiLSTMAttention", "Config"]
 
 
 class BiLSTMAttention(Attentive):
     """A bidirectional LSTM encoder and the attention decoder."""
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
-        super().__init__(vocabulary, config)
-        sizes = (config.embedding, config.hidden, config.layers)
-        self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout, bidirectional=True)
+    def __init__(self, vocabulary: int, sizes: AttentionSizes) -> None:
+        super().__init__(vocabulary, sizes)
+        widths = (sizes.embedding, sizes.hidden, sizes.layers)
+        self.encoder = nn.LSTM(*widths, batch_first=True, dropout=sizes.dropout, bidirectional=True)
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts both ways; the backward pass starts at the last real token."""

@@ -12,12 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.attention import SMALL, TINY, Attentive, Config
+from generation.models.attention import AttentionSizes, Attentive
 from generation.models.interface import Encoded
 from generation.models.recurrent import batch_first, run_masked
 from generation.vocabulary import EOU, PAD
-
-__all__ = ["HRED", "SMALL", "TINY", "Config", "split_utterances"]
 
 
 class Utterances(NamedTuple):
@@ -32,11 +30,11 @@ class Utterances(NamedTuple):
 class HRED(Attentive):
     """Utterance encoder, context encoder, attention decoder."""
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
-        super().__init__(vocabulary, config)
-        sizes = (config.hidden, config.layers)
-        self.utterance = nn.LSTM(config.embedding, *sizes, batch_first=True, dropout=config.dropout)
-        self.context = nn.LSTM(config.hidden, *sizes, batch_first=True, dropout=config.dropout)
+    def __init__(self, vocabulary: int, sizes: AttentionSizes) -> None:
+        super().__init__(vocabulary, sizes)
+        widths = (sizes.hidden, sizes.layers)
+        self.utterance = nn.LSTM(sizes.embedding, *widths, batch_first=True, dropout=sizes.dropout)
+        self.context = nn.LSTM(sizes.hidden, *widths, batch_first=True, dropout=sizes.dropout)
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read utterances, then contexts; padding is read on neither level."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from generation.batches import Contexts
 
-State = tuple[Tensor, ...]
+DecoderState = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Encoded:
 
     memory: Tensor  # batch x time x hidden
     mask: Tensor  # batch x time, True where real
-    state: State  # each batch x ...
+    state: DecoderState  # each batch x ...
     vectors: (
         Tensor  # batch x layers x width: each layer's last state, or its mean over real tokens; the last is the top
     )
@@ -54,10 +54,10 @@ class Model(nn.Module):
         """Hidden states before the output layer for known decoder inputs (batch x time x hidden)."""
         raise NotImplementedError
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> DecoderState:
         """The decoder's state before the first step."""
         return encoded.state
 
-    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """Hidden states (batch x hidden) and the new state after one more token a row."""
         raise NotImplementedError

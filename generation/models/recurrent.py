@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from generation.models.interface import State
+from generation.models.interface import DecoderState
 
 SHUT = 1000.0  # sigmoid(-SHUT) is 0 and sigmoid(SHUT) is 1 in single and double precision
 
@@ -52,12 +52,12 @@ def _layer(lstm: nn.LSTM, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
     return outputs, cells
 
 
-def batch_first(state: tuple[Tensor, Tensor]) -> State:
+def batch_first(state: tuple[Tensor, Tensor]) -> DecoderState:
     """(layers x batch x hidden) -> (batch x layers x hidden), for h and c."""
     return tuple(part.transpose(0, 1) for part in state)
 
 
-def layers_first(state: State) -> tuple[Tensor, Tensor]:
+def layers_first(state: DecoderState) -> tuple[Tensor, Tensor]:
     """(batch x layers x hidden) -> (layers x batch x hidden), for h and c."""
     h, c = (part.transpose(0, 1).contiguous() for part in state)
     return h, c

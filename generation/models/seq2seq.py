@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.interface import Encoded, Model, State
+from generation.models.interface import DecoderState, Encoded, Model
 from generation.models.recurrent import batch_first, layers_first, run_masked
 
 
 @dataclass(frozen=True)
-class Config:
+class Seq2SeqSizes:
     """The papers' sizes."""
 
     embedding: int = 128
@@ -22,22 +22,18 @@ class Config:
     dropout: float = 0.0
 
 
-SMALL = Config(embedding=64, hidden=96, layers=1)
-TINY = Config(embedding=48, hidden=64, layers=1)
-
-
 class Seq2Seq(Model):
     """Encoder LSTM, decoder LSTM, no attention."""
 
     pooling = "last"
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
-        super().__init__(vocabulary, config.hidden)
-        sizes = (config.embedding, config.hidden, config.layers)
-        self.source = nn.Embedding(vocabulary, config.embedding)
-        self.target = nn.Embedding(vocabulary, config.embedding)
-        self.encoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout)
-        self.decoder = nn.LSTM(*sizes, batch_first=True, dropout=config.dropout)
+    def __init__(self, vocabulary: int, sizes: Seq2SeqSizes) -> None:
+        super().__init__(vocabulary, sizes.hidden)
+        widths = (sizes.embedding, sizes.hidden, sizes.layers)
+        self.source = nn.Embedding(vocabulary, sizes.embedding)
+        self.target = nn.Embedding(vocabulary, sizes.embedding)
+        self.encoder = nn.LSTM(*widths, batch_first=True, dropout=sizes.dropout)
+        self.decoder = nn.LSTM(*widths, batch_first=True, dropout=sizes.dropout)
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""
@@ -49,7 +45,7 @@ class Seq2Seq(Model):
         outputs, _ = self.decoder(self.target(inputs), layers_first(encoded.state))
         return torch.as_tensor(outputs)
 
-    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         del encoded
         outputs, after = self.decoder(self.target(tokens[:, None]), layers_first(state))

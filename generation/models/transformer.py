@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from generation.batches import Contexts
-from generation.models.interface import Encoded, Model, State
+from generation.models.interface import DecoderState, Encoded, Model
 
 
 @dataclass(frozen=True)
-class Config:
+class TransformerSizes:
     """The papers' sizes."""
 
     width: int = 512
@@ -28,19 +28,15 @@ class Config:
     dropout: float = 0.0
 
 
-SMALL = Config(width=96, heads=2, layers=2, feedforward=256)
-TINY = Config(width=64, heads=2, layers=2, feedforward=128)
-
-
 class Attention(nn.Module):
     """Multi-head attention with its four linear maps."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, sizes: TransformerSizes) -> None:
         super().__init__()
-        self.heads = config.heads
-        self.query = nn.Linear(config.width, config.width)
-        self.key_value = nn.Linear(config.width, 2 * config.width)
-        self.out = nn.Linear(config.width, config.width)
+        self.heads = sizes.heads
+        self.query = nn.Linear(sizes.width, sizes.width)
+        self.key_value = nn.Linear(sizes.width, 2 * sizes.width)
+        self.out = nn.Linear(sizes.width, sizes.width)
 
     def keys_values(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values, each batch x heads x time x width of a head."""
@@ -60,19 +56,19 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """One layer: self-attention, attention to the source (decoder only), feed-forward; each with a residual."""
 
-    def __init__(self, config: Config, *, decoder: bool) -> None:
+    def __init__(self, sizes: TransformerSizes, *, decoder: bool) -> None:
         super().__init__()
-        self.own, self.own_norm = Attention(config), nn.LayerNorm(config.width)
+        self.own, self.own_norm = Attention(sizes), nn.LayerNorm(sizes.width)
         if decoder:
-            self.cross, self.cross_norm = Attention(config), nn.LayerNorm(config.width)
+            self.cross, self.cross_norm = Attention(sizes), nn.LayerNorm(sizes.width)
         self.feed = nn.Sequential(
-            nn.Linear(config.width, config.feedforward),
+            nn.Linear(sizes.width, sizes.feedforward),
             nn.ReLU(),
-            nn.Dropout(config.dropout),
-            nn.Linear(config.feedforward, config.width),
+            nn.Dropout(sizes.dropout),
+            nn.Linear(sizes.feedforward, sizes.width),
         )
-        self.feed_norm = nn.LayerNorm(config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.feed_norm = nn.LayerNorm(sizes.width)
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def look_back(self, x: Tensor, mask: Tensor | None, past: tuple[Tensor, Tensor] | None = None) -> Past:
         """Self-attention over x and, where given, what came before it; also the keys and values for what follows."""
@@ -99,22 +95,22 @@ class Transformer(Model):
 
     pooling = "mean"
 
-    def __init__(self, vocabulary: int, config: Config) -> None:
-        super().__init__(vocabulary, config.width)
-        self.width, self.dropout = config.width, nn.Dropout(config.dropout)
-        self.source = nn.Embedding(vocabulary, config.width)
-        self.target = nn.Embedding(vocabulary, config.width)
+    def __init__(self, vocabulary: int, sizes: TransformerSizes) -> None:
+        super().__init__(vocabulary, sizes.width)
+        self.width, self.dropout = sizes.width, nn.Dropout(sizes.dropout)
+        self.source = nn.Embedding(vocabulary, sizes.width)
+        self.target = nn.Embedding(vocabulary, sizes.width)
         for table in (self.source, self.target):
-            nn.init.normal_(table.weight, std=config.width**-0.5)
-        self.encoder = nn.ModuleList(Block(config, decoder=False) for _ in range(config.layers))
-        self.decoder = nn.ModuleList(Block(config, decoder=True) for _ in range(config.layers))
-        self.encoder_norm, self.decoder_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+            nn.init.normal_(table.weight, std=sizes.width**-0.5)
+        self.encoder = nn.ModuleList(Block(sizes, decoder=False) for _ in range(sizes.layers))
+        self.decoder = nn.ModuleList(Block(sizes, decoder=True) for _ in range(sizes.layers))
+        self.encoder_norm, self.decoder_norm = nn.LayerNorm(sizes.width), nn.LayerNorm(sizes.width)
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; the context vector of a layer is the mean of its outputs over real tokens."""
         mask, means = contexts.mask, []
         x = self._place(self.source(contexts.tokens), 0)
-        for block in blocks(self.encoder):
+        for block in layers_of(self.encoder):
             x = block.think(block.look_back(x, mask[:, None, None])[0])
             means.append(mean_over(x, mask))
         x = self.encoder_norm(x)
@@ -125,21 +121,21 @@ class Transformer(Model):
         """Hidden states under teacher forcing."""
         x, mask = self._place(self.target(inputs), 0), encoded.mask[:, None, None]
         causal = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
-        for block in blocks(self.decoder):
+        for block in layers_of(self.decoder):
             x, _, _ = block.look_back(x, causal)
             x = block.think(block.look_across(x, *block.cross.keys_values(encoded.memory), mask))
         return torch.as_tensor(self.decoder_norm(x))
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> DecoderState:
         """Keys and values of the source, then those of what is written (none yet), for every layer."""
-        across = [part for block in blocks(self.decoder) for part in block.cross.keys_values(encoded.memory)]
+        across = [part for block in layers_of(self.decoder) for part in block.cross.keys_values(encoded.memory)]
         return (*across, *(part[:, :, :0] for part in across))
 
-    def step(self, encoded: Encoded, state: State, tokens: Tensor) -> tuple[Tensor, State]:
+    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         across, past = state[: len(state) // 2], state[len(state) // 2 :]
         x, kept = self._place(self.target(tokens[:, None]), past[0].shape[2]), []
-        for number, block in enumerate(blocks(self.decoder)):
+        for number, block in enumerate(layers_of(self.decoder)):
             x, keys, values = block.look_back(x, None, (past[2 * number], past[2 * number + 1]))
             kept += [keys, values]
             x = block.think(
@@ -152,7 +148,7 @@ class Transformer(Model):
         return torch.as_tensor(self.dropout(scaled + positions(first, embedded.shape[1], self.width).to(scaled)))
 
 
-def blocks(modules: nn.ModuleList) -> list[Block]:
+def layers_of(modules: nn.ModuleList) -> list[Block]:
     """The layers of a stack."""
     return [block for block in modules if isinstance(block, Block)]
 

@@ -15,11 +15,11 @@ from dataclasses import replace
 from dialogue.corpora.examples import Example
 from dialogue.records import Candidate, Pair
 from dialogue.seeds import child_random, child_seed
-from generation.pairs.pairing import reference, shown
+from generation.pairs.pairing import context_shown, reference
 from generation.vocabulary import detokenize, tokenize
 
-SHORTEST = 6  # tokens of a good side: shorter ones fit anywhere
-KINDS = ("scrambled", "off-topic")
+SHORTEST_REFERENCE = 6  # tokens of a good side: shorter ones fit anywhere
+CHECK_KINDS = ("scrambled", "off-topic")
 
 
 def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pair]:
@@ -33,7 +33,7 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
             break
         if example.dialogue.dialogue in used:
             continue
-        kind = KINDS[(len(pairs) // 2) % 2]
+        kind = CHECK_KINDS[(len(pairs) // 2) % 2]
         bad = _scrambled(example, rng) if kind == "scrambled" else _off_topic(example, pool, rng)
         if bad is not None:
             used.add(example.dialogue.dialogue)
@@ -44,7 +44,9 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
 def _check(example: Example, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
     name = f"{child_seed(seed, 'pair', 'check', kind, example.item):016x}"
     good = reference(example)
-    pair = Pair(name, example.item, shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind)
+    pair = Pair(
+        name, example.item, context_shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind
+    )
     return pair if right == "a" else replace(pair, a=bad, b=good, answer="b")
 
 
@@ -59,7 +61,9 @@ def _context_words(example: Example) -> set[str]:
 
 def _is_telling(example: Example) -> bool:
     text = example.target.text
-    return len(tokenize(text)) >= SHORTEST and bool(telling_words(text) & telling_words(example.context[-1].text))
+    return len(tokenize(text)) >= SHORTEST_REFERENCE and bool(
+        telling_words(text) & telling_words(example.context[-1].text)
+    )
 
 
 def _scrambled(example: Example, rng: random.Random) -> Candidate | None:

@@ -23,7 +23,7 @@ Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> it
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SeedBleu:
     """BLEU-2 (0-100) of one architecture under each seed, on the contexts that all seeds answered."""
 
     model: str
@@ -35,7 +35,7 @@ class Spread:
         return stdev(self.bleu.values())
 
 
-def spreads(responses: Sequence[Response], references: Mapping[str, Example]) -> list[Spread]:
+def seed_bleus(responses: Sequence[Response], references: Mapping[str, Example]) -> list[SeedBleu]:
     """BLEU-2 over seeds of every architecture with two seeds or more, the steadiest first (the papers' rule).
 
     Greedy responses count where there are some, else those of one decoding.
@@ -50,7 +50,7 @@ def spreads(responses: Sequence[Response], references: Mapping[str, Example]) ->
             counts = bleu_counts(tokenize(response.text), tokenize(references[response.item].target.text))
             rows.setdefault(response.model, {}).setdefault(response.seed, []).append(counts)
     found = [
-        Spread(model, {seed: bleu2(add_counts(counts), smooth="exp") for seed, counts in sorted(seeds.items())})
+        SeedBleu(model, {seed: bleu2(add_counts(counts), smooth="exp") for seed, counts in sorted(seeds.items())})
         for model, seeds in rows.items()
         if len(seeds) > 1
     ]
@@ -163,11 +163,11 @@ def make_pair(example: Example, one: Candidate, two: Candidate, kind: PairKind, 
     name = f"{child_seed(seed, 'pair', kind, contrast, example.item):016x}"
     a, b = (one, two) if child_random(seed, "sides", name).random() < 0.5 else (two, one)
     return Pair(
-        name, example.item, shown(example), a, b, kind, one.text == two.text, example.dialogue.dialogue,
+        name, example.item, context_shown(example), a, b, kind, one.text == two.text, example.dialogue.dialogue,
         None, contrast,
     )  # fmt: skip
 
 
-def shown(example: Example) -> tuple[Utterance, ...]:
+def context_shown(example: Example) -> tuple[Utterance, ...]:
     """The context as a rater sees it."""
     return tuple(Utterance(turn.speaker, turn.text) for turn in example.context)

@@ -9,7 +9,7 @@ from pathlib import Path
 from dialogue.files import atomic
 from dialogue.records import Candidate, Pair
 
-STYLE = """
+PREVIEW_STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222;
   overflow-wrap: anywhere; }
 article { border: 1px solid #bbb; border-radius: 6px; padding: 1rem; margin: 1rem 0; }
@@ -23,14 +23,14 @@ header, footer, .who { color: #595959; font-size: .875rem; }
 def write_page(path: Path, pairs: Sequence[Pair], recipe: str) -> None:
     """Write the page."""
     with atomic(path) as handle:
-        handle.write(page(pairs, recipe))
+        handle.write(preview_page(pairs, recipe))
 
 
-def page(pairs: Sequence[Pair], recipe: str) -> str:
+def preview_page(pairs: Sequence[Pair], recipe: str) -> str:
     """One self-contained HTML page; every text is shown as it is, never read as markup."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{PREVIEW_STYLE}</style>'
         f"<h1>{len(pairs)} pairs</h1>{''.join(map(_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
     )
 

@@ -11,8 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialogue.errors import InputError
-
 
 @dataclass(frozen=True, slots=True)
 class Features:
@@ -39,14 +37,6 @@ def fit_features(states: np.ndarray, *, device: str = "cpu") -> Features:
     shrink = torch.where(deviation > 1e-6 * mean.abs(), 1 / deviation, 0.0)
     variance, axes = torch.linalg.eigh(covariance * torch.outer(shrink, shrink))
     return Features(mean, (shrink[:, None] * axes).float(), variance.clamp_min(0).float())
-
-
-def pick_device(name: str) -> str:
-    """The device of that name, `auto` being CUDA where it is at hand; or a sentence."""
-    legal = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
-    if name not in ("auto", *legal):
-        raise InputError(f"Device {name!r} is not at hand here. Legal: {', '.join(('auto', *legal))}.")
-    return legal[-1] if name == "auto" else name
 
 
 def _tensor(states: np.ndarray, device: torch.device) -> Tensor:

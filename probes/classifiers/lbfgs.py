@@ -19,7 +19,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-SHORTEST = 1e-3  # a step cut to this share meets nothing but rounding error
+SHORTEST_STEP = 1e-3  # a step cut to this share meets nothing but rounding error
 TRIALS = 6  # lengths tried on the sample before each pass
 
 
@@ -115,7 +115,7 @@ def minimise(problems: Problems, start: Start, *, tolerance: float, passes: int,
 def _close(here: _Open, found: Minimum, problems: Problems, done: int, tolerance: float) -> None:
     """Drop the problems that expect no further fall, and those that cannot go down, noting where they stand."""
     fall = -here.slope / 2
-    stuck = ~(fall >= 0) | (here.share < SHORTEST)
+    stuck = ~(fall >= 0) | (here.share < SHORTEST_STEP)
     near = torch.nonzero(stuck | ((fall <= tolerance * here.value) & (here.share == 1)))[:, 0]
     if not len(near):
         return

@@ -16,12 +16,12 @@ from torch.nn.functional import softplus
 
 from probes.classifiers.lbfgs import Start
 
-BLOCK = 1024  # examples a thread whose logits stay in a core's cache; a CUDA device wants more at once
+CPU_BLOCK = 1024  # examples a thread whose logits stay in a core's cache; a CUDA device wants more at once
 CUDA_BLOCK = 16_384
-SAMPLE = 4096  # examples that tell how far to go along a direction, where that is no more than an eighth of all
+SLOPE_SAMPLE = 4096  # examples that tell how far to go along a direction, where that is no more than an eighth of all
 FEWEST = 256  # of fewer examples than eight times this, the sample is a larger share
-FEW = 48  # rows of weights that are few, see _logits
-TOGETHER = 128  # problems whose sample stays in the cache
+FEW_ROWS = 48  # rows of weights that are few, see _logits
+SAMPLED_TOGETHER = 128  # problems whose sample stays in the cache
 
 
 class Likelihood:
@@ -33,12 +33,12 @@ class Likelihood:
         self.penalty = torch.ones_like(features[0])
         self.penalty[-1] = 0
         self.attained = torch.from_numpy(_attained(targets, features)).to(features.device)
-        every = max(1, min(8, len(features) // FEWEST), len(features) // SAMPLE)
+        every = max(1, min(8, len(features) // FEWEST), len(features) // SLOPE_SAMPLE)
         self.sample = features[::every].contiguous()
         self.spread = c * len(features) * torch.cat([variance, torch.ones_like(variance[:1])])
 
     def _blocks(self) -> Iterator[Tensor]:
-        size = BLOCK * torch.get_num_threads() if self.features.device.type == "cpu" else CUDA_BLOCK
+        size = CPU_BLOCK * torch.get_num_threads() if self.features.device.type == "cpu" else CUDA_BLOCK
         return (self.features[rows] for rows in _slices(len(self.features), size))
 
     def _null(self, intercept: Tensor, entropy: Tensor, total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -115,7 +115,7 @@ class ManyLabels(Likelihood):
     def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
         """The change of slope of these problems."""
         del which
-        return self._bend(points, directions, torch.sigmoid, TOGETHER)
+        return self._bend(points, directions, torch.sigmoid, SAMPLED_TOGETHER)
 
     def weights(self, points: Tensor) -> Tensor:
         """Points as weights (L x (d + 1))."""
@@ -168,14 +168,14 @@ def _attained(targets: csr_array, features: Tensor) -> np.ndarray:
     """The sum of the features over the examples that have each label: single in a block, double over the blocks."""
     total = np.zeros((targets.shape[1], features.shape[1]))
     of_examples, single = features.cpu().numpy(), targets.astype(np.float32)
-    for rows in _slices(len(of_examples), BLOCK):
+    for rows in _slices(len(of_examples), CPU_BLOCK):
         total += single[rows].T @ of_examples[rows]
     return total
 
 
 def _logits(weights: Tensor, block: Tensor) -> Tensor:
     """W X'. Few rows times many take two threads twice as long as many times few (MKL)."""
-    return (block @ weights.T).T if len(weights) < FEW else weights @ block.T
+    return (block @ weights.T).T if len(weights) < FEW_ROWS else weights @ block.T
 
 
 def _slices(count: int, size: int) -> list[slice]:

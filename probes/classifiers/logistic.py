@@ -23,15 +23,15 @@ from probes.classifiers.likelihood import ManyLabels, OneLabel
 from probes.classifiers.together import minimise_all
 from probes.tasks.labels import Labels
 
-PASSES = 400
+FIT_PASSES = 400
 STOP = 1e-7  # a problem is closed when it expects to fall by less than this share of its value ...
 CONVERGED = 1e-5  # ... and called converged if the exact check afterwards expects less than this share
 LARGEST = 50_000  # weights in one solve: more gain nothing, and some fifty copies of them leave the cache
-NEVER = 1e4  # the logit of a label that every training example has, or none
+CERTAIN_LOGIT = 1e4  # the logit of a label that every training example has, or none
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LogisticFit:
     """The solution of one task: weights ((d + 1) x labels, intercept last) and how near the optimum each problem is.
 
     `gradient` is the Euclidean norm of the objective's gradient, `gap` the fall still expected as a share of the
@@ -78,14 +78,16 @@ class Given(NamedTuple):
         return np.flatnonzero((counts > 0) & (counts < len(self.features)) if self.labels.many else counts > 0)
 
 
-def fit(features: Tensor, axes: Features, labels: Labels, *, c: float = 1.0, passes: int = PASSES) -> Fit:
+def fit_logistic(
+    features: Tensor, axes: Features, labels: Labels, *, c: float = 1.0, passes: int = FIT_PASSES
+) -> LogisticFit:
     """Fit one task on training features and labels."""
     return fit_all([Given(features, axes, labels)], c=c, passes=passes)[0]
 
 
-def fit_all(tasks: Sequence[Given], *, c: float = 1.0, passes: int = PASSES) -> list[Fit]:
+def fit_all(tasks: Sequence[Given], *, c: float = 1.0, passes: int = FIT_PASSES) -> list[LogisticFit]:
     """Fit each as if alone; those whose problems are of one length share a solve."""
-    fits: dict[int, Fit] = {}
+    fits: dict[int, LogisticFit] = {}
     for group in _solves(tasks):
         parts = [
             (ManyLabels if one.labels.many else OneLabel)(
@@ -115,13 +117,13 @@ def _solves(tasks: Sequence[Given]) -> list[list[int]]:
     return solves
 
 
-def _fit(task: Given, solution: Tensor, found: Minimum) -> Fit:
+def _fit(task: Given, solution: Tensor, found: Minimum) -> LogisticFit:
     features, _, labels = task
     varied, seen = task.varied(), labels.counts() > 0
     weights = torch.zeros(features.shape[1], len(seen), device=features.device)
-    weights[-1] = torch.from_numpy(np.where(seen, NEVER, -NEVER)).to(features.device)
+    weights[-1] = torch.from_numpy(np.where(seen, CERTAIN_LOGIT, -CERTAIN_LOGIT)).to(features.device)
     weights[:, torch.from_numpy(varied).to(features.device)] = solution.T
-    return Fit(
+    return LogisticFit(
         labels.many,
         weights,
         tuple(labels.classes[column] for column in varied) if labels.many else (labels.task,),

@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from dialogue.seeds import child_seed
 from probes.classifiers.logistic import decide
-from probes.scoring import count
+from probes.scoring import count_hits
 from probes.tasks.labels import Labels
 
 HIDDEN, RATE, BATCH, DECAY = 128, 1e-3, 128, 1e-4
@@ -45,7 +45,7 @@ class Mlp:
         return decide(self.logits(features).cpu().numpy(), many=self.many)
 
 
-def fit(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | None, *, seed: int) -> Mlp:
+def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | None, *, seed: int) -> Mlp:
     """Train on features and labels; `valid` holds those to choose the epoch on, where there are any."""
     draw = torch.Generator(features.device).manual_seed(child_seed(seed, "mlp", labels.task))
     inner, outer = (_first_weights(*shape, draw) for shape in _shapes(features, labels))
@@ -60,7 +60,7 @@ def fit(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | None, *
             inner.grad, outer.grad = torch.autograd.grad(loss, (inner, outer))
             adam.step()
         now = Mlp(labels.many, inner.detach().clone(), outer.detach().clone(), epoch)
-        f1 = count(now.predict(valid[0]), valid[1]).micro_f1 if valid else 0.0
+        f1 = count_hits(now.predict(valid[0]), valid[1]).micro_f1 if valid else 0.0
         if f1 > best_f1 or not valid:
             best, best_f1 = now, f1
         elif epoch - best.epochs >= PATIENCE:

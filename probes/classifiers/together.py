@@ -16,10 +16,10 @@ from torch import Tensor
 from probes.classifiers.lbfgs import Minimum, Start, minimise
 from probes.classifiers.likelihood import ManyLabels, OneLabel
 
-Part = ManyLabels | OneLabel
+AnyLikelihood = ManyLabels | OneLabel
 
 
-def minimise_all(parts: Sequence[Part], *, tolerance: float, passes: int) -> list[Minimum]:
+def minimise_all(parts: Sequence[AnyLikelihood], *, tolerance: float, passes: int) -> list[Minimum]:
     """The minima of likelihoods whose points are of one length."""
     starts = [part.start() for part in parts]
     counts = [len(start.points) for start in starts]
@@ -32,12 +32,12 @@ def minimise_all(parts: Sequence[Part], *, tolerance: float, passes: int) -> lis
 class Together:
     """The problems of all parts, one part's rows after the other's; those asked for come in ascending order."""
 
-    def __init__(self, parts: Sequence[Part], counts: Sequence[int]) -> None:
+    def __init__(self, parts: Sequence[AnyLikelihood], counts: Sequence[int]) -> None:
         self.parts = parts
         self.ends = torch.tensor(counts, device=parts[0].features.device).cumsum(0)
         self.starts = [0, *self.ends.tolist()[:-1]]
 
-    def _each(self, which: Tensor) -> Iterator[tuple[Part, slice, Tensor]]:
+    def _each(self, which: Tensor) -> Iterator[tuple[AnyLikelihood, slice, Tensor]]:
         """Every part that is asked for: its rows of what is given, and their numbers within the part."""
         bounds = pairwise([0, *torch.searchsorted(which, self.ends).tolist()])
         for part, start, (first, end) in zip(self.parts, self.starts, bounds, strict=True):

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from probes.codelength import Codelength
-    from probes.coding import Part
+    from probes.coding import CodePart
     from probes.states import Representation
     from probes.summary import Cell
 
-HEADER = "task,evaluator,model,seed,checkpoint,examples,blocks,uniform_bits,bits,compression"
+CODE_HEADER = "task,evaluator,model,seed,checkpoint,examples,blocks,uniform_bits,bits,compression"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to code, and with what."""
-    inputs.add_arguments(parser)
+    inputs.add_input_arguments(parser)
     add = parser.add_argument
     add("--c", type=float, default=1.0, help="data against penalty (default: 1)")
     add("--seed", type=int, default=0, help="seed of the order of the dialogues (default: 0)")
-    running.add_arguments(parser)
+    running.add_job_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -46,15 +46,15 @@ def run(args: argparse.Namespace) -> None:
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
-    place, read = running.place_of(args), inputs.read(args, "test")
-    blocks = codelength.blocks(read.study.fit.clusters, seed=args.seed)
+    place, read = running.place_of(args), inputs.read_inputs(args, "test")
+    blocks = codelength.blocks(read.plan.fit.clusters, seed=args.seed)
     recipe = signature(
         code="online", c=args.c, blocks=len(blocks), seed=args.seed, fit=read.sides.names[0], threads=jobs.THREADS
     )
     telling = [who for who in read.representations if who.model != "majority"]
-    parts = coding.parts(read.folder, telling, read.study, recipe)
+    parts = coding.code_parts(read.folder, telling, read.plan, recipe)
     todo = [part for part in parts if not part.done]
-    work = jobs.Work(coding.code, coding.Coding(read.study, blocks, args.c), args.study / "logs" / "codelength")
+    work = jobs.Work(coding.code, coding.Coding(read.plan, blocks, args.c), args.study / "logs" / "codelength")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="code", disable=None) as bar:
         for coded in running.carry_out(work, suite.as_jobs(todo), place):
             bar.update(coded)
@@ -64,19 +64,19 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
-def _report(path: Path, parts: Sequence[Part], recipe: str) -> None:
+def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
     from dialogue.files import atomic
     from probes import report
 
-    coded = [(part.representation, part.question.task, part.read()) for part in parts]
+    coded = [(part.representation, part.labelled.task, part.read()) for part in parts]
     with atomic(path) as handle:
-        handle.write(f"# {recipe}\n{HEADER}\n")
+        handle.write(f"# {recipe}\n{CODE_HEADER}\n")
         for who, task, code in coded:
             names = (task, who.evaluator, who.model, "" if who.seed is None else who.seed, who.checkpoint)
             bits = f"{code.uniform:.1f},{sum(code.bits):.1f},{code.compression:.4f}"
             handle.write(",".join(map(str, (*names, sum(code.examples), len(code.bits), bits))) + "\n")
     print("Compression: how many times shorter than a code that knows nothing; mean and SD over training seeds.\n")
-    print("\n".join(report.as_text(_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)))
+    print("\n".join(report.terminal_table(_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)))
     print(f"{recipe}\nBits of every task and state in {path}.")
 
 

@@ -20,24 +20,24 @@ def run(args: argparse.Namespace) -> None:
     """Print one line a task."""
     from dialogue.corpora.reading import read_corpus
     from probes.plan import lay_out
-    from probes.splits import plan
+    from probes.splits import plan_splits
 
     corpus = read_corpus(args.corpus)
-    splits = plan(corpus, args.report)
-    study = lay_out(corpus, "all", splits)
+    splits = plan_splits(corpus, args.report)
+    plan = lay_out(corpus, "all", splits)
     if splits.banner:
         print(splits.banner + "\n")
     fit, _, report = splits.names
     print(f"{corpus.name} {corpus.version}: {len(splits.fit):,} examples of {fit} to fit on, "
           f"{len(splits.choose):,} to choose on, {len(splits.report):,} of {report} to report on.\n")  # fmt: skip
     print(f"{'task':<14} {'labels':>6}  {'kind':<4} {'most frequent':<28} {'share':>6}  unseen in {report}")
-    for question in study.questions:
-        counts = question.report.counts()
-        share = counts.max() / len(question.report.unseen)
-        kind = "many" if question.fit.many else "one"
-        unseen = f"{question.report.unseen_classes:,} labels, {int(question.report.unseen.sum()):,} times"
-        name = question.fit.classes[int(counts.argmax())]
-        print(f"{question.task:<14} {len(question.fit.classes):>6,}  {kind:<4} {name[:28]:<28} {share:>6.1%}  {unseen}")
+    for labelled in plan.labelled_tasks:
+        counts = labelled.report.counts()
+        share = counts.max() / len(labelled.report.unseen)
+        kind = "many" if labelled.fit.many else "one"
+        unseen = f"{labelled.report.unseen_classes:,} labels, {int(labelled.report.unseen.sum()):,} times"
+        name = labelled.fit.classes[int(counts.argmax())]
+        print(f"{labelled.task:<14} {len(labelled.fit.classes):>6,}  {kind:<4} {name[:28]:<28} {share:>6.1%}  {unseen}")
     path = Path(args.corpus)
     words = [path.parent] if path.name == "corpus" else ["runs/mine", "--corpus", path]
     tell_next("python -m probes run", *words)

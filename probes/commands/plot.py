@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from probes.comparisons import Axes
     from probes.states import Representation
-    from probes.summary import Cell, Score
+    from probes.summary import Cell, TaskScore
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     from probes import plots, summary
 
     path = args.scores or args.study / "scores.parquet"
-    every = summary.read_scores(path)
+    every = summary.read_task_scores(path)
     there = sorted({score.classifier for score in every} - {"majority"})
     if args.classifier not in there:
         raise InputError(
@@ -60,12 +60,12 @@ def run(args: argparse.Namespace) -> None:
         if isinstance(found, str):
             print(f"{name}: not drawn, {found}")
         else:
-            plots.save(found, args.study / "probes" / name)
+            plots.save_figure(found, args.study / "probes" / name)
             print(f"{name}: {args.study / 'probes' / name}.png and .pdf")
     tell_next("python -m analysis compare", args.study)
 
 
-def _evolution(scores: list[Score], recipe: str) -> Figure | str:
+def _evolution(scores: list[TaskScore], recipe: str) -> Figure | str:
     from probes import comparisons, plots
 
     courses = [course for course in comparisons.courses(scores) if len(course.epochs) > 2 and len(course.values)]
@@ -84,11 +84,13 @@ def _difficulty(cells: list[Cell], recipe: str) -> Figure | str:
     means = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in cells if c.evaluator == "probe"}
     there = {checkpoint for _, _, checkpoint in means}
     checkpoint = "best_bleu" if "best_bleu" in there else "last"
-    groups = comparisons.groups(means, checkpoint)
-    return plots.difficulty(groups, f"{recipe}|checkpoint:{checkpoint}") if groups else "no untrained recurrent model"
+    groups = comparisons.means_by_difficulty(means, checkpoint)
+    return (
+        plots.difficulty_bars(groups, f"{recipe}|checkpoint:{checkpoint}") if groups else "no untrained recurrent model"
+    )
 
 
-def _selection(scores: list[Score], recipe: str) -> Figure | str:
+def _selection(scores: list[TaskScore], recipe: str) -> Figure | str:
     from probes import comparisons, plots
 
     found = comparisons.by_selector(scores)
@@ -97,7 +99,7 @@ def _selection(scores: list[Score], recipe: str) -> Figure | str:
     return plots.selectors(found, recipe)
 
 
-def _beside(path: Path, scores: list[Score], metric: str, recipe: str) -> Figure | str:
+def _beside(path: Path, scores: list[TaskScore], metric: str, recipe: str) -> Figure | str:
     from probes import comparisons, plots
 
     if not path.exists():
@@ -110,7 +112,7 @@ def _states(args: argparse.Namespace, recipe: str) -> Figure | str:
     from dialogue.corpora.reading import read_corpus
     from probes import plots, splits, states
 
-    sides = splits.plan(read_corpus(args.corpus or args.study / "corpus"), "test")
+    sides = splits.plan_splits(read_corpus(args.corpus or args.study / "corpus"), "test")
     items = [[example.item for example in side] for side in (sides.fit, sides.report)]
     by_model: dict[str, dict[str, Representation]] = {}
     for who in states.find(args.study, None, "all"):

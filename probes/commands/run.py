@@ -18,12 +18,12 @@ from probes import inputs
 
 if TYPE_CHECKING:
     from probes.plan import Options
-    from probes.suite import Part
+    from probes.suite import ScorePart
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to probe, on what, and how."""
-    inputs.add_arguments(parser)
+    inputs.add_input_arguments(parser)
     add = parser.add_argument
     add("--report", choices=("valid", "test"), default="test", help="split to report on (default: test)")
     add("--classifier", default="logistic", metavar="NAMES", help="logistic, mlp or both, comma-separated")
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
     add("--device", default="cpu", help="where the batched classifiers compute: auto, cpu, cuda (default: cpu)")
     add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
-    running.add_arguments(parser)
+    running.add_job_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -46,13 +46,13 @@ def run(args: argparse.Namespace) -> None:
     from probes import suite
 
     methods, place = _methods(args), running.place_of(args)
-    read = inputs.read(args, args.report)
-    sides, study, folder = read.sides, read.study, read.folder
+    read = inputs.read_inputs(args, args.report)
+    sides, plan, folder = read.sides, read.plan, read.folder
     if len(methods[0].c) > 1 and not sides.choose:
         raise InputError("Several values of --c need a split to choose on, and none is left here. Give one value.")
-    parts = suite.parts(folder, read.representations, study, methods)
+    parts = suite.score_parts(folder, read.representations, plan, methods)
     todo = [part for part in parts if not part.done]
-    work = jobs.Work(suite.answer, (study, args.device), args.study / "logs" / "probes")
+    work = jobs.Work(suite.probe_parts, (plan, args.device), args.study / "logs" / "probes")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
         pieces = suite.as_jobs(todo, each=suite.in_a_job(todo, jobs.at_once(place)))
         for answered in running.carry_out(work, pieces, place):
@@ -88,20 +88,20 @@ def _methods(args: argparse.Namespace) -> list[Options]:
     return [Options(name, strengths, seeds, args.seed) for name in names]
 
 
-def _report(out: Path, folder: Path, corpus: str, parts: Sequence[Part], recipe: str) -> None:
+def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:
     from dialogue.files import atomic
     from probes import convergence, report, summary
     from probes.table import join
 
     rows = join([part.path for part in parts], out, recipe)
     ended = convergence.endings(parts)
-    convergence.write(folder / f"convergence-{corpus}.parquet", ended)
-    cells = summary.cells(summary.read_scores(out))
-    tasks = list(dict.fromkeys(part.question.task for part in parts))
-    for name, text in (("csv", report.as_csv(cells, recipe)), ("tex", report.as_latex(cells, tasks, recipe))):
+    convergence.write_endings(folder / f"convergence-{corpus}.parquet", ended)
+    cells = summary.cells(summary.read_task_scores(out))
+    tasks = list(dict.fromkeys(part.labelled.task for part in parts))
+    for name, text in (("csv", report.csv_table(cells, recipe)), ("tex", report.latex_table(cells, tasks, recipe))):
         with atomic(folder / f"table-{corpus}.{name}") as handle:
             handle.write(text)
     print("Micro-F1 in points, mean over training seeds; in brackets their SD (its interval is in the CSV).\n")
-    print("\n".join(report.as_text(cells, tasks)))
+    print("\n".join(report.terminal_table(cells, tasks)))
     print("".join(line + "\n" for line in [*report.departures(cells), *convergence.warnings(ended)]), end="")
     print(f"{recipe}\n{rows:,} rows in {out}; tables and the end of every fit in {folder}.")

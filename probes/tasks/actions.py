@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialogue.corpora.examples import Example
-from probes.tasks.task import NONE, Task, fixed, or_none
+from probes.tasks.task import NONE, ProbeTask, fixed, or_none
 
 
 def first_act(example: Example) -> list[str]:
@@ -26,8 +26,8 @@ def _entities(example: Example, part: int) -> list[str]:
     return or_none(dict.fromkeys(pair[part] for pairs in acts for pair in pairs))
 
 
-TASKS = (
-    Task("ActionSelect", False, fixed(first_act), "the system's next act (the first annotated)"),
-    Task("EntitySlots", True, fixed(entity_slots), "slot names in the system's acts"),
-    Task("EntityValues", True, fixed(entity_values), "slot values in the system's acts"),
+ACTION_TASKS = (
+    ProbeTask("ActionSelect", False, fixed(first_act), "the system's next act (the first annotated)"),
+    ProbeTask("EntitySlots", True, fixed(entity_slots), "slot names in the system's acts"),
+    ProbeTask("EntityValues", True, fixed(entity_values), "slot values in the system's acts"),
 )

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from dialogue.errors import InputError
 from probes.tasks import actions, information, position, repeats, topics, words
-from probes.tasks.task import Task
+from probes.tasks.task import ProbeTask
 
-TASKS: tuple[Task, ...] = (
-    *position.TASKS,
-    *words.TASKS,
-    *topics.TASKS,
-    *repeats.TASKS,
-    *information.TASKS,
-    *actions.TASKS,
+TASKS: tuple[ProbeTask, ...] = (
+    *position.POSITION_TASKS,
+    *words.WORD_TASKS,
+    *topics.TOPIC_TASKS,
+    *repeats.REPEAT_TASKS,
+    *information.INFORMATION_TASKS,
+    *actions.ACTION_TASKS,
 )
 
 
-def tasks_of(corpus: str, names: str = "all") -> list[Task]:
+def tasks_of(corpus: str, names: str = "all") -> list[ProbeTask]:
     """The tasks of a corpus (`multiwoz` or `personachat`), all or those named, comma-separated."""
     legal = {task.name: task for task in TASKS if corpus in task.corpora}
     if names == "all":
@@ -31,6 +31,6 @@ def tasks_of(corpus: str, names: str = "all") -> list[Task]:
     return [legal[name] for name in dict.fromkeys(wanted)]
 
 
-def names(tasks: Sequence[Task]) -> str:
+def names(tasks: Sequence[ProbeTask]) -> str:
     """Their names, comma-separated."""
     return ",".join(task.name for task in tasks)

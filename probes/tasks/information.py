@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dialogue.corpora.examples import Example
 from probes.tasks.beliefs import recent, state
-from probes.tasks.task import Task, fixed, or_none
+from probes.tasks.task import ProbeTask, fixed, or_none
 
 
 def recent_slots(example: Example) -> list[str]:
@@ -37,11 +37,11 @@ def all_values(example: Example) -> list[str]:
     return or_none(dict.fromkeys(state(example).values()))
 
 
-TASKS = (
-    Task("RecentSlots", True, fixed(recent_slots), "the slots first filled this turn"),
-    Task("NumRecentInfo", False, fixed(how_many_recent), "how many slots were first filled this turn"),
-    Task("RecentValues", True, fixed(recent_values), "the values of the slots first filled this turn"),
-    Task("AllSlots", True, fixed(all_slots), "all slots so far"),
-    Task("NumAllInfo", False, fixed(how_many_slots), "how many slots so far"),
-    Task("AllValues", True, fixed(all_values), "all values so far"),
+INFORMATION_TASKS = (
+    ProbeTask("RecentSlots", True, fixed(recent_slots), "the slots first filled this turn"),
+    ProbeTask("NumRecentInfo", False, fixed(how_many_recent), "how many slots were first filled this turn"),
+    ProbeTask("RecentValues", True, fixed(recent_values), "the values of the slots first filled this turn"),
+    ProbeTask("AllSlots", True, fixed(all_slots), "all slots so far"),
+    ProbeTask("NumAllInfo", False, fixed(how_many_slots), "how many slots so far"),
+    ProbeTask("AllValues", True, fixed(all_values), "all values so far"),
 )

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
-from probes.tasks.task import Rule, Task
+from probes.tasks.task import LabelRule, ProbeTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Labels:
         return np.bincount(self.columns, minlength=len(self.classes))
 
 
-def label(task: Task, train: Sequence[Example], sides: Sequence[Sequence[Example]]) -> list[Labels]:
+def label(task: ProbeTask, train: Sequence[Example], sides: Sequence[Sequence[Example]]) -> list[Labels]:
     """The labels of each list of examples, with the label set and whatever else the rule needs from `train`."""
     rule = task.rule_from(train)
     classes = tuple(sorted(set(chain.from_iterable(map(rule, train)))))
@@ -70,7 +70,7 @@ def label(task: Task, train: Sequence[Example], sides: Sequence[Sequence[Example
     return [_label(task, rule, classes, examples) for examples in sides]
 
 
-def _label(task: Task, rule: Rule, classes: tuple[str, ...], examples: Sequence[Example]) -> Labels:
+def _label(task: ProbeTask, rule: LabelRule, classes: tuple[str, ...], examples: Sequence[Example]) -> Labels:
     column = {name: index for index, name in enumerate(classes)}
     sets = [list(dict.fromkeys(rule(example))) for example in examples]
     known = [[column[name] for name in names if name in column] for names in sets]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialogue.corpora.examples import Example
-from probes.tasks.task import Task, fixed
+from probes.tasks.task import ProbeTask, fixed
 
 
 def fifth(example: Example) -> list[str]:
@@ -16,4 +16,6 @@ def fifth(example: Example) -> list[str]:
     return [str(min(4, 5 * targets.index(example.n) // len(targets)))]
 
 
-TASKS = (Task("UtteranceLoc", False, fixed(fifth), "which fifth of the dialogue", ("multiwoz", "personachat")),)
+POSITION_TASKS = (
+    ProbeTask("UtteranceLoc", False, fixed(fifth), "which fifth of the dialogue", ("multiwoz", "personachat")),
+)

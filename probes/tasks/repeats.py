@@ -6,7 +6,7 @@ from collections import Counter
 
 from dialogue.corpora.examples import Example
 from probes.tasks.beliefs import domain, leaf, state
-from probes.tasks.task import Task, fixed, or_none
+from probes.tasks.task import ProbeTask, fixed, or_none
 
 
 def repeated(example: Example) -> list[str]:
@@ -26,7 +26,7 @@ def how_many_repeated(example: Example) -> list[str]:
     return [str(len(repeated(example)))]
 
 
-TASKS = (
-    Task("RepeatInfo", True, fixed(repeated_or_none), "slot names given for two domains or more"),
-    Task("NumRepeatInfo", False, fixed(how_many_repeated), "how many slot names are repeated"),
+REPEAT_TASKS = (
+    ProbeTask("RepeatInfo", True, fixed(repeated_or_none), "slot names given for two domains or more"),
+    ProbeTask("NumRepeatInfo", False, fixed(how_many_repeated), "how many slot names are repeated"),
 )

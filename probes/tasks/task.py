@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from dialogue.corpora.examples import Example
 
-Rule = Callable[[Example], Iterable[str]]
+LabelRule = Callable[[Example], Iterable[str]]
 
 NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One question, named as in the papers.
+class ProbeTask:
+    """One property of the text to be probed for, named as in the papers.
 
     `many` says whether an example has a set of labels or one. `rule_from` gives the rule that labels an example, from
     the training examples: only the mid-frequency words depend on them, the other rules are `fixed`.
@@ -22,12 +22,12 @@ class Task:
 
     name: str
     many: bool
-    rule_from: Callable[[Sequence[Example]], Rule]
+    rule_from: Callable[[Sequence[Example]], LabelRule]
     about: str
     corpora: tuple[str, ...] = ("multiwoz",)
 
 
-def fixed(rule: Rule) -> Callable[[Sequence[Example]], Rule]:
+def fixed(rule: LabelRule) -> Callable[[Sequence[Example]], LabelRule]:
     """A rule that does not depend on the training examples."""
     return lambda train: rule  # noqa: ARG005
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dialogue.corpora.examples import Example
 from probes.tasks.beliefs import domain, news, state
-from probes.tasks.task import NONE, Task, fixed, or_none
+from probes.tasks.task import NONE, ProbeTask, fixed, or_none
 
 
 def all_topics(example: Example) -> list[str]:
@@ -28,9 +28,9 @@ def recent_topic(example: Example) -> list[str]:
     return topics[-1:] or [NONE]
 
 
-TASKS = (
-    Task("IsMultiTopic", False, fixed(several_topics), "more than one domain so far"),
-    Task("NumAllTopics", False, fixed(how_many_topics), "how many domains so far"),
-    Task("AllTopics", True, fixed(all_topics), "the domains so far"),
-    Task("RecentTopic", False, fixed(recent_topic), "the domain of the newest filled slot"),
+TOPIC_TASKS = (
+    ProbeTask("IsMultiTopic", False, fixed(several_topics), "more than one domain so far"),
+    ProbeTask("NumAllTopics", False, fixed(how_many_topics), "how many domains so far"),
+    ProbeTask("AllTopics", True, fixed(all_topics), "the domains so far"),
+    ProbeTask("RecentTopic", False, fixed(recent_topic), "the domain of the newest filled slot"),
 )

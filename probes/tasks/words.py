@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dialogue.corpora.examples import Example
 from probes.tasks.stopwords import STOPWORDS
-from probes.tasks.task import NONE, Rule, Task, fixed, or_none
+from probes.tasks.task import NONE, LabelRule, ProbeTask, fixed, or_none
 
 MOST_WORDS = 500
 BAND = (1000, 3000)  # occurrences in the official training file ...
@@ -42,7 +42,7 @@ def mid_frequency_words(train: Sequence[Example]) -> list[str]:
     return [word for _, word in sorted(band)[:MOST_WORDS]]
 
 
-def word_of_the_response(train: Sequence[Example]) -> Rule:
+def word_of_the_response(train: Sequence[Example]) -> LabelRule:
     """The rule: the first mid-frequency word of the target, or none."""
     chosen = set(mid_frequency_words(train))
     return lambda example: [next((word for word in tokens(example.target.text) if word in chosen), NONE)]
@@ -55,7 +55,7 @@ def persona_words(example: Example) -> list[str]:
     return or_none(word for word in words if word not in STOPWORDS and not word.startswith("'"))
 
 
-TASKS = (
-    Task("WordCont", False, word_of_the_response, "a mid-frequency word of the response", ("personachat",)),
-    Task("PersonalInfo", True, fixed(persona_words), "the words of the persona", ("personachat",)),
+WORD_TASKS = (
+    ProbeTask("WordCont", False, word_of_the_response, "a mid-frequency word of the response", ("personachat",)),
+    ProbeTask("PersonalInfo", True, fixed(persona_words), "the words of the persona", ("personachat",)),
 )

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from dialogue.command_line import exit_with
-from dialogue.commands.format import document
+from dialogue.commands.format import format_document
 from dialogue.errors import InputError, unusable
 from dialogue.files import (
     as_json,
@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_used_is_one_sentence_with_the_next_step(number, s
 
 def test_docs_format_is_current(pytestconfig):
     current = (pytestconfig.rootpath / "docs" / "format.md").read_text(encoding="utf-8")
-    assert current == document(), "run: python -m dialogue format > docs/format.md"
+    assert current == format_document(), "run: python -m dialogue format > docs/format.md"
 
 
 def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ def engine_is_installed(request):
 
 def place(on, number=2):
     parser = argparse.ArgumentParser()
-    running.add_arguments(parser)
+    running.add_job_arguments(parser)
     return running.place_of(parser.parse_args(["--on", on, "--jobs", str(number)]))
 
 
@@ -164,7 +164,7 @@ def test_a_job_that_ended_without_a_word_is_named(on, tmp_path):
 )
 def test_wrong_options_get_a_sentence(words, sentence):
     parser = argparse.ArgumentParser()
-    running.add_arguments(parser)
+    running.add_job_arguments(parser)
     with pytest.raises(InputError) as caught:
         running.place_of(parser.parse_args(words))
     assert sentence in str(caught.value)

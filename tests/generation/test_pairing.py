@@ -15,11 +15,11 @@ from generation.pairs.pairing import (
     answers_of,
     choose_contexts,
     real_pairs,
-    spreads,
+    seed_bleus,
     system_pairs,
     within_seed,
 )
-from generation.pairs.preview import page, write_page
+from generation.pairs.preview import preview_page, write_page
 from generation.vocabulary import normalize, tokenize
 
 
@@ -136,14 +136,14 @@ def test_the_steadiest_architecture_comes_first():
             for seed in (0, 1)
         ]
 
-    found = spreads([*answers("wild", (2, 3)), *answers("steady", (3, 3))], EXAMPLES)
+    found = seed_bleus([*answers("wild", (2, 3)), *answers("steady", (3, 3))], EXAMPLES)
     assert [spread.model for spread in found] == ["steady", "wild"]
     assert found[0].sd == 0 < found[1].sd
 
 
 def test_one_seed_alone_makes_no_pairs():
     with pytest.raises(InputError, match="under two seeds or more"):
-        spreads([response("d0:1", 0)], EXAMPLES)
+        seed_bleus([response("d0:1", 0)], EXAMPLES)
     with pytest.raises(InputError, match="No context is answered by two seeds"):
         real_pairs(answers_of([response("d0:1", 0)], "m", "nucleus:0.9"), EXAMPLES, 5, seed=0)
 
@@ -189,7 +189,7 @@ def test_the_page_of_pairs_shows_every_text_literally_and_the_right_answers(held
         1,
         seed=0,
     )
-    text = page([*checks, *nasty], "recipe:<here>")
+    text = preview_page([*checks, *nasty], "recipe:<here>")
     assert "<script" not in text
     assert text.count("&lt;script&gt;x&lt;/script&gt;") == 2
     assert text.count("<article") == 5

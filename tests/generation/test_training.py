@@ -15,7 +15,7 @@ from dialogue.errors import InputError
 from dialogue.files import digest, read_json, write_json
 from dialogue.signature import VERSION
 from generation import training
-from generation.checkpoints import Trained, load_model, read_weights
+from generation.checkpoints import TrainedModel, load_model, read_weights
 from generation.decoding import parse_decoding, respond
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from generation.numbering import Data, Numbered
@@ -188,7 +188,7 @@ def test_on_cuda_a_model_learns_resumes_and_answers(tmp_path, model, precision):
     train(tmp_path, settings(model, epochs=6, precision=precision), DATA, cuda)
     log = read_log(tmp_path)
     assert log[-1]["loss"] < log[0]["loss"] - 0.3
-    ready = load_model(Trained(tmp_path, model, 0), "last", WORDS)
+    ready = load_model(TrainedModel(tmp_path, model, 0), "last", WORDS)
     contexts, items = [e.context for e in DATA.valid], [e.item for e in DATA.valid]
     how = parse_decoding("greedy")
     there, here = (respond(ready, contexts, how=how, seed=0, items=items, device=d) for d in (cuda, CPU))
@@ -282,7 +282,7 @@ def test_a_small_corpus_is_learned_by_heart_and_foreign_contexts_hurt(tmp_path, 
     log = read_log(tmp_path)
     assert log[0]["loss"] > 2
     assert log[-1]["loss"] < 0.1
-    ready = load_model(Trained(tmp_path, model, 0), "last", WORDS)
+    ready = load_model(TrainedModel(tmp_path, model, 0), "last", WORDS)
     own, foreign = (bleu(ready, [e.context for e in rows], known) for rows in (known, known[7:] + known[:7]))
     assert own > 90
     assert foreign < 30

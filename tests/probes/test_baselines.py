@@ -12,10 +12,10 @@ from dialogue.corpora.reading import read_corpus
 from dialogue.records import Dialogue, Turn
 from probes import baselines, splits
 from probes.classifiers import reference
-from probes.scoring import count, micro_f1
+from probes.scoring import count_hits, micro_f1
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import label
-from probes.tasks.task import Task, fixed, or_none
+from probes.tasks.task import ProbeTask, fixed, or_none
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 COLUMNS = {
@@ -25,7 +25,7 @@ COLUMNS = {
     "context_length": "ovr_context_length_only",
 }
 # In the published baselines every act of the system's turn is a label, not the first alone.
-ALL_ACTS = Task("ActionSelect", True, fixed(lambda example: or_none(example.target.acts or ())), "all acts")
+ALL_ACTS = ProbeTask("ActionSelect", True, fixed(lambda example: or_none(example.target.acts or ())), "all acts")
 TASKS = (*tasks_of("multiwoz", "UtteranceLoc,EntitySlots"), ALL_ACTS)
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the real data lies beside the checkout, not in it")
 
@@ -40,7 +40,7 @@ def published():
 @pytest.fixture(scope="module")
 def sides():
     """Fitted on test, reported on valid, as published."""
-    return splits.plan(read_corpus(SHARED / "data" / "multiwoz21_valtest"), "valid")
+    return splits.plan_splits(read_corpus(SHARED / "data" / "multiwoz21_valtest"), "valid")
 
 
 @pytest.fixture(scope="module", params=COLUMNS)
@@ -60,7 +60,7 @@ def test_a_trivial_baseline_scores_what_was_published(sides, features, published
         if name == "majority"
         else reference.fit_as_the_papers(x[:n], fit, x[n:]).predicted
     )
-    assert f"{100 * count(predicted, report).micro_f1:.1f}" == published[task.name][COLUMNS[name]]
+    assert f"{100 * count_hits(predicted, report).micro_f1:.1f}" == published[task.name][COLUMNS[name]]
 
 
 # What the published majority answers: the set of labels that most test examples have.
@@ -107,7 +107,7 @@ def test_the_majority_is_the_most_frequent_set_of_labels():
     wanted = iter([["a"], ["b", "c"], ["c", "b"], ["a", "b"], ["a", "c"]])
     members = list(examples([talk(*["x"] * 10)]))
     rules = {example.item: next(wanted) for example in members}
-    (fitted,) = label(Task("T", True, fixed(lambda example: rules[example.item]), ""), members, [members])
+    (fitted,) = label(ProbeTask("T", True, fixed(lambda example: rules[example.item]), ""), members, [members])
     assert baselines.always_the_most_frequent(fitted, 2).tolist() == [[False, True, True]] * 2
 
 

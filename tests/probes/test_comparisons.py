@@ -10,8 +10,8 @@ import pytest
 
 from dialogue.errors import InputError
 from probes import comparisons
-from probes.comparisons import beside, by_selector, common_axes, courses, groups, read_metric
-from probes.summary import Score, cells
+from probes.comparisons import beside, by_selector, common_axes, courses, means_by_difficulty, read_metric
+from probes.summary import TaskScore, cells
 
 TABLES = Path(__file__).resolve().parents[3] / "shared" / "tables"
 needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the published tables lie beside the checkout, not in it")
@@ -29,7 +29,7 @@ def published():
 
 @needs_tables
 def test_difficulty_groups_are_the_published_ones():
-    ours = {(group.model, group.difficulty): group for group in groups(published(), "best_bleu")}
+    ours = {(group.model, group.difficulty): group for group in means_by_difficulty(published(), "best_bleu")}
     rows = list(csv.DictReader((TABLES / "published_difficulty_groups.csv").read_text().splitlines()))
     assert len(rows) == len(ours) == 15
     for row in rows:
@@ -39,7 +39,7 @@ def test_difficulty_groups_are_the_published_ones():
 
 
 def score(task="T", model="m", seed=0, checkpoint="last", f1=50.0, evaluator="probe"):
-    return Score(evaluator, task, model, seed, checkpoint, "logistic", "fit=train,report=test", f1, 10)
+    return TaskScore(evaluator, task, model, seed, checkpoint, "logistic", "fit=train,report=test", f1, 10)
 
 
 def test_the_course_of_a_model_has_the_seeds_that_every_epoch_has():
@@ -80,7 +80,7 @@ def test_common_axes_follow_the_direction_of_most_variance():
 
 def test_a_cell_keeps_the_spread_over_seeds_and_over_the_classifiers_seeds():
     rows = [
-        Score("probe", "T", "m", seed, "last", f"mlp:{net}", "fit=train,report=test", 50 + 10 * seed + net, 5)
+        TaskScore("probe", "T", "m", seed, "last", f"mlp:{net}", "fit=train,report=test", 50 + 10 * seed + net, 5)
         for seed in (0, 1, 2)
         for net in (0, 2)
     ]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from probes.classifiers import likelihood, logistic, reference
 from probes.classifiers.features import fit_features
-from probes.scoring import count
+from probes.scoring import count_hits
 from probes.tasks.labels import Labels
 
 
@@ -48,7 +48,7 @@ def long_tail_labels(x, number, many):
 def fitted(x, labels, **options):
     axes = fit_features(x)
     features = axes.apply(x)
-    return logistic.fit(features, axes, labels, **options), features
+    return logistic.fit_logistic(features, axes, labels, **options), features
 
 
 def objective(model, x, y, c):
@@ -91,10 +91,10 @@ def test_f1_is_that_of_the_oracle(many):
     train, report = states(seed=2), states(700, seed=2)
     labels, gold = (long_tail_labels(side, 8, many) for side in (train, report))
     axes = fit_features(train)
-    ours = logistic.fit(axes.apply(train), axes, labels).predict(axes.apply(report))
+    ours = logistic.fit_logistic(axes.apply(train), axes, labels).predict(axes.apply(report))
     oracle = reference.fit_exactly(train, labels, report)
     assert oracle.converged.all()
-    assert count(ours, gold).micro_f1 == pytest.approx(count(oracle.predicted, gold).micro_f1, abs=0.001)
+    assert count_hits(ours, gold).micro_f1 == pytest.approx(count_hits(oracle.predicted, gold).micro_f1, abs=0.001)
 
 
 def test_states_that_contain_the_label_reach_it():
@@ -103,19 +103,19 @@ def test_states_that_contain_the_label_reach_it():
     y = rng.random((2000, 6)) < 0.2
     x[:, :6] += 40 * y
     ours, features = fitted(x, as_labels(y))
-    assert count(ours.predict(features), as_labels(y)).micro_f1 > 0.99
+    assert count_hits(ours.predict(features), as_labels(y)).micro_f1 > 0.99
     x, target = states(2000), rng.integers(0, 4, 2000)
     x[:, :4] += 40 * np.eye(4)[target]
     ours, features = fitted(x, one_of(target, 4))
-    assert count(ours.predict(features), one_of(target, 4)).micro_f1 > 0.99
+    assert count_hits(ours.predict(features), one_of(target, 4)).micro_f1 > 0.99
 
 
 def test_random_states_fall_to_the_majority_share():
     x, rng = states(3000, 10), np.random.default_rng(4)
     target = rng.choice(3, 3000, p=[0.6, 0.3, 0.1])
     axes = fit_features(x[:2000])
-    ours = logistic.fit(axes.apply(x[:2000]), axes, one_of(target[:2000], 3))
-    found = count(ours.predict(axes.apply(x[2000:])), one_of(target[2000:], 3)).micro_f1
+    ours = logistic.fit_logistic(axes.apply(x[:2000]), axes, one_of(target[:2000], 3))
+    found = count_hits(ours.predict(axes.apply(x[2000:])), one_of(target[2000:], 3)).micro_f1
     assert found == pytest.approx((target[2000:] == 0).mean(), abs=0.02)
 
 
@@ -192,7 +192,7 @@ def test_the_sample_that_guesses_the_step_changes_nothing_but_the_time(monkeypat
     x = states()
     labels = long_tail_labels(x, 8, many)
     usual, _ = fitted(x, labels)
-    monkeypatch.setattr(likelihood, "SAMPLE", sample)
+    monkeypatch.setattr(likelihood, "SLOPE_SAMPLE", sample)
     monkeypatch.setattr(likelihood, "FEWEST", sample)
     other, _ = fitted(x, labels)
     assert other.converged.all() and other.objective == pytest.approx(usual.objective, rel=1e-5)
@@ -267,7 +267,7 @@ def test_several_checkpoints_and_shuffled_labels_in_one_solve_end_where_each_doe
     together = logistic.fit_all(given)
     assert len({len(fit.problems) for fit in together}) == (2 if many else 1)
     for one, fit in zip(given, together, strict=True):
-        alone = logistic.fit(*one)
+        alone = logistic.fit_logistic(*one)
         assert torch.equal(fit.weights, alone.weights) and fit.problems == alone.problems and fit.converged.all()
         for name in ("objective", "gradient", "gap", "passes"):
             assert np.array_equal(getattr(fit, name), getattr(alone, name))
@@ -291,6 +291,6 @@ def test_a_cuda_device_finds_the_same_optimum(many):
     x = states()
     labels = long_tail_labels(x, 8, many)
     axes = fit_features(x, device="cuda")
-    there = logistic.fit(axes.apply(x), axes, labels)
+    there = logistic.fit_logistic(axes.apply(x), axes, labels)
     assert there.converged.all() and there.weights.is_cuda
     assert there.objective == pytest.approx(fitted(x, labels)[0].objective, rel=1e-5)

@@ -5,7 +5,7 @@ import torch
 
 from probes.classifiers import logistic, mlp
 from probes.classifiers.features import fit_features
-from probes.scoring import count
+from probes.scoring import count_hits
 from probes.tasks.labels import Labels
 
 
@@ -27,15 +27,15 @@ def fitted(seed, valid=None):
     axes = fit_features(x)
     features = axes.apply(x)
     chosen = valid and (axes.apply(valid[0]), valid[1])
-    return mlp.fit(features, labels, chosen, seed=seed), axes, features, labels
+    return mlp.fit_mlp(features, labels, chosen, seed=seed), axes, features, labels
 
 
 def test_it_learns_what_a_line_cannot():
     net, axes, _, _ = fitted(0)
     x, labels = corners(seed=1)
-    assert count(net.predict(axes.apply(x)), labels).micro_f1 > 0.9
+    assert count_hits(net.predict(axes.apply(x)), labels).micro_f1 > 0.9
     features = axes.apply(x)
-    assert count(logistic.fit(features, axes, labels).predict(features), labels).micro_f1 < 0.6
+    assert count_hits(logistic.fit_logistic(features, axes, labels).predict(features), labels).micro_f1 < 0.6
 
 
 def test_the_seed_and_nothing_else_makes_the_difference():
@@ -48,7 +48,7 @@ def test_the_epoch_is_chosen_on_the_split_to_choose_on():
     net, axes, _, _ = fitted(0, valid=corners(400, seed=2))
     assert 1 <= net.epochs <= mlp.EPOCHS
     x, labels = corners(seed=1)
-    assert count(net.predict(axes.apply(x)), labels).micro_f1 > 0.9
+    assert count_hits(net.predict(axes.apply(x)), labels).micro_f1 > 0.9
 
 
 def test_many_labels_are_decided_one_by_one():
@@ -59,4 +59,4 @@ def test_many_labels_are_decided_one_by_one():
         "Signs", True, ("a", "b"), np.cumsum([0, *y.sum(1)]), columns.astype(np.int32), np.zeros(len(x), np.int32), 0
     )
     features = fit_features(x).apply(x)
-    assert (mlp.fit(features, labels, None, seed=0).predict(features) == y).mean() > 0.95
+    assert (mlp.fit_mlp(features, labels, None, seed=0).predict(features) == y).mean() > 0.95

@@ -21,7 +21,7 @@ from probes.__main__ import COMMANDS
 from probes.convergence import warnings
 from probes.scoring import micro_f1
 from probes.states import check_covers, read_states
-from probes.summary import cells, read_scores
+from probes.summary import cells, read_task_scores
 
 TASKS = "IsMultiTopic,AllTopics"
 
@@ -79,14 +79,14 @@ def test_the_score_table_has_the_columns_of_the_record_and_sums_to_micro_f1(stud
     rows = [row for row in rows if row["task"] == "AllTopics" and row["evaluator"] == "probe"]
     total = {name: sum(row["stats"][name] for row in rows) for name in ("tp", "fp", "fn")}
     (score,) = (
-        s for s in read_scores(study / "scores.parquet")
+        s for s in read_task_scores(study / "scores.parquet")
         if (s.evaluator, s.task, s.seed, s.checkpoint) == ("probe", "AllTopics", 0, "last")
     )  # fmt: skip
     assert score.f1 == pytest.approx(100 * micro_f1(**total)) and score.examples == len(rows)
 
 
 def test_trained_states_beat_the_untrained_ones_and_the_control(study):
-    found = {(c.task, c.model, c.checkpoint): c for c in cells(read_scores(study / "scores.parquet"))}
+    found = {(c.task, c.model, c.checkpoint): c for c in cells(read_task_scores(study / "scores.parquet"))}
     for task in TASKS.split(","):
         trained, untrained = found[task, "seq2seq", "last"], found[task, "seq2seq", "untrained"]
         assert trained.seeds.mean > 80 > untrained.seeds.mean
@@ -146,7 +146,7 @@ def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, 
         (("--classifier", "logistic,mlp", "--mlp-seeds", "0,1"), ["logistic", "mlp:0", "mlp:1"]),
     ):
         probes(*common, *extra)
-        assert {s.rater for s in read_scores(tmp_path / "scores.parquet")} == {*raters, "majority"}
+        assert {s.rater for s in read_task_scores(tmp_path / "scores.parquet")} == {*raters, "majority"}
 
 
 @pytest.mark.parametrize(

@@ -99,23 +99,23 @@ def corpus(*dialogues):
 
 def test_probes_are_fitted_on_train_chosen_on_valid_and_reported_on_test():
     whole = corpus(talk("a", "train"), talk("b", "valid"), talk("c", "test"))
-    plan = splits.plan(whole, "test")
+    plan = splits.plan_splits(whole, "test")
     assert plan.names == ("train", "valid", "test") and not plan.banner
     assert plan.fit[0].dialogue.dialogue == "a" and plan.report[0].dialogue.dialogue == "c"
-    assert "optimistic" in splits.plan(whole, "valid").banner
+    assert "optimistic" in splits.plan_splits(whole, "valid").banner
 
 
 def test_without_annotated_train_a_banner_says_so():
     bare = Dialogue("a", "train", (Turn("user", "hi"), Turn("system", "hello")))
-    plan = splits.plan(corpus(bare, talk("b", "valid"), talk("c", "test")), "test")
+    plan = splits.plan_splits(corpus(bare, talk("b", "valid"), talk("c", "test")), "test")
     assert plan.names == ("valid", "", "test") and plan.banner.startswith("NOT THE OFFICIAL SPLIT")
     with pytest.raises(InputError, match="The test split of this corpus has no annotated example"):
-        splits.plan(corpus(talk("a", "train")), "test")
+        splits.plan_splits(corpus(talk("a", "train")), "test")
 
 
 def test_a_dialogue_on_two_sides_is_refused():
     with pytest.raises(InputError, match="Dialogue a is in both train and test"):
-        splits.plan(corpus(talk("a", "train"), talk("a", "test")), "test")
+        splits.plan_splits(corpus(talk("a", "train"), talk("a", "test")), "test")
 
 
 @pytest.fixture(scope="module")

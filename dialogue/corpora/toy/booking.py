@@ -10,7 +10,7 @@ from dialogue.corpora.toy.talk import Talk
 from dialogue.corpora.toy.wording import WHAT, details, instead
 
 
-def book(talk: Talk, goal: Goal, row: world.Row) -> None:
+def book(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     """From the user's wish to the reference number; the user's turn may have begun with a choice."""
     wanted = goal.fail_book or goal.book
     _ask(talk, goal, wanted)
@@ -21,7 +21,7 @@ def book(talk: Talk, goal: Goal, row: world.Row) -> None:
     confirm(talk, goal, row)
 
 
-def confirm(talk: Talk, goal: Goal, row: world.Row) -> None:
+def confirm(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     """The system has booked."""
     reference = talk.one_of(world.REFERENCES)
     talk.say("system.booked", ref=reference.upper())

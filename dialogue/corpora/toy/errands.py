@@ -5,9 +5,9 @@ from __future__ import annotations
 from dialogue.corpora.toy import world as world
 from dialogue.corpora.toy.goals import Goal
 from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import where
+from dialogue.corpora.toy.wording import with_article
 
-PLACES = ("hotel", "restaurant", "attraction")
+PLACE_DOMAINS = ("hotel", "restaurant", "attraction")
 
 
 def taxi(talk: Talk, goal: Goal) -> None:
@@ -20,7 +20,7 @@ def taxi(talk: Talk, goal: Goal) -> None:
         talk.end_turn()
         _tell(talk, missing[0], wishes[missing[0]])
         talk.end_turn()
-    car = f"{talk.one_of(world.COLOURS)} {talk.one_of(world.CARS)}"
+    car = f"{talk.one_of(world.CAR_COLOURS)} {talk.one_of(world.CARS)}"
     phone = f"0179{talk.rng.randint(10, 39)}0"
     talk.say("system.taxi", car=car, phone=phone)
     talk.act("Taxi-Inform", {"car": car, "phone": phone})
@@ -32,7 +32,7 @@ def taxi(talk: Talk, goal: Goal) -> None:
 
 def _ends(talk: Talk, goal: Goal) -> dict[str, str]:
     """The goal, its open ends filled from the places that the dialogue has named, else by chance."""
-    known = [name for domain in PLACES if (name := talk.value(domain, "name"))]
+    known = [name for domain in PLACE_DOMAINS if (name := talk.value(domain, "name"))]
     talk.rng.shuffle(known)
     strange = [row["name"] for row in world.databases()["attraction"] if row["name"] not in known]
     ends = (known + talk.rng.sample(strange, 2))[:2]
@@ -42,8 +42,8 @@ def _ends(talk: Talk, goal: Goal) -> dict[str, str]:
 
 def _called(talk: Talk, name: str) -> str:
     """A place that was talked about is called by its kind: "the hotel"."""
-    kind = next((domain for domain in PLACES if talk.value(domain, "name") == name), None)
-    return f"the {kind}" if kind else where(name)
+    kind = next((domain for domain in PLACE_DOMAINS if talk.value(domain, "name") == name), None)
+    return f"the {kind}" if kind else with_article(name)
 
 
 def _open(talk: Talk, wishes: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ from dialogue.corpora.toy.goals import Goal
 from dialogue.corpora.toy.talk import Talk
 from dialogue.corpora.toy.wording import counted, thing
 
-PLURALS = {"train": "trains", "bus": "buses"}
+VEHICLE_PLURALS = {"train": "trains", "bus": "buses"}
 
 
 def journey(talk: Talk, goal: Goal) -> None:
@@ -61,7 +61,7 @@ def _request(talk: Talk, goal: Goal, slots: list[str], wishes: Mapping[str, str]
 
 def _refuse(talk: Talk, goal: Goal) -> None:
     slot = next(slot for slot in goal.info if goal.fail_info[slot] != goal.info[slot])
-    talk.say("system.nooffer.journey", plural=PLURALS[goal.domain])
+    talk.say("system.nooffer.journey", plural=VEHICLE_PLURALS[goal.domain])
     talk.act(f"{goal.title}-NoOffer")
     if talk.chance(0.6):
         talk.say("system.nooffer.ask", what="time")
@@ -72,7 +72,7 @@ def _refuse(talk: Talk, goal: Goal) -> None:
     talk.end_turn()
 
 
-def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.Row:
+def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.DatabaseRow:
     """The latest that arrives in time or the first that leaves after; at times two to choose from."""
     found = sorted(world.matches(goal.domain, wanted), key=lambda row: row["leaveAt"])
     if "arriveBy" in wanted:
@@ -97,7 +97,7 @@ def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.Row:
     return row
 
 
-def _tickets(talk: Talk, goal: Goal, row: world.Row) -> None:
+def _tickets(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     people = goal.book["people"]
     if "people" in goal.same:
         talk.say("user.book.bare")

@@ -42,7 +42,7 @@ pizza soup pasta rice cake cheese fish curry bread chocolate salad chicken bacon
 salmon lamb beef pie porridge yogurt honey popcorn pudding ravioli dumplings risotto lobster shrimp tofu sausage
 pancakes waffles nachos granola couscous
 """
-PLACES = """
+COUNTRIES = """
 spain japan canada india kenya norway italy greece brazil peru chile egypt morocco iceland ireland scotland sweden
 finland denmark poland austria portugal turkey china thailand vietnam nepal mongolia australia fiji cuba mexico
 jamaica hungary croatia malta france germany belgium estonia
@@ -114,7 +114,7 @@ TRAITS = {
         ("that is a [pretty|bold] color .", "i look bad in that .", "like the flowers in my garden !"),
     ),
     "travel": Trait(
-        tuple(PLACES.split()),
+        tuple(COUNTRIES.split()),
         ("i want to visit {v} .", "i once lived in {v} .", "i travel to {v} every year ."),
         ("i am saving up for {v} .", "{v} is the best place i know .", "my next trip is to {v} ."),
         ("do you like to travel ?", "where would you like to go ?", "been on any trips ?"),

@@ -8,9 +8,9 @@ from dialogue.corpora.toy import world as world
 from dialogue.corpora.toy.booking import book
 from dialogue.corpora.toy.goals import INFO, Goal
 from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import PLURALS, WHAT, instead, place, thing
+from dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalised, instead, thing
 
-Rows = Sequence[world.Row]
+Rows = Sequence[world.DatabaseRow]
 
 
 def visit(talk: Talk, goal: Goal) -> None:
@@ -35,11 +35,13 @@ def visit(talk: Talk, goal: Goal) -> None:
             to_book = False
 
 
-def _named(talk: Talk, goal: Goal) -> world.Row:
+def _named(talk: Talk, goal: Goal) -> world.DatabaseRow:
     """The user asks for a place by name."""
     row = world.matches(goal.domain, goal.info)[0]
     talk.greet_first()
-    talk.say("user.open.name", name=place(row["name"]), kind="place" if goal.domain == "attraction" else goal.domain)
+    talk.say(
+        "user.open.name", name=capitalised(row["name"]), kind="place" if goal.domain == "attraction" else goal.domain
+    )
     talk.believe(goal.domain, goal.info)
     talk.end_turn()
     _about(talk, goal, row, "system.named")
@@ -47,7 +49,7 @@ def _named(talk: Talk, goal: Goal) -> world.Row:
     return row
 
 
-def _search(talk: Talk, goal: Goal) -> world.Row:
+def _search(talk: Talk, goal: Goal) -> world.DatabaseRow:
     """The user's wishes come at once or in answer to questions, until a place is agreed on."""
     wishes = {**(goal.fail_info or goal.info), **goal.slip}
     slip = dict.fromkeys(goal.slip)
@@ -108,7 +110,7 @@ def _refuse(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
 def _ask(talk: Talk, goal: Goal, slot: str, found: int, pending: dict[str, str]) -> None:
     """The system asks for a slot; the user answers, at times with one wish more."""
     if talk.chance(0.35):
-        talk.say("system.choice", choice=str(found), plural=PLURALS[goal.domain])
+        talk.say("system.choice", choice=str(found), plural=PLACE_PLURALS[goal.domain])
         talk.act(f"{goal.title}-Inform", {"choice": str(found)})
     talk.say(f"system.request.{slot}")
     talk.act(f"{goal.title}-Request", {slot: "?"})
@@ -121,22 +123,22 @@ def _ask(talk: Talk, goal: Goal, slot: str, found: int, pending: dict[str, str])
     talk.end_turn()
 
 
-def _offer(talk: Talk, goal: Goal, found: Rows) -> tuple[world.Row, Rows]:
+def _offer(talk: Talk, goal: Goal, found: Rows) -> tuple[world.DatabaseRow, Rows]:
     """The system names one place, or two to choose from; what it did not name comes back beside it."""
     row = talk.one_of(found)
     others = [other for other in found if other is not row]
     if not others:
-        talk.say("system.one", name=place(row["name"]))
+        talk.say("system.one", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"], "choice": "1"})
     elif talk.chance(0.2):
         other = talk.one_of(others)
-        talk.say("system.select", name=place(row["name"]), other=place(other["name"]))
+        talk.say("system.select", name=capitalised(row["name"]), other=capitalised(other["name"]))
         talk.act(f"{goal.title}-Select", {"name": row["name"]})
         talk.act(f"{goal.title}-Select", {"name": other["name"]})
         talk.end_turn()
         return row, [other]
     else:
-        talk.say("system.recommend", name=place(row["name"]))
+        talk.say("system.recommend", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Recommend", {"name": row["name"]})
     if talk.chance(0.4):
         _about(talk, goal, row, "system.about")
@@ -146,28 +148,28 @@ def _offer(talk: Talk, goal: Goal, found: Rows) -> tuple[world.Row, Rows]:
     return row, others
 
 
-def _agree(talk: Talk, goal: Goal, row: world.Row, others: Rows) -> world.Row:
+def _agree(talk: Talk, goal: Goal, row: world.DatabaseRow, others: Rows) -> world.DatabaseRow:
     """The user picks one of two places, or now and then asks for another one; the turn stays open."""
     if f"{goal.title}-Select" in talk.log[-1]["dialog_act"]:
-        talk.say("user.choose", name=place(row["name"]))
+        talk.say("user.choose", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
     elif others and talk.chance(0.15):
         talk.say("user.another")
         talk.act(f"{goal.title}-Request", {"name": "?"})
         talk.end_turn()
         row = talk.one_of(others)
-        talk.say("system.another", name=place(row["name"]))
+        talk.say("system.another", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
         talk.end_turn()
     return row
 
 
-def _about(talk: Talk, goal: Goal, row: world.Row, key: str) -> None:
+def _about(talk: Talk, goal: Goal, row: world.DatabaseRow, key: str) -> None:
     """Two or three facts in a phrase."""
     slots = [
         *talk.rng.sample([slot for slot in INFO[goal.domain] if slot != "type"], 1 + (goal.domain != "attraction"))
     ]
     shown = {slot: row[slot] for slot in INFO[goal.domain] if slot in slots or slot == "type"}
     goal.reqt = [slot for slot in goal.reqt if slot not in shown]
-    talk.say(key, name=place(row["name"]), about=thing(goal.domain, shown, rng=talk.rng))
+    talk.say(key, name=capitalised(row["name"]), about=thing(goal.domain, shown, rng=talk.rng))
     talk.act(f"{goal.title}-Inform", shown)

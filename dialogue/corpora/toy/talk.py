@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from dialogue.corpora.toy import phrases as toy_phrases
-from dialogue.corpora.toy.wording import COMFORTS, WHAT, counted, facts, priced, shown
+from dialogue.corpora.toy.wording import COMFORTS, WHAT, as_written, counted, facts_asked, priced
 
 T = TypeVar("T")
-Acts = dict[str, list[list[str]]]
+JsonActs = dict[str, list[list[str]]]
 
 # Slot -> its name in dialogue acts.
 ACT_SLOTS = {
@@ -50,7 +50,7 @@ class Talk:
         self.log: list[dict[str, Any]] = []
         self.state = BLANK
         self._words: list[str] = []
-        self._acts: Acts = {}
+        self._acts: JsonActs = {}
 
     @property
     def speaking(self) -> bool:
@@ -147,14 +147,14 @@ class Talk:
 
     def answer(self, domain: str, row: Mapping[str, str], asked: Sequence[str], *, more: bool) -> None:
         """The user asks for facts, the system tells them."""
-        self.say("user.ask" if len(asked) == 1 else "user.ask.more", facts=facts(asked, rng=self.rng))
+        self.say("user.ask" if len(asked) == 1 else "user.ask.more", facts=facts_asked(asked, rng=self.rng))
         self.act(f"{domain.capitalize()}-Request", dict.fromkeys(asked, "?"))
         self.end_turn()
         for slot in asked:
             key = {"entrance fee": "fee.free" if row[slot] == "free" else "fee"}.get(slot, slot)
             self.say(
                 f"system.fact.{key}",
-                **{slot.removeprefix("entrance "): shown(slot, row[slot]), "priced": priced(row[slot])},
+                **{slot.removeprefix("entrance "): as_written(slot, row[slot]), "priced": priced(row[slot])},
             )
             self.act(f"{domain.capitalize()}-Inform", {slot: row[slot]})
         if more and self.chance(0.6):

@@ -14,7 +14,7 @@ HEADS = {
     "train": ("train",),
     "bus": ("bus",),
 }
-PLURALS = {"restaurant": "restaurants", "hotel": "places to stay", "attraction": "places"}
+PLACE_PLURALS = {"restaurant": "restaurants", "hotel": "places to stay", "attraction": "places"}
 COMFORTS = {"internet": "wifi", "parking": "parking"}
 FACTS = {
     "phone": ("phone number",),
@@ -47,17 +47,17 @@ def counted(slot: str, value: str) -> str:
         return "1 person" if value == "1" else f"{value} people"
     if slot == "stay":
         return "1 night" if value == "1" else f"{value} nights"
-    return place(value) if slot in ("day", "departure", "destination", "food") else value
+    return capitalised(value) if slot in ("day", "departure", "destination", "food") else value
 
 
-def shown(slot: str, value: str) -> str:
+def as_written(slot: str, value: str) -> str:
     """The value of a fact as it is written: postcodes in capitals, addresses and kinds of food as names."""
     if slot == "postcode":
         return value.upper()
     return value.title() if slot in ("address", "food") else value
 
 
-def place(name: str) -> str:
+def capitalised(name: str) -> str:
     """A name or a day with capitals."""
     return name.title()
 
@@ -76,7 +76,7 @@ def article(phrase: str) -> str:
     return ("an " if phrase[0] in "aeiouAEIOU" else "a ") + phrase
 
 
-def listed(parts: Sequence[str]) -> str:
+def joined_with_and(parts: Sequence[str]) -> str:
     """Parts joined with commas and a last `and`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
@@ -84,7 +84,7 @@ def listed(parts: Sequence[str]) -> str:
 def thing(domain: str, slots: Mapping[str, str], *, rng: random.Random, with_article: bool = True) -> str:
     """What is looked for, e.g. "a cheap hotel in the north with free wifi"."""
     slots = {slot: value for slot, value in slots.items() if value != "dontcare"}
-    words = _place_words(domain, slots, rng) if domain in PLURALS else _journey_words(domain, slots)
+    words = _place_words(domain, slots, rng) if domain in PLACE_PLURALS else _journey_words(domain, slots)
     phrase = " ".join(words)
     return article(phrase) if with_article else phrase
 
@@ -121,7 +121,7 @@ def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
     words = [domain]
     for slot, preposition in (("departure", "from"), ("destination", "to"), ("day", "on")):
         if slot in slots:
-            words += [preposition, place(slots[slot])]
+            words += [preposition, capitalised(slots[slot])]
     if "leaveAt" in slots:
         words += ["leaving after", slots["leaveAt"]]
     if "arriveBy" in slots:
@@ -132,17 +132,17 @@ def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
 def details(slots: Mapping[str, str]) -> str:
     """Booking details, e.g. "3 people on Friday at 19:00"."""
     words = [counted(slot, slots[slot]) for slot in ("people", "stay") if slot in slots]
-    text = listed(words) if words else ""
+    text = joined_with_and(words) if words else ""
     if "day" in slots:
-        text += f" {'from' if 'stay' in slots else 'on'} {place(slots['day'])}"
+        text += f" {'from' if 'stay' in slots else 'on'} {capitalised(slots['day'])}"
     if "time" in slots:
         text += f" at {slots['time']}"
     return text.strip().removeprefix("on ").removeprefix("at ")
 
 
-def facts(slots: Sequence[str], *, rng: random.Random) -> str:
+def facts_asked(slots: Sequence[str], *, rng: random.Random) -> str:
     """The facts asked for, e.g. "the phone number and the address"."""
-    return listed([f"the {rng.choice(FACTS[slot])}" for slot in slots])
+    return joined_with_and([f"the {rng.choice(FACTS[slot])}" for slot in slots])
 
 
 def instead(slot: str, value: str) -> str:
@@ -158,13 +158,13 @@ def instead(slot: str, value: str) -> str:
         "internet": "one with wifi" if value == "yes" else "one without wifi",
         "parking": "one with parking" if value == "yes" else "one without parking",
     }
-    return shapes.get(slot) or place(value)
+    return shapes.get(slot) or capitalised(value)
 
 
-def where(name: str) -> str:
+def with_article(name: str) -> str:
     """A place with its article, a town without.
 
     >>> where("copper lodge"), where("ashmere")
     ('the Copper Lodge', 'Ashmere')
     """
-    return place(name) if name in (TOWN, *TOWNS) else f"the {place(name)}"
+    return capitalised(name) if name in (TOWN, *TOWNS) else f"the {capitalised(name)}"

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-Row = dict[str, str]
+DatabaseRow = dict[str, str]
 
 TOWN = "larkford"
 TOWNS = ("ashmere", "dunvale", "fernbury", "hollowick", "stonebay")
 AREAS = ("centre", "north", "south", "east", "west")
 PRICES = ("cheap", "moderate", "expensive")
-FOODS = ("italian", "indian", "chinese", "british", "french", "thai", "spanish", "greek", "mexican", "turkish")
+CUISINES = ("italian", "indian", "chinese", "british", "french", "thai", "spanish", "greek", "mexican", "turkish")
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SIGHTS = ("museum", "park", "theatre", "cinema", "gallery", "church", "pool", "garden")
 DEPARTMENTS = ("cardiology", "paediatrics", "surgery", "dental", "emergency", "maternity", "radiology", "neurology")
-COLOURS = ("black", "white", "red", "blue", "grey", "yellow")
+CAR_COLOURS = ("black", "white", "red", "blue", "grey", "yellow")
 CARS = ("saloon", "estate", "van", "coupe", "hatchback", "minibus")
 STREETS = ("mill", "bridge", "station", "castle", "orchard", "market", "chapel", "meadow", "quarry", "lantern")
-FIRST = (
+FIRST_WORDS = (
     "copper",
     "silver",
     "olive",
@@ -42,7 +42,7 @@ HOSPITAL = {"address": "2 meadow street", "postcode": "lf3a"}
 REFERENCES = tuple(f"{a}{b}{n}" for a, b, n in zip("bdfgjkmprtvz" * 4, "wxyq" * 12, range(21, 69), strict=True))
 
 
-def _address(number: int) -> Row:
+def _address(number: int) -> DatabaseRow:
     area = AREAS[number % 5]
     return {
         "address": f"{3 + number * 7 % 28} {STREETS[number * 3 % 10]} street",
@@ -52,11 +52,11 @@ def _address(number: int) -> Row:
     }
 
 
-def _restaurants() -> list[Row]:
+def _restaurants() -> list[DatabaseRow]:
     return [
         {
-            "name": f"{FIRST[n % 12]} {EATING[(n + n // 12 * 2) % 6]}",
-            "food": FOODS[(n * 7 + n // 5) % 10],
+            "name": f"{FIRST_WORDS[n % 12]} {EATING[(n + n // 12 * 2) % 6]}",
+            "food": CUISINES[(n * 7 + n // 5) % 10],
             "pricerange": PRICES[(n + n // 5) % 3],
             **_address(n),
         }
@@ -64,10 +64,10 @@ def _restaurants() -> list[Row]:
     ]
 
 
-def _hotels() -> list[Row]:
+def _hotels() -> list[DatabaseRow]:
     return [
         {
-            "name": f"{FIRST[n % 12]} {SLEEPING[(n + n // 12) % 4]}",
+            "name": f"{FIRST_WORDS[n % 12]} {SLEEPING[(n + n // 12) % 4]}",
             "type": "guesthouse" if n % 5 in (1, 3) else "hotel",
             "pricerange": PRICES[(n + n // 3) % 3],
             "stars": str(2 + (n * 5 + n // 4) % 4),
@@ -79,10 +79,10 @@ def _hotels() -> list[Row]:
     ]
 
 
-def _attractions() -> list[Row]:
+def _attractions() -> list[DatabaseRow]:
     return [
         {
-            "name": f"{FIRST[(n * 5 + n // 8) % 12]} {SIGHTS[n % 8]}",
+            "name": f"{FIRST_WORDS[(n * 5 + n // 8) % 12]} {SIGHTS[n % 8]}",
             "type": SIGHTS[n % 8],
             "entrance fee": ("free", "2 pounds", "4 pounds", "5 pounds")[n * 3 % 4],
             **_address(n + 66),
@@ -100,9 +100,9 @@ def clock(quarters: int) -> str:
     return f"{quarters // 4:02d}:{quarters % 4 * 15:02d}"
 
 
-def _journeys(kind: str, towns: Iterable[str], departures: int) -> list[Row]:
+def _journeys(kind: str, towns: Iterable[str], departures: int) -> list[DatabaseRow]:
     """Lines from the town and back, the same every day; a line's number tells route and time, not the day."""
-    lines: list[Row] = []
+    lines: list[DatabaseRow] = []
     for route, (there, back) in enumerate((town, home) for town in towns for home in (False, True)):
         far = TOWNS.index(there)
         for trip in range(departures):
@@ -130,14 +130,14 @@ def databases() -> Mapping[str, list[Any]]:
         "hospital": [{"department": name, "phone": f"0178{210 + 31 * n}"} for n, name in enumerate(DEPARTMENTS)],
         "hotel": _hotels(),
         "restaurant": _restaurants(),
-        "taxi": [{"taxi_colors": list(COLOURS), "taxi_types": list(CARS), "taxi_phone": ["^0179[0-9]{2}0$"]}],
+        "taxi": [{"taxi_colors": list(CAR_COLOURS), "taxi_types": list(CARS), "taxi_phone": ["^0179[0-9]{2}0$"]}],
         "train": _journeys("train", TOWNS, 6),
     }
 
 
-def matches(domain: str, wanted: Mapping[str, str]) -> list[Row]:
+def matches(domain: str, wanted: Mapping[str, str]) -> list[DatabaseRow]:
     """The rows that fit every wanted value; times bound the journey, "dontcare" fits all."""
-    rows: list[Row] = databases()[domain]
+    rows: list[DatabaseRow] = databases()[domain]
     for slot, value in wanted.items():
         if value == "dontcare":
             continue

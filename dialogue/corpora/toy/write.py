@@ -33,7 +33,7 @@ CHATS = ("weather", "birthday", "first", "bot")
 TENTH = {4: "valid", 9: "test"}
 
 
-def split_of(number: int) -> str:
+def split_of_number(number: int) -> str:
     """The split of dialogue `number`."""
     return TENTH.get(number % 10, "train")
 
@@ -79,7 +79,7 @@ def _write_multiwoz(out: Path, dialogues: int, *, seed: int) -> None:
         handle.write("\n}\n")
     for split, name in (("valid", "valListFile.txt"), ("test", "testListFile.txt")):
         with atomic(out / name) as handle:
-            handle.writelines(f"{dialogue_id(n)}\n" for n in range(dialogues) if split_of(n) == split)
+            handle.writelines(f"{dialogue_id(n)}\n" for n in range(dialogues) if split_of_number(n) == split)
     for domain, rows in world.databases().items():
         write_json(out / "db" / f"{domain}_db.json", rows)
 
@@ -88,7 +88,7 @@ def _write_chats(out: Path, dialogues: int, *, seed: int) -> None:
     for split in SPLITS:
         with atomic(out / f"{split}.jsonl") as handle:
             for number in range(dialogues):
-                if split_of(number) == split:
+                if split_of_number(number) == split:
                     chat = persona_chat(rng=child_random(seed, "persona chat", number))
                     handle.write(json.dumps({"split": split, **chat}) + "\n")
 
