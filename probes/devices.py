@@ -9,6 +9,9 @@ import torch
 
 from dialogue.errors import InputError
 
+# Both functions have a twin in generation/devices.py: packages import the leaf alone, and the leaf knows no torch.
+# tests/house/test_twins.py holds each pair equal.
+
 
 def pick_device(name: str) -> str:
     """The device of that name, `auto` being CUDA where it is at hand; or a sentence."""

@@ -31,6 +31,8 @@ class Counts:
         return micro_f1(self.tp.sum(), self.fp.sum(), self.fn.sum())
 
 
+# Twin of analysis/stats/multibootstrap.py, which takes arrays of sums: packages import the leaf alone.
+# tests/house/test_twins.py holds the two equal.
 def micro_f1(tp: float, fp: float, fn: float) -> float:
     """Micro-F1 of summed counts; 0 where there is neither label nor answer."""
     return float(2 * tp / (2 * tp + fp + fn)) if tp + fp + fn else 0.0
@@ -58,6 +60,7 @@ class Spread:
     high: float
 
 
+# Twin of analysis/stats/spread.py: packages import the leaf alone. tests/house/test_twins.py holds the two equal.
 def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     """Mean and SD over seeds, in the unit of the values."""
     n, mean = len(values), float(np.mean(values))

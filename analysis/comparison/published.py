@@ -71,6 +71,8 @@ def published() -> list[Published]:
     ]
 
 
+# Twin of task_difficulty in probes/comparisons.py: packages import the leaf alone. tests/house/test_twins.py holds
+# the two equal.
 def difficulty(scores: Sequence[Published]) -> dict[str, str]:
     """Task -> easy, medium or hard, by the mean untrained F1 of the four recurrent models on MultiWOZ."""
     untrained: dict[str, list[float]] = {}

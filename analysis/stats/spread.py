@@ -32,6 +32,7 @@ class Spread:
         return len(self.values) < FEW
 
 
+# Twin of probes/scoring.py: packages import the leaf alone. tests/house/test_twins.py holds the two equal.
 def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     """The SD of `values` over seeds, in the values' own unit."""
     n = len(values)

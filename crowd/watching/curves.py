@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 
 
+# Twin of hypergeometric in analysis/stats/laws.py: the server imports no SciPy. tests/house/test_twins.py holds the
+# two equal.
 def law_of_ties(votes: int, ties: int, drawn: int) -> list[float]:
     """P(x ties in the set) for x = 0..drawn.
 

@@ -51,6 +51,8 @@ def add_counts(rows: Iterable[Mapping[str, float]]) -> OverlapCounts:
     return total
 
 
+# Twin of analysis/stats/multibootstrap.py, which takes arrays of sums: packages import the leaf alone.
+# tests/house/test_twins.py holds the two equal.
 def bleu2(counts: Mapping[str, float], *, smooth: Smooth) -> float:
     """BLEU-2 of one item, or of a corpus from summed counts."""
     used = [order for order in ORDERS if counts[f"total{order}"]]

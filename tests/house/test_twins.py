@@ -1,0 +1,135 @@
+"""Formulas that stand in two packages, because packages do not import each other, give the same numbers.
+
+Each twin names the other in its source; here the two are compared on random input and at the edges.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from analysis.comparison import published
+from analysis.stats import multibootstrap
+from analysis.stats.laws import hypergeometric
+from analysis.stats.spread import spread as analysis_spread
+from crowd.watching.curves import law_of_ties
+from dialogue.errors import InputError
+from generation import devices as generation_devices
+from generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from probes import comparisons
+from probes import devices as probes_devices
+from probes.scoring import micro_f1
+from probes.scoring import spread as probes_spread
+
+BLEU_NAMES = ("match1", "total1", "match2", "total2", "length", "reference")
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [2.0, 2.0], [0.0, 100.0], [1e-9, 2e-9, 4e-9]])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered")
+def test_the_sd_over_seeds_at_the_edges(values, level):
+    ours, theirs = analysis_spread(values, level=level), probes_spread(values, level=level)
+    np.testing.assert_equal((ours.sd, ours.low, ours.high), (theirs.sd, theirs.low, theirs.high))
+
+
+def test_the_sd_over_seeds_of_random_values():
+    rng = np.random.default_rng(0)
+    for n in range(2, 40):
+        values = rng.normal(50, rng.uniform(0, 30), n).tolist()
+        ours, theirs = analysis_spread(values), probes_spread(values)
+        assert (ours.values, ours.sd, ours.low, ours.high) == (theirs.values, theirs.sd, theirs.low, theirs.high)
+        assert theirs.low < theirs.sd < theirs.high
+
+
+def test_micro_f1_of_summed_counts():
+    whole = multibootstrap.micro_f1(("tp", "fp", "fn"))
+    counts = np.random.default_rng(1).integers(0, 50, (200, 3))
+    edges = np.array([(0, 0, 0), (0, 3, 0), (0, 0, 3), (7, 0, 0), (1, 1_000_000, 1)])
+    for row in np.concatenate([counts, edges]).astype(float):
+        assert micro_f1(*row) == pytest.approx(float(whole(row)), abs=1e-15)
+
+
+def test_corpus_bleu2_from_summed_counts():
+    """They part where no response has a bigram: there the one scores unigrams alone, the other nothing."""
+    rng, whole = np.random.default_rng(2), multibootstrap.bleu2(BLEU_NAMES)
+    for _ in range(200):
+        texts = [["abcdef"[n] for n in rng.integers(0, 6, length)] for length in rng.integers(1, 9, 6)]
+        counts = add_counts(bleu_counts(*pair) for pair in zip(texts[::2], texts[1::2], strict=True))
+        if counts["total2"]:
+            sums = np.array([counts[name] for name in BLEU_NAMES])
+            assert bleu2(counts, smooth="none") == pytest.approx(float(whole(sums)), abs=1e-10)
+            if counts["match2"]:  # the smoothing touches nothing else
+                assert bleu2(counts, smooth="exp") == pytest.approx(float(whole(sums)), abs=1e-10)
+
+
+@pytest.mark.parametrize(("votes", "ties", "drawn"), [(1, 0, 1), (1, 1, 1), (10, 0, 4), (10, 10, 4), (10, 5, 10)])
+def test_the_law_of_ties_at_the_edges(votes, ties, drawn):
+    law = hypergeometric(votes, ties, drawn).probability
+    np.testing.assert_allclose(law_of_ties(votes, ties, drawn), law, atol=1e-12)
+
+
+def test_the_law_of_ties_in_a_set_drawn_without_replacement():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        votes = int(rng.integers(1, 3000))
+        ties, drawn = int(rng.integers(0, votes + 1)), int(rng.integers(1, votes + 1))
+        law = hypergeometric(votes, ties, drawn).probability
+        np.testing.assert_allclose(law_of_ties(votes, ties, drawn), law, atol=1e-11)
+
+
+def random_scores(rng):
+    tasks = [f"task-{number}" for number in range(12)]
+    easier = dict(zip(tasks, rng.permutation([60, 55, 51, 50, 45, 30, 26, 25, 24, 20, 10, 5]), strict=True))
+    return {
+        (task, model, checkpoint): float(easier[task])
+        if checkpoint == "untrained" and rng.random() < 0.8
+        else float(rng.uniform(0, 100))
+        for task in tasks
+        for model in (*comparisons.RECURRENT, "transformer")
+        for checkpoint in ("untrained", "best_bleu")
+    }
+
+
+def test_tasks_are_as_difficult_in_a_study_as_in_the_papers():
+    assert comparisons.RECURRENT == published.RECURRENT
+    compared = 0
+    for seed in range(20):
+        means = random_scores(np.random.default_rng(seed))
+        cells = [published.Published("multiwoz", t, m, c, f1, 0.0) for (t, m, c), f1 in means.items()]
+        levels = comparisons.task_difficulty(means)
+        assert levels == published.difficulty(cells)
+        if all(list(levels.values()).count(name) > 1 for name in set(levels.values())):  # theirs has no SD of one task
+            ours = {(g.model, g.difficulty): g for g in comparisons.means_by_difficulty(means, "best_bleu")}
+            theirs = {(g.model, g.group): g for g in published.difficulty_groups(cells)}
+            assert ours.keys() == theirs.keys() and len(ours) >= 5
+            compared += 1
+            for key, group in ours.items():
+                assert set(group.tasks) == set(theirs[key].tasks)
+                assert (group.mean, group.sd) == pytest.approx((theirs[key].mean, theirs[key].sd), abs=1e-10)
+    assert compared > 5
+
+
+@pytest.mark.parametrize("devices", [generation_devices, probes_devices], ids=["generation", "probes"])
+def test_threads_are_set_and_put_back(devices):
+    before = torch.get_num_threads()
+    with devices.threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+        with pytest.raises(ZeroDivisionError), devices.threads(1):
+            math.fmod(1 / 0, 1)
+        assert torch.get_num_threads() == before + 1
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("cuda", [False, True])
+@pytest.mark.parametrize("name", ["auto", "cpu", "cuda", "tpu", ""])
+def test_a_device_is_picked_or_refused_alike(name, cuda, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+
+    def picked(devices):
+        try:
+            return str(devices.pick_device(name))
+        except InputError as error:
+            return str(error)
+
+    assert picked(generation_devices) == picked(probes_devices)
