@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.waiting import PATIENCE
+
 # One thread a process: two workers with two threads each wait for each other, and the last bits depend on the number.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -27,6 +29,23 @@ def shared(pytestconfig):
     return folder
 
 
+class Patient:
+    """A browser whose pages wait as long as a busy machine takes; Playwright's own limit is 30 seconds."""
+
+    def __init__(self, browser):
+        self.browser = browser
+
+    def new_context(self, **options):
+        context = self.browser.new_context(**options)
+        context.set_default_timeout(PATIENCE * 1000)
+        return context
+
+    def new_page(self, **options):
+        page = self.browser.new_page(**options)
+        page.set_default_timeout(PATIENCE * 1000)
+        return page
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """Debian's Chromium, headless; without it browser tests skip, but never in continuous integration."""
@@ -38,6 +57,6 @@ def chromium():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE * 1000)
+        yield Patient(browser)
         browser.close()

@@ -13,6 +13,7 @@ from crowd.rating.desk import Desk
 from crowd.store.store import leases, open_store, pairs, votes
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
+from tests.house.waiting import PATIENCE
 
 SERVER = "postgresql+psycopg://root@127.0.0.1:5432/postgres"
 SHORT = Hit(
@@ -51,7 +52,7 @@ def database(kind, folder):
     if kind == "sqlite":
         yield f"sqlite:///{folder / 'crowd.sqlite'}"
         return
-    server = sa.create_engine(SERVER, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 2})
+    server = sa.create_engine(SERVER, isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": PATIENCE})
     name = f"seedvote_{uuid.uuid4().hex[:12]}"
     try:
         with server.connect() as connection:

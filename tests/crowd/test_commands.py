@@ -13,6 +13,7 @@ from crowd.web.app import Config
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_records
 from dialogue.records import Pair, Rater, Vote
+from tests.house.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = ROOT / "examples" / "pairs.jsonl"
@@ -20,7 +21,11 @@ PAIRS = ROOT / "examples" / "pairs.jsonl"
 
 def crowd(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "crowd", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "crowd", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
 

@@ -6,7 +6,6 @@ import sqlite3
 import statistics
 import subprocess
 import sys
-import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from crowd.web.serving import prepare
 from dialogue.files import read_json
 from dialogue.seeds import child_random
 from tests.crowd.study import database
+from tests.house.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = Hit(pairs_per_sitting=8, later_checks=2, pay_per_sitting=1.5, currency="EUR")
@@ -320,11 +320,7 @@ def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
     command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--dashboard", "--stop-with-stdin"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert b"http://" in server.stdout.readline()
-        for _ in range(1200):
-            if all((tmp_path / name).exists() for name in DRAWN):
-                break
-            time.sleep(0.1)
-        assert all((tmp_path / name).exists() for name in DRAWN)
+        wait_for(lambda: all((tmp_path / name).exists() for name in DRAWN))
         assert read_json(tmp_path / "ties.json")["pooled"]["votes"] == 56
 
 

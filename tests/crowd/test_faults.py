@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import httpx
@@ -26,6 +25,7 @@ from crowd.web.app import Config, create_app
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import check_books, database, desk_of, make_pairs
+from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = Hit(pairs_per_sitting=5, first_checks=1, later_checks=1, max_failures=2)
@@ -65,16 +65,18 @@ class Server:
     def start(self, *, wait=True):
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, start_new_session=True, **quiet)
-        for _ in range(200 if wait else 0):
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(self.url + "/health", trust_env=False).status_code == 200:
-                    return
-            time.sleep(0.1)
-        assert not wait, "the server did not start"
+        if wait:
+            wait_for(self.answers)
+
+    def answers(self):
+        try:
+            return httpx.get(self.url + "/health", trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
 
     def end(self, how):
         os.killpg(self.process.pid, how)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
     def kill_and_restart(self):
         self.end(signal.SIGKILL)
@@ -96,9 +98,9 @@ def served(folder, url, real, **options):
         server.end(signal.SIGKILL)
 
 
-def load(server, made, monkeypatch, raters, concurrency, leave=0.0):
+def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged=None):
     """Send the crowd; returns what it was told was saved: (rater number, pair's texts) -> choice."""
-    acknowledged, judge = {}, Visit._judge
+    acknowledged, judge = {} if acknowledged is None else acknowledged, Visit._judge
 
     def spy(self, place):
         context, left, right = Form(place["html"]).shown()
@@ -132,15 +134,16 @@ def stored(url, made):
 
 def bombard(server, made, monkeypatch, url, kills, raters, concurrency):
     """Load with a killer at work; then every acknowledged answer is there and every pair has exactly its votes."""
-    done, generator = threading.Event(), random.Random(0)
+    done, generator, acknowledged = threading.Event(), random.Random(0), {}
 
     def killer():
-        while server.kills < kills and not done.wait(generator.uniform(0.2, 0.8)):
+        wait_for(lambda: acknowledged or done.is_set())  # the first kill comes in mid-load, however slow the load is
+        while server.kills < kills and not done.wait(generator.uniform(0.0, 0.5)):
             server.kill_and_restart()
 
     thread = threading.Thread(target=killer)
     thread.start()
-    acknowledged = load(server, made, monkeypatch, raters, concurrency, leave=0.3)
+    load(server, made, monkeypatch, raters, concurrency, leave=0.3, acknowledged=acknowledged)
     done.set()
     thread.join()
     found, counted = stored(url, made)
@@ -193,13 +196,16 @@ def test_two_workers_that_start_on_an_empty_database_answer_every_first_request(
         with database("postgresql", folder) as url:
             server, codes = Server(tmp_path, url, gunicorn=True, wait=False), []
 
-            def ask(n, server=server, codes=codes):
-                with httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client:
-                    for _ in range(600):
-                        with contextlib.suppress(httpx.ConnectError):
-                            codes.extend(client.get("/", params={"rater": f"r{n}-{m}"}).status_code for m in range(5))
-                            return
-                        time.sleep(0.05)
+            def first(client, n, codes=codes):
+                try:
+                    codes.extend(client.get("/", params={"rater": f"r{n}-{m}"}).status_code for m in range(5))
+                except httpx.ConnectError:
+                    return False
+                return True
+
+            def ask(n, server=server, first=first):
+                with httpx.Client(base_url=server.url, trust_env=False, timeout=PATIENCE) as client:
+                    wait_for(lambda: first(client, n))
 
             threads = [threading.Thread(target=ask, args=(n,)) for n in range(6)]
             for thread in threads:

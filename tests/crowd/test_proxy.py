@@ -7,7 +7,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from crowd.store.store import open_store, sqlite_url, votes
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import make_pairs
+from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
@@ -46,6 +46,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def documented(port):
     """The nginx location of docs/crowd.md, for a server that listens here."""
     text = (ROOT / "docs" / "crowd.md").read_text(encoding="utf-8")
@@ -59,7 +64,7 @@ def running(command, **options):
         yield process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
         if process.stdout:
             process.stdout.close()
 
@@ -81,10 +86,7 @@ def outside(tmp_path):
         port = free_port()
         (tmp_path / "conf").write_text(CONF.format(folder=tmp_path, port=port, location=documented(inner)))
         with running([NGINX, "-e", str(tmp_path / "error.log"), "-c", str(tmp_path / "conf")]):
-            for _ in range(100):
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                    break
-                time.sleep(0.05)
+            wait_for(lambda: listens(port))
             yield f"https://127.0.0.1:{port}/study-1/", ssl.create_default_context(cafile=tmp_path / "cert.pem"), folder
 
 
@@ -105,7 +107,7 @@ class Action(HTMLParser):
 
 def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
     address, trust, folder = outside
-    with httpx.Client(verify=trust, follow_redirects=True, trust_env=False) as rater:
+    with httpx.Client(verify=trust, follow_redirects=True, trust_env=False, timeout=PATIENCE) as rater:
 
         def send(page, **more):
             return rater.post(page.url.join(Action(page.text).form), data=Form(page.text).fields | more)
@@ -125,7 +127,7 @@ def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
             page = send(page, choice="tie")
             assert [str(hop.url) for hop in page.history] == [f"{address}answer"]
         assert Action(page.text).form is None
-    with httpx.Client(verify=trust, follow_redirects=False, trust_env=False) as other:
+    with httpx.Client(verify=trust, follow_redirects=False, trust_env=False, timeout=PATIENCE) as other:
         assert other.post(replayed[0], data=replayed[1]).status_code == 400
         assert other.get(f"{address}task").headers["location"] in ("/study-1/", address)
         assert other.get(f"{address}health").json() == {"status": "ok"}

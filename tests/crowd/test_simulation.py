@@ -1,25 +1,30 @@
 """Simulated raters: each one different, the same whenever asked, and told by their votes."""
 
 import math
+import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
-import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from crowd.__main__ import COMMANDS
 from crowd.hit import Hit
 from crowd.simulation.browser import Form
 from crowd.simulation.raters import Habits, Reader, habits, quality
 from crowd.web.page import Frame, Progress, Shown, fragment
+from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Rater, Utterance, Vote
 from dialogue.seeds import child_random
 from tests.crowd.study import make_pairs
+from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = [
@@ -121,32 +126,28 @@ def test_position_bias_and_tie_threshold_are_recovered_from_the_votes():
     assert threshold == pytest.approx(0.6, abs=0.06)
 
 
-def simulate(study, kill_after=None):
-    command = [
-        sys.executable,
-        "-m",
-        "crowd",
-        "simulate",
-        str(study),
-        "--raters",
-        "6",
-        "--seed",
-        "2",
-        "--clickers",
-        "0.2",
-    ]
+def cast(study):
+    """How many votes the study holds."""
+    try:
+        with closing(sqlite3.connect(f"file:{study}/crowd.sqlite?mode=ro", uri=True)) as store:
+            return store.execute("SELECT count(*) FROM votes").fetchone()[0]
+    except sqlite3.OperationalError:  # not begun
+        return 0
+
+
+def simulate(study, kill_at=None):
+    """Send the crowd; kill it as soon as the study holds so many votes."""
+    command = [sys.executable, "-m", "crowd", "simulate", str(study), "--raters", "6", "--seed", "2"]
+    command += ["--clickers", "0.2"]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if kill_after is not None:
-        time.sleep(kill_after)
+    if kill_at is not None:
+        wait_for(lambda: cast(study) >= kill_at)
         process.kill()
-    return process.wait(60)
+    return process.wait(PATIENCE)
 
 
 def exported(study):
-    assert (
-        subprocess.run([sys.executable, "-m", "crowd", "export", str(study)], cwd=ROOT, capture_output=True).returncode
-        == 0
-    )
+    assert dispatch("crowd", "", COMMANDS, ["export", str(study)]) == 0
     found = []
     for name, kind, times in (("votes", Vote, "submitted"), ("raters", Rater, "consented")):
         for record in read_records(study / f"{name}.jsonl", kind):
@@ -160,7 +161,7 @@ def test_a_simulation_that_was_killed_and_run_again_gives_the_votes_of_an_undist
         (tmp_path / name).mkdir()
         write_records(tmp_path / name / "pairs.jsonl", make_pairs(20, checks=12), signature="test", kind=Pair)
     assert simulate(tmp_path / "undisturbed") == 0
-    for seconds in (1.5, 2.0):
-        simulate(tmp_path / "killed", kill_after=seconds)
+    for votes in (3, 20):
+        assert simulate(tmp_path / "killed", kill_at=votes) == -signal.SIGKILL
     assert simulate(tmp_path / "killed") == 0
     assert exported(tmp_path / "killed") == exported(tmp_path / "undisturbed")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.waiting import PATIENCE
+
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 START = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"], "fish": ["fish", "--no-config"]}
 LOAD = {
@@ -45,7 +47,7 @@ class Terminal:
         os.write(self.file, text.encode())
 
     def wait_for(self, text):
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while text not in self.shown:
             ready, _, _ = select.select([self.file], [], [], 1)
             self.shown += os.read(self.file, 4096).decode(errors="replace") if ready else ""

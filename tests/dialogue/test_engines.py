@@ -15,9 +15,8 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.corpora.toy.write import write_toy
 from dialogue.files import digest
-from tests.house.waiting import wait_for
+from tests.house.waiting import PATIENCE, wait_for
 
-pytestmark = pytest.mark.timeout(900)  # a dozen processes that import torch, perhaps on a busy machine
 ROOT = Path(__file__).resolve().parents[2]
 GRID = "--models seq2seq --seeds 0-1 --preset small --epochs 4 --valid 8"
 COMMANDS = (
@@ -165,7 +164,7 @@ def test_a_node_killed_in_mid_run_changes_nothing(undisturbed, tmp_path, nodes):
         (victim,) = wait_for(trained_there)
         assert not (tmp_path / "models" / victim / "epoch-4.safetensors").exists(), "killed too late to tell"
         kill(second)
-        out, complaint = grid.communicate(timeout=400)
+        out, complaint = grid.communicate(timeout=PATIENCE)
     assert grid.returncode == 0, complaint
     assert "0 of 2 models were trained before" in out
     assert (tmp_path / "logs" / "train" / f"{victim}.log").read_text().count(" begun on ") == 2

@@ -15,9 +15,8 @@ from dialogue import jobs
 from dialogue.corpora.toy.write import write_toy
 from dialogue.engines import on_ray, running
 from dialogue.errors import InputError
-from tests.house.waiting import wait_for
+from tests.house.waiting import PATIENCE, wait_for
 
-pytestmark = pytest.mark.timeout(900)
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ["local", "ray", "slurm:local"]
 every = pytest.mark.parametrize("on", ENGINES)
@@ -243,7 +242,7 @@ def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, 
             workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
             assert len(workers) == 2 and all(map(is_running, workers))
             parent.send_signal(signal.SIGINT)
-            _, complaint = parent.communicate(timeout=60)
+            _, complaint = parent.communicate(timeout=PATIENCE)
         assert parent.returncode == 130
         assert complaint.strip().startswith("Stopped. What was done is kept; run the same command again to go on.")
         assert on.startswith("slurm") or complaint.count("\n") == 2  # submitit's rehearsal adds words of its own
@@ -266,4 +265,4 @@ def test_a_killed_command_takes_its_workers_with_it(tmp_path):
         workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
         assert len(workers) == 2 and all(map(is_running, workers))
         parent.kill()
-    wait_for(lambda: not any(map(is_running, workers)), seconds=60)
+    wait_for(lambda: not any(map(is_running, workers)))

@@ -20,6 +20,7 @@ from generation.__main__ import COMMANDS
 from generation.decoding import parse_decoding
 from generation.imports.endpoint import Endpoint, ask_all
 from generation.imports.tables import messages_of, parse_columns, read_responses
+from tests.house.waiting import PATIENCE
 
 ROWS = [{"id": "TOY00009:1", "answer": "hello, you", "run": 3}, {"id": "TOY00009:3", "answer": "bye", "run": 4}]
 
@@ -287,7 +288,9 @@ def server():
 
 
 def endpoint(server, **options):
-    return Endpoint(server.url, "gpt-any", key="secret", first_wait=0.001, timeout=5, **{"retries": 2, **options})
+    return Endpoint(
+        server.url, "gpt-any", key="secret", first_wait=0.001, timeout=PATIENCE, **{"retries": 2, **options}
+    )
 
 
 def ask(server, contexts, journal, **options):

@@ -236,7 +236,7 @@ def test_a_full_disk_is_said_and_leaves_the_last_good_checkpoint(tmp_path, monke
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import test_generation_training as t
+import test_training as t
 t.training.SAVE_SECONDS = 0.0
 t.trained(t.Path(sys.argv[2]), model="bilstm_attn", epochs=6)
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from analysis.commands import ties
 from dialogue.command_line import parser_of
+from tests.house.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -61,7 +62,7 @@ def run(script, folder):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environ = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "BROWSER": "true"}
     command = ["bash", "-c", SHELL + script]
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

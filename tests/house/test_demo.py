@@ -10,6 +10,8 @@ import time
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tests.house.waiting import PATIENCE
+
 ANSWERS = ("pair", "rater", "choice", "round", "left", "kind", "counted", "rater_status", "identical", "dialogue")
 
 
@@ -18,7 +20,7 @@ def demo(root, study):
 
 
 def run(root, study):
-    done = subprocess.run(demo(root, study), cwd=root, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(demo(root, study), cwd=root, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dialogue.files import read_records
 from dialogue.records import Pair, Vote
+from tests.house.waiting import PATIENCE
 
 BLOCK = re.compile(r"```sh\n(.*?)```", re.S)
 PARTS = ("analyze_ties.py", "analysis", "crowd", "dialogue", "generation")
@@ -25,7 +26,7 @@ def test_the_tutorial_leads_from_a_table_of_answers_to_a_report(pytestconfig, tm
         env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rehearsal, elsewhere = tmp_path / "runs" / "rehearsal", tmp_path / "runs" / "elsewhere"

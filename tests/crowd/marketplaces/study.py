@@ -16,6 +16,7 @@ from crowd.web.app import Config, create_app
 from crowd.web.serving import prepare
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
+from tests.house.waiting import PATIENCE
 
 SITES = ("https://www.mturk.com",)
 ADDRESSES = {
@@ -83,7 +84,7 @@ class Person:
         """A browser without cookies: over HTTP where `app` is an address, else straight into the application."""
         if isinstance(self.app, str):
             nothing_kept = httpx.Limits(max_keepalive_connections=0)
-            return httpx.Client(base_url=self.app, trust_env=False, timeout=30, limits=nothing_kept)
+            return httpx.Client(base_url=self.app, trust_env=False, timeout=PATIENCE, limits=nothing_kept)
         return httpx.Client(base_url="https://x.org", transport=httpx.WSGITransport(self.app))
 
     def send(self, method, path, headers=None, **options):

@@ -181,7 +181,7 @@ def test_at_the_end_mephisto_has_the_sitting_and_closes_to_who_is_blocked(app, m
     Person(app, "mephisto", "w1").work()
     Person(app, "mephisto", "w2", prefers="b").work()
     door = app.extensions["entrances"][-1]
-    wait_for(lambda: len(list(module.handed_in(door.run.task.name))) == 2, seconds=10)
+    wait_for(lambda: len(list(module.handed_in(door.run.task.name))) == 2)
     kept = list(module.handed_in(door.run.task.name))
     assert [one["rater_status"] for one in kept] == ["passed", "blocked"]
     assert {vote["pair"] for vote in kept[0]["votes"]} == {f"p{n}" for n in range(6)}

@@ -22,7 +22,7 @@ from dialogue.files import read_records
 from dialogue.records import Vote
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study
-from tests.house.waiting import wait_for
+from tests.house.waiting import PATIENCE, wait_for
 
 
 def votes(folder):
@@ -50,7 +50,7 @@ def launched(folder, stop=signal.SIGINT, extra=()):
         env={**os.environ, "HOME": str(home)},
         preexec_fn=heed_ctrl_c,
     )
-    begun, url = time.monotonic(), None
+    url = None
     try:
         for line in process.stdout:
             if line.startswith("  page"):
@@ -58,17 +58,12 @@ def launched(folder, stop=signal.SIGINT, extra=()):
             if line.startswith("  cost"):
                 break
         assert url, process.stderr.read()
-        while time.monotonic() - begun < 30:
-            try:
-                if httpx.get(f"{url}/health", trust_env=False).status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.05)
+        wait_for(lambda: healthy(url))
         yield url
     finally:
         process.send_signal(stop)
         try:
-            process.wait(timeout=120)
+            process.wait(PATIENCE)
         finally:
             process.kill()  # a run that will not end fails this test alone
             said = process.stderr.read()
@@ -77,6 +72,14 @@ def launched(folder, stop=signal.SIGINT, extra=()):
             process.wait()
     assert "Traceback" not in said and "EOF" not in said, said
     assert list(home.iterdir()) == []
+
+
+def healthy(url):
+    """Whether the server answers."""
+    try:
+        return httpx.get(f"{url}/health", trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def in_mephisto(folder):
@@ -152,7 +155,7 @@ def test_mephistos_own_mturk_provider_brings_workers_too(folder, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "aws"))
     with launched(folder, extra=[*place, "--port", str(port)]) as url:
-        wait_for(lambda: len(server.turk.hits) >= 9, seconds=20)
+        wait_for(lambda: len(server.turk.hits) >= 9)
         for n, hit in enumerate(list(server.turk.hits)[:2]):
             server.turk.locales[f"AWORKER{n}"] = "US"  # Mephisto asks for English-speaking countries
             assignment = server.turk.accept(hit, f"AWORKER{n}")
@@ -160,7 +163,8 @@ def test_mephistos_own_mturk_provider_brings_workers_too(folder, monkeypatch):
             assert worker.work()["status"] == ("done", "no_more")[n]
             assert f"{server.url}/mturk/externalSubmit" in worker.end()
             server.turk.submit({"assignmentId": assignment, "answers": "2"})
-        time.sleep(1)
+        wait_for(lambda: "AWORKER1" in {name for workers in server.turk.granted.values() for name in workers})
+        wait_for(lambda: len(in_mephisto(folder)) == 2)
     assert {vote.source for vote in votes(folder)} == {"mephisto"}
     assert [one["rater_status"] for one in in_mephisto(folder)] == ["passed", "blocked"]
     assert {name for workers in server.turk.granted.values() for name in workers} == {"AWORKER1"}
