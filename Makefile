@@ -1,7 +1,8 @@
 # make demo   the whole study on the built-in corpus, in minutes: runs/demo/report.html
 # make hit    the rating page, for you to try
+# make check  lint, types and the tests of what you changed, in under a minute
 # make test   every check (what .ci/run calls)
-.PHONY: demo hit test test-slow lint bench setup setup-dev
+.PHONY: demo hit check test test-slow lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,6 +12,9 @@ demo: setup
 
 hit: setup
 	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open
+
+check: setup-dev lint
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
 test: setup-dev lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term

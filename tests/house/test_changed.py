@@ -1,0 +1,63 @@
+"""`make check` runs the tests that belong to what has changed."""
+
+import subprocess
+
+from tests.house import changed
+
+GATE = "from crowd.rating import gate\nfrom tests.crowd.study import desk_of\n"
+FILES = {
+    "crowd/rating/gate.py": "",
+    "crowd/rating/pool.py": "",
+    "tests/crowd/study.py": "",
+    "tests/crowd/test_gate.py": GATE,
+    "tests/crowd/test_desk.py": "import crowd.rating.pool\n",
+    "tests/crowd/test_pool.py": "",
+    "tests/analysis/test_pool.py": "",
+    "tests/house/test_layout.py": "",
+    "tests/house/test_demo.py": "import crowd.rating.gate\n",
+    "README.md": "",
+}
+
+
+def lay_out(root):
+    for name, text in FILES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_a_changed_module_brings_the_tests_that_import_it_or_mirror_it_and_the_rules_of_the_house(tmp_path):
+    lay_out(tmp_path)
+    house = "tests/house/test_layout.py"
+    expected = {
+        "crowd/rating/gate.py": ["tests/crowd/test_gate.py", house],
+        "crowd/rating/pool.py": ["tests/crowd/test_desk.py", "tests/crowd/test_pool.py", house],
+        "tests/crowd/study.py": ["tests/crowd/test_gate.py", house],
+        "tests/analysis/test_pool.py": ["tests/analysis/test_pool.py", house],
+        "README.md": [house],
+    }
+    assert {path: changed.chosen({path}, tmp_path) for path in expected} == expected
+
+
+def test_changed_is_what_differs_from_where_the_branch_began_with_what_git_does_not_know_yet(tmp_path, monkeypatch):
+    monkeypatch.setattr(changed, "ROOT", tmp_path)
+
+    def git(*words):
+        names = ["-c", "user.name=n", "-c", "user.email=e@x.org", "-c", "init.defaultBranch=main"]
+        subprocess.run(["git", *names, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    lay_out(tmp_path)
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    assert changed.changed() == set()
+    git("switch", "-c", "branch")
+    (tmp_path / "README.md").write_text("committed on the branch")
+    git("commit", "-am", "second")
+    (tmp_path / "crowd/rating/gate.py").write_text("not committed")
+    (tmp_path / "tests/crowd/test_new.py").write_text("not known")
+    assert changed.changed() == {"README.md", "crowd/rating/gate.py", "tests/crowd/test_new.py"}
+
+
+def test_every_file_that_is_left_to_make_test_exists():
+    assert all((changed.ROOT / name).exists() for name in (*changed.LONG, *changed.ALWAYS))
