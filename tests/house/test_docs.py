@@ -16,7 +16,7 @@ from tests.house.doc_blocks import DOCUMENTS, PACKAGES, ROOT, blocks, checkout, 
 
 # Commands that a test cannot run, each with the reason. Those of ours are still read by their parser.
 NOT_RUN = {
-    r"make |python3 -m venv|pip install|^\. \.venv": "sets up the machine; test_first_command runs README's first block",
+    r"make |python3 -m venv|pip install|^\. \.venv": "sets up; test_first_command runs README's first block",
     r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
     r"crowd launch .*--(mturk|prolific)": "wants an account; test_crowd_mturk_study and its like run it on a stand-in",
     r"crowd (pay|extend|expire|resume) ": "wants a launch on a marketplace; the same tests run it",
@@ -129,7 +129,8 @@ def test_what_is_not_run_has_a_reason_and_is_read_by_its_parser(document, walked
             parse(line)
         else:
             assert re.match(
-                r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|python examples/demo|SEEDVOTE_STUDY|export |ray start ",
+                r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|python examples/demo|"
+                r"SEEDVOTE_STUDY|export |ray start ",
                 line,
             ), line
 
