@@ -1,7 +1,7 @@
 """The whole study on the built-in corpus: `make demo` runs this file.
 
-Each stage is a command that a person could type; what it reads and writes are the files of the study folder. A stage
-whose command, code, inputs and outputs are as they were is skipped: a second run ends in seconds, a killed one goes on.
+Each stage is a command that a person could type; it reads and writes files of the study folder. A stage is skipped if its
+command, code, inputs and outputs are unchanged: a second run ends in seconds, and a killed run goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dialogue.files import read_json, write_json  # noqa: E402 (the checkout is 
 
 @dataclass(frozen=True)
 class Stage:
-    """One command with the files it reads and writes, relative to the study folder, and the code it stands on."""
+    """One command with the files it reads and writes, relative to the study folder, and the code it depends on."""
 
     title: str
     command: list[str]
@@ -49,13 +49,13 @@ SIZES = {
     "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=50, judgements=200),
     "tiny": Size(
         dialogues=60, seeds="0-1", epochs=1, contexts=40, pairs=12, raters=12, judgements=10
-    ),  # a test of the line, not a study
+    ),  # tests that everything runs; not a study
 }
 TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
 
 
 def stages(study: str, size: Size) -> list[Stage]:
-    """The line from corpus to report, in order."""
+    """The stages from corpus to report, in order."""
 
     def stage(title: str, command: str, reads: str, writes: str, code: str) -> Stage:
         return Stage(title, command.split(), reads.split(), writes.split(), [*code.split(), "dialogue"])
@@ -142,7 +142,7 @@ def recipe(stage: Stage, study: Path) -> dict[str, str]:
 
 
 def carry_out(stage: Stage, study: Path, number: str) -> None:
-    """Run one stage unless it is done; go on with what a killed run left, but not with what another recipe left."""
+    """Run one stage unless it is done; continue what a killed run left, but not what another recipe left."""
     record = study / ".stages" / f"{stage.writes[0]}.json"
     before = read_json(record) if record.exists() else {}
     now = recipe(stage, study)
@@ -168,10 +168,10 @@ def clear(stage: Stage, study: Path) -> None:
 
 
 def main() -> None:
-    """Carry out every stage in order and say what was found."""
+    """Carry out every stage in order and print the findings."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", nargs="?", default="runs/demo", help="folder to fill (default runs/demo)")
-    parser.add_argument("--size", choices=SIZES, default="full", help="tiny is a test of the line, not a study")
+    parser.add_argument("--size", choices=SIZES, default="full", help="tiny only tests that everything runs")
     args = parser.parse_args()
     line = stages(args.study, SIZES[args.size])
     for number, stage in enumerate(line, 1):

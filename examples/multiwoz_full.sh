@@ -1,5 +1,5 @@
 #!/bin/sh
-# The papers' grid: 5 architectures x 3 seeds x 25 epochs at the papers' sizes, on CUDA where it is at hand.
+# The papers' grid: 5 architectures x 3 seeds x 25 epochs at the papers' sizes, on CUDA if available.
 # Usage: sh examples/multiwoz_full.sh CORPUS [STUDY]    (CORPUS: any release of MultiWOZ; STUDY: runs/multiwoz-full)
 set -eu
 corpus=${1:?give the corpus: a folder or file of MultiWOZ}

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/hit.md, and that of docs/report.md where the demo has run, from the pages as they are now.
+"""Draw the pictures of docs/hit.md, and that of docs/report.md if the demo has run, from the current pages.
 
 Needs Chromium and requirements-dev.txt.
 """
@@ -23,7 +23,7 @@ PICTURES = {
 
 
 def main() -> None:
-    """The second pair of the sample, so that undo and progress are seen."""
+    """Show the second pair of the sample, so that undo and progress are visible."""
     sample = ["--hit", str(ROOT / "examples/hit.toml"), "--pairs", str(ROOT / preview.SAMPLE)]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         dispatch("crowd", "", {"preview": ""}, ["preview", *sample, "--out", folder])

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that docs/results.md shows, from the corpora to its tables; what is done is skipped.
+# Everything that docs/results.md shows, from the corpora to its tables. Finished steps are skipped.
 # Usage: sh examples/results.sh TEXT ANNOTATED [FOLDER]
 #   TEXT: any release of MultiWOZ; ANNOTATED: one whose valid and test splits are annotated; FOLDER: runs/results
 set -eu
