@@ -5,10 +5,10 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS = {
-    "describe": "say what a corpus holds: version, splits, dialogues, turns, labels",
+    "describe": "show what a corpus contains: version, splits, dialogues, turns, labels",
     "toy": "write a corpus of generated dialogues",
-    "format": "print docs/format.md from the records",
-    "completion": "print the lines that let the TAB key complete commands: bash, zsh, fish",
+    "format": "print docs/format.md, generated from the record definitions",
+    "completion": "print the shell code that lets TAB complete commands: bash, zsh, fish",
 }
 FIRST = "python -m dialogue toy runs/mine/corpus --dialogues 500"
 

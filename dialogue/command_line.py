@@ -39,7 +39,7 @@ def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequen
     parser = argparse.ArgumentParser(
         prog=f"python -m {package}",
         description=about,
-        epilog=f"commands:\n{listing}\n\nEach explains itself: python -m {package} COMMAND --help"
+        epilog=f"commands:\n{listing}\n\nHelp on one command: python -m {package} COMMAND --help"
         + (f"\nNext: {first}" if first else ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -75,13 +75,13 @@ def parser_of(module: CommandModule, prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def tell_next(command: str, *words: object) -> None:
-    """Print the command to type next, ready to be pasted.
+def tell_next(command: str, *words: object, aside: bool = False) -> None:
+    """Print the command to type next, ready to be pasted; `aside`, on standard error, where the output is for programs.
 
     >>> tell_next("python -m crowd export", "runs/my study")
     Next: python -m crowd export 'runs/my study'
     """
-    print(f"Next: {next_command(command, *words)}")
+    print(f"Next: {next_command(command, *words)}", file=sys.stderr if aside else sys.stdout)
 
 
 def next_command(command: str, *words: object) -> str:
@@ -107,7 +107,7 @@ def refuse_below(args: argparse.Namespace, **least: float) -> None:
     for name, bound in least.items():
         value = getattr(args, name)
         if value is not None and not value >= bound:
-            raise InputError(f"--{name.replace('_', '-')} is {value}; {bound} is the least.")
+            raise InputError(f"--{name.replace('_', '-')} is {value}; it must be at least {bound}.")
 
 
 def exit_with(main: Callable[[], int | None]) -> NoReturn:
@@ -128,7 +128,7 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
         )
         code = 2
     except KeyboardInterrupt:
-        print("\nStopped. What was done is kept; run the same command again to go on.", file=sys.stderr)
+        print("\nStopped. Finished work is kept; run the same command again to continue.", file=sys.stderr)
         code = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -134,7 +134,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not a JSON object ({error.msg}). It may be cut off or no JSON Lines.") from error
+        raise InputError(f"{where}: not a JSON object ({error.msg}). The file may be cut off.") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: found {_short(value)}, a JSON object is expected on every line.")
     return value
@@ -144,7 +144,9 @@ def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:
     if header["format"] != FORMATS[kind]:
         raise InputError(f"{where}: a file of {header['format']} was given where {FORMATS[kind]} are expected.")
     if header["version"] != FORMAT_VERSION:
-        raise InputError(f"{where}: format version {header['version']} is not known here; this reads {FORMAT_VERSION}.")
+        raise InputError(
+            f"{where}: format version {header['version']} is not supported here; this reads {FORMAT_VERSION}."
+        )
 
 
 @cache

@@ -7,7 +7,7 @@ from dialogue.command_line import dispatch, exit_with
 COMMANDS = {
     "train": "train architectures under several seeds",
     "sample": "let the trained models answer the same contexts: responses.jsonl",
-    "import": "bring responses of other models into responses.jsonl",
+    "import": "import responses of other models into responses.jsonl",
     "encode": "write encoder states for probes: states/",
     "score": "score responses with token metrics: metrics.parquet",
     "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",

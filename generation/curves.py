@@ -55,7 +55,7 @@ def _figure(logs: Logs) -> Figure:
                 loss.plot(epochs, [line["valid_loss"] for line in lines], color=colour, lw=1.4, marker=dot)
                 label = f"seed {seed}" if len(seeds) <= len(SEED_COLOURS) else None
                 bleu.plot(epochs, [line["bleu2"] for line in lines], color=colour, lw=1.4, label=label, marker=dot)
-        loss.set_title(f"{model}: loss a token (nats)", loc="left", fontsize=8.5)
+        loss.set_title(f"{model}: loss per token (nats)", loc="left", fontsize=8.5)
         bleu.set_title("BLEU-2, validation, greedy", loc="left", fontsize=8.5)
         if bleu.get_legend_handles_labels()[0]:
             bleu.legend(fontsize=7.5, loc="lower right")

@@ -20,7 +20,9 @@ def pick_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if cuda else "cpu")
     if name not in ("cpu", "cuda") or (name == "cuda" and not cuda):
-        raise InputError(f"Device {name!r} is not at hand here. Legal: auto, cpu" + (", cuda." if cuda else "."))
+        raise InputError(
+            f"Device {name!r} is not available here. Choose from: auto, cpu" + (", cuda." if cuda else ".")
+        )
     return torch.device(name)
 
 

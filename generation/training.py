@@ -127,12 +127,13 @@ def _agree(folder: Path, settings: Settings, data: Data) -> None:
     for name, (theirs, wanted) in _changes(read_json(path), ours).items():
         if name == "version":
             raise InputError(
-                f"{folder} was begun by version {theirs} of Seedvote; this is {wanted}, which computes other bits. "
-                "Go on with that version, remove the folder to train it anew, or use another study."
+                f"{folder} was started with version {theirs} of Seedvote; this is {wanted}, whose weights "
+                "differ in the last bits. Continue with that version, remove the folder to train again, or use another "
+                "study."
             )
         raise InputError(
-            f"{folder} was trained with {name} {theirs!r}, and {wanted!r} was asked for. "
-            "Remove the folder to train it anew, or use another study."
+            f"{folder} was trained with {name} {theirs!r}, but {wanted!r} was asked for. "
+            "Remove the folder to train again, or use another study."
         )
     return None
 
@@ -182,7 +183,7 @@ class _Run:
         loss = float(summed.detach())
         if not math.isfinite(loss) or not math.isfinite(float(norm)):
             raise InputError(
-                f"{self.folder}: the loss is no number any more (epoch {self.done.epoch}, batch {number + 1}). "
+                f"{self.folder}: the loss is no longer a number (epoch {self.done.epoch}, batch {number + 1}). "
                 "The last good checkpoint is kept. Train in a new study with a smaller --learning-rate or --clip."
             )
         self.optimizer.step()

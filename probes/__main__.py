@@ -5,8 +5,8 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
-    "codelength": "how many bits the labels take, sent online by a probe on each state",
-    "list": "the probe tasks of a corpus, with their labels and majority shares",
+    "codelength": "bits that the labels take when a probe on each state encodes them",
+    "list": "list the probe tasks of a corpus, with their labels and majority shares",
     "plot": "draw the pictures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }

@@ -68,4 +68,4 @@ def warnings(table: pa.Table, shown: int = 3) -> list[str]:
 
 def _sentence(who: str, task: str, rater: str, problems: Sequence[str], shown: int) -> str:
     names = ", ".join(problems[:shown]) + (", ..." if len(problems) > shown else "")
-    return f"Not converged: {len(problems):,} of {task} on {who} by {rater} ({names})."
+    return f"Not converged: {len(problems):,} problems of {task} on {who}, fitted by {rater} ({names})."

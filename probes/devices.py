@@ -17,7 +17,7 @@ def pick_device(name: str) -> str:
     """The device of that name, `auto` being CUDA where it is at hand; or a sentence."""
     legal = ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",)
     if name not in ("auto", *legal):
-        raise InputError(f"Device {name!r} is not at hand here. Legal: {', '.join(('auto', *legal))}.")
+        raise InputError(f"Device {name!r} is not available here. Choose from: {', '.join(('auto', *legal))}.")
     return legal[-1] if name == "auto" else name
 
 

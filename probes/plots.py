@@ -99,7 +99,7 @@ def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
 @with_look
 def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
     """Three bars a model: its mean over easy, medium and hard tasks, the whisker one SD across tasks."""
-    figure, panel = _single("Scores by difficulty of the task", recipe)
+    figure, panel = _single("Scores by task difficulty", recipe)
     models = list(dict.fromkeys(group.model for group in groups))
     for place, name in enumerate(DIFFICULTIES):
         mine = [group for group in groups if group.difficulty == name]
@@ -118,7 +118,7 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
 @with_look
 def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str) -> Figure:
     """For each model the mean over tasks at the checkpoint that each metric chose; a point a training seed."""
-    figure, panel = _single("Scores by the metric that chose the checkpoint", recipe)
+    figure, panel = _single("Scores by the metric that selected the checkpoint", recipe)
     models, metrics = (list(dict.fromkeys(key[part] for key in means)) for part in (0, 1))
     for (model, metric), values in means.items():
         step = metrics.index(metric) - (len(metrics) - 1) / 2

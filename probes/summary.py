@@ -70,7 +70,7 @@ def read_whole(path: Path, columns: Sequence[str], command: str) -> pa.Table:
     try:
         return pq.read_table(path, columns=list(columns))
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path} cannot be read as such a table. Make it again: {again}.") from error
+        raise InputError(f"{path} cannot be read as a score table. Make it again: {again}.") from error
 
 
 def read_task_scores(path: Path) -> list[TaskScore]:

@@ -1,11 +1,11 @@
-"""Print the lines that let the TAB key complete commands, options and their values.
+"""Print the shell code that lets the TAB key complete commands, options and their values.
 
   bash   eval "$(python -m dialogue completion bash)"         in ~/.bashrc, or typed for one session
   zsh    eval "$(python -m dialogue completion zsh)"          in ~/.zshrc, after compinit
   fish   python -m dialogue completion fish | source
 
-They act where the shell stands in this project's folder, and leave every other use of python as it was. In a start-up
-file, which is read elsewhere, write them once: python -m dialogue completion bash > ~/.seedvote.bash, and source that.
+It works while the shell is in this project's folder, and leaves every other use of python alone. A start-up file runs
+elsewhere: for it, write the code to a file: python -m dialogue completion bash > ~/.seedvote.bash, and source that.
 """
 
 from __future__ import annotations
@@ -86,5 +86,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print its lines."""
+    """Print its lines and no next command: the shell runs what is printed, and reads it whenever it starts."""
     print(SCRIPTS[args.shell].strip())

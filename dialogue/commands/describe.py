@@ -1,4 +1,4 @@
-"""Say what a corpus holds: version, splits, dialogues, turns, vocabulary, and which labels exist.
+"""Show what a corpus contains: version, splits, dialogues, turns, vocabulary, and which labels exist.
 
 Example: python -m dialogue describe runs/demo/corpus
 """
@@ -35,14 +35,16 @@ def run(args: argparse.Namespace) -> None:
     if args.json:
         head = {"name": corpus.name, "version": corpus.version}
         print(json.dumps({**head, "splits": counts, "databases": databases}, indent=1))
-        return
-    print(f"{corpus.name} {corpus.version}")
-    print(table(counts))
-    if databases:
+    else:
+        print(f"{corpus.name} {corpus.version}")
+        print(table(counts))
+    if databases and not args.json:
         print("databases: " + ", ".join(f"{domain} {rows:,}" for domain, rows in databases.items()))
     path = Path(args.path)
     study = [path.parent] if path.name == "corpus" else ["runs/mine", "--corpus", path]
-    tell_next("python -m generation train", *study, *["--seeds", "0-2", "--preset", "small", "--epochs", "5"])
+    tell_next(
+        "python -m generation train", *study, *["--seeds", "0-2", "--preset", "small", "--epochs", "5"], aside=args.json
+    )
 
 
 def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
@@ -74,5 +76,5 @@ def table(counts: Mapping[str, Mapping[str, int]]) -> str:
     left, width = max(map(len, held)), max(len(cell) for row in rows for cell in row[1:])
     lines = [row[0].ljust(left) + "".join("  " + cell.rjust(width) for cell in row[1:]) for row in rows]
     if absent := [name for name in names if name not in held]:
-        lines.append("not in it: " + ", ".join(absent))
+        lines.append("absent: " + ", ".join(absent))
     return "\n".join(lines)

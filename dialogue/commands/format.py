@@ -7,6 +7,7 @@ import dataclasses
 import re
 
 from dialogue import records
+from dialogue.command_line import tell_next
 from dialogue.files import FORMATS
 
 ABOUT = """# Files of a study
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> None:
     """Print the document."""
     del args
     print(format_document(), end="")
+    tell_next("python -m dialogue toy", "runs/mine/corpus", "--dialogues", 500, aside=True)
 
 
 def format_document() -> str:

@@ -24,5 +24,5 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.toy.write import write_toy
 
     new = write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
-    print(f"{args.dialogues} dialogues {'written to' if new else 'stand already in'} {args.out}.")
+    print(f"{args.dialogues} dialogues {'written to' if new else 'are already in'} {args.out}.")
     tell_next("python -m dialogue describe", args.out)

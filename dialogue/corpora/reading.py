@@ -106,7 +106,7 @@ def _shape(file: File) -> tuple[str, Any]:
 def _refuse_doubles(path: Path, dialogues: Sequence[Dialogue]) -> None:
     uses = Counter(dialogue.dialogue for dialogue in dialogues)
     if twice := [name for name in uses if uses[name] > 1]:
-        raise InputError(f"{path}: dialogue {twice[0]} stands there {uses[twice[0]]} times. Give one release alone.")
+        raise InputError(f"{path}: dialogue {twice[0]} occurs {uses[twice[0]]} times. Give a single release.")
 
 
 def _marked(version: str, files: Sequence[File]) -> str:

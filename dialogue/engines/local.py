@@ -29,8 +29,8 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
             yield finished.result()
     except BrokenProcessPool as error:
         raise InputError(
-            "A process was killed (out of memory?). What was done is kept; run the same command again, "
-            f"with fewer --jobs if memory is short. What each job was at: {work.logs}."
+            "A process was killed (out of memory?). Finished work is kept; run the same command again, "
+            f"with fewer --jobs if memory is short. The log of each job is in {work.logs}."
         ) from error
     except BaseException:
         for process in set(multiprocessing.active_children()) - before:

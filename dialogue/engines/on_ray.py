@@ -37,7 +37,7 @@ def run_on_ray(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcom
             try:
                 yield ray.get(done)
             except ray.exceptions.RayError as error:
-                yield Outcome(job, failure=f"Ray gave {job.name} up: {getattr(error, 'cause', error)}")
+                yield Outcome(job, failure=f"Ray gave up on {job.name}: {getattr(error, 'cause', error)}")
             waiting |= {act.remote(shared, job): job for job in islice(queue, 1)}
 
 

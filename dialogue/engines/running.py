@@ -20,8 +20,8 @@ ENGINES = ("local", "ray", "slurm")
 
 def add_job_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> None:
     """`--jobs` and `--on`; `one` where a command does one job at a time unless told otherwise."""
-    few = "default 1: each wants memory" if one else "default: one a core"
-    parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each (here {few})")
+    few = "default: 1, because each needs memory" if one else "default: one per core"
+    parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each ({few})")
     parser.add_argument(
         "--on", default="local", metavar="ENGINE", help="local, ray[:ADDRESS] or slurm[:local], see docs/scale.md"
     )
@@ -32,9 +32,9 @@ def place_of(args: argparse.Namespace) -> Place:
     """Where the arguments of `add_arguments` say that jobs run."""
     engine, _, address = args.on.partition(":")
     if engine not in ENGINES or (address and engine == "local") or (engine == "slurm" and address not in ("", "local")):
-        raise InputError(f"--on is {args.on!r}; it may be local, ray, ray:ADDRESS, slurm or slurm:local.")
+        raise InputError(f"--on is {args.on!r}; it must be local, ray, ray:ADDRESS, slurm or slurm:local.")
     if args.jobs is not None and args.jobs < 1:
-        raise InputError(f"--jobs is {args.jobs}; 1 is the least.")
+        raise InputError(f"--jobs is {args.jobs}; it must be at least 1.")
     limit = 1 if args.jobs is None and engine == "local" and args.one_job_at_a_time else args.jobs
     return Place(engine, address, limit, gpus=int(getattr(args, "device", "cpu") == "cuda"))
 
@@ -50,7 +50,7 @@ def carry_out(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
                 yield outcome.result
     if failed:
         first, others = failed[0], ", ".join(outcome.job.name for outcome in failed[1:])
-        more = f" {len(failed)} of {len(jobs)} jobs failed, also: {others}." if others else ""
+        more = f" {len(failed)} of {len(jobs)} jobs failed; the others: {others}." if others else ""
         raise InputError(f"{first.failure} Log of {first.job.name}: {work.log(first.job)}.{more}")
 
 

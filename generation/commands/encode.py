@@ -54,16 +54,17 @@ class Encoding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which contexts and which checkpoints."""
-    parser.add_argument("study", type=Path, help="study folder")
-    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    parser.add_argument("--splits", default="train,valid,test", help="joined by commas (default: all three)")
-    parser.add_argument("--checkpoints", default="untrained,last", help="joined by commas (default untrained,last)")
-    parser.add_argument("--limit", type=int, help="so many contexts of each split, evenly spread (default: all)")
-    parser.add_argument("--pooling", choices=["own", "mean", "padded"], default="own", help="see docs/generation.md")
-    parser.add_argument("--layers", choices=["top", "all"], default="top", help="default top")
-    parser.add_argument("--float16", action="store_true", help="half the space")
-    parser.add_argument("--out", default="states", help="folder inside STUDY (default states)")
-    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
+    add("--checkpoints", default="untrained,last", help="separated by commas (default untrained,last)")
+    add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
+    add("--pooling", choices=["own", "mean", "padded"], default="own", help="see docs/generation.md")
+    add("--layers", choices=["top", "all"], default="top", help="default top")
+    add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
+    add("--out", default="states", help="folder inside STUDY (default states)")
+    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     running.add_job_arguments(parser)
 
 
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
         for _ in running.carry_out(work, todo, place):
             bar.update()
     print(f"{args.study / args.out}: {len(every)} matrices of {len(chosen)} contexts")
-    print(f"{len(every) - len(todo)} of {len(every)} matrices were there before.")
+    print(f"{len(every) - len(todo)} of {len(every)} matrices were already there.")
     tell_next("python -m generation pair", args.study, *given(args, "corpus"))
 
 

@@ -5,7 +5,7 @@
   an endpoint  python -m generation import runs/mine --endpoint http://localhost:8000/v1 --remote-model name --limit 200
 
 The item of a response is the id of its context in the corpus: `dialogue:n`, n = index of the target utterance. The key
-of an endpoint is read from the environment variable SEEDVOTE_API_KEY and written nowhere.
+of an endpoint is read from the environment variable SEEDVOTE_API_KEY and never written to disk.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The source, and how its responses are named."""
-    parser.add_argument("study", type=Path, help="study folder")
-    parser.add_argument("table", type=Path, nargs="?", help=".csv, .tsv, .jsonl or .parquet")
-    parser.add_argument("--columns", default="", help="field=column,... for item, model, seed, checkpoint, text, ...")
-    parser.add_argument("--model", help="name of the system, where the table has no such column")
-    parser.add_argument("--seed", type=int, help="seed of the system, or of its sampling (default: none, 0 to sample)")
-    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    parser.add_argument("--split", choices=["train", "valid", "test"], default="test")
-    parser.add_argument("--limit", type=int, help="so many contexts, evenly spread over the split (default: all)")
-    parser.add_argument("--hugging-face", metavar="MODEL", help="local folder, or with --fetch a name on the hub")
-    parser.add_argument("--fetch", action="store_true", help="allow the model to be fetched from the hub")
-    parser.add_argument("--decoding", default="greedy", help="for Hugging Face, as in sample (default greedy)")
-    parser.add_argument("--endpoint", metavar="URL", help="address up to and with /v1")
-    parser.add_argument("--remote-model", default="default", help="the model's name at the endpoint")
-    parser.add_argument("--system", default="", help="system message for the endpoint")
-    parser.add_argument("--temperature", type=float, default=0.0, help="at the endpoint (default 0)")
-    parser.add_argument("--concurrency", type=int, default=4, help="questions under way at once (default 4)")
-    parser.add_argument("--longest", type=int, default=80, help="most new tokens (default 80)")
-    parser.add_argument("--price", metavar="IN,OUT", help="price of a million tokens in and out, for the cost line")
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("table", type=Path, nargs="?", help=".csv, .tsv, .jsonl or .parquet")
+    add("--columns", default="", help="field=column,... for item, model, seed, checkpoint, text, ...")
+    add("--model", help="name of the system, where the table has no such column")
+    add("--seed", type=int, help="seed of the system, or of its sampling (default: none, 0 to sample)")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--split", choices=["train", "valid", "test"], default="test")
+    add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
+    add("--hugging-face", metavar="MODEL", help="local folder, or a name on the hub with --fetch")
+    add("--fetch", action="store_true", help="allow the model to be fetched from the hub")
+    add("--decoding", default="greedy", help="of the Hugging Face model, as in sample (default greedy)")
+    add("--endpoint", metavar="URL", help="base address, ending in /v1")
+    add("--remote-model", default="default", help="the model's name at the endpoint")
+    add("--system", default="", help="system message for the endpoint")
+    add("--temperature", type=float, default=0.0, help="at the endpoint (default 0)")
+    add("--concurrency", type=int, default=4, help="requests at a time (default 4)")
+    add("--longest", type=int, default=80, help="longest response, in tokens (default 80)")
+    add("--price", metavar="IN,OUT", help="price per million tokens in and out, to print the cost")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,8 +1,8 @@
 """Make pairs for raters: pairs.jsonl, with controls and sanity checks.
 
-The architecture with the smallest spread of BLEU-2 over its seeds is taken (the papers' rule), or the one named.
---models A,B pairs two systems instead, trained here or imported.
-The checks are written to checks.jsonl first: read it, change or remove lines, and run pair again.
+By default the architecture whose BLEU-2 varies least over seeds is paired (the papers' rule). --model names another;
+--models A,B pairs two systems, trained here or imported. The checks are also written to checks.jsonl: read them, change
+or remove lines, and run pair again.
 
   python -m generation pair runs/demo --pairs 120 --controls 20 --checks 12
 """
@@ -24,17 +24,18 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How many of what."""
-    parser.add_argument("study", type=Path, help="study folder")
-    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    parser.add_argument("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
-    parser.add_argument("--models", metavar="A,B", help="pair two systems instead, under the seeds that both have")
-    parser.add_argument("--checkpoint", default="last", help="whose responses are paired (default last)")
-    parser.add_argument("--decoding", default="auto", help="whose responses are paired (default: sampled, else greedy)")
-    parser.add_argument("--pairs", type=int, default=2000, help="real pairs (default 2000, the papers')")
-    parser.add_argument("--controls", type=int, help="control pairs of each kind (default: a tenth of --pairs)")
-    parser.add_argument("--checks", type=int, default=12, help="sanity checks (default 12)")
-    parser.add_argument("--preview", action="store_true", help="also write pairs.html, a page to read them")
-    parser.add_argument("--seed", type=int, default=0, help="of contexts, sides and checks (default 0)")
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
+    add("--models", metavar="A,B", help="pair two systems instead, under the seeds that both have")
+    add("--checkpoint", default="last", help="checkpoint whose responses are paired (default last)")
+    add("--decoding", default="auto", help="decoding that is paired (default: the sampled one, else greedy)")
+    add("--pairs", type=int, default=2000, help="real pairs (default 2000, as in the papers)")
+    add("--controls", type=int, help="control pairs of each kind (default: a tenth of --pairs)")
+    add("--checks", type=int, default=12, help="sanity checks (default 12)")
+    add("--preview", action="store_true", help="also write pairs.html, a page to read them")
+    add("--seed", type=int, default=0, help="seed of contexts, sides and checks (default 0)")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
         from generation.pairs.preview import write_page
 
         write_page(args.study / "pairs.html", pairs, recipe)
-        print(f"to read them: {args.study / 'pairs.html'}")
+        print(f"Preview: {args.study / 'pairs.html'}")
     tell_next("python -m crowd serve", args.study, "--open")
 
 
@@ -145,5 +146,5 @@ def _tell(path: Path, pairs: list[Pair], recipe: str) -> None:
         counts[pair.contrast] = counts.get(pair.contrast, 0) + 1
     print(f"{path}: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
     if "within-seed" not in counts:
-        print("no within-seed controls: they need two draws; sample with --decoding greedy,nucleus:0.9 --draws 2")
-    print(f"{sum(p.identical for p in pairs)} pairs hold the same text twice (flagged)\n{recipe}")
+        print("No within-seed controls, which need two draws: sample with --decoding greedy,nucleus:0.9 --draws 2")
+    print(f"{sum(p.identical for p in pairs)} pairs have two identical responses (flagged)\n{recipe}")

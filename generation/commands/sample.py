@@ -1,6 +1,6 @@
-"""Let every trained model of a study answer the same held-out contexts: responses.jsonl.
+"""Let every trained model of a study answer the same held-out contexts, and write responses.jsonl.
 
-By default each answers greedily, and twice by nucleus sampling: the second draw makes within-seed controls possible.
+By default each model answers once greedily and twice by nucleus sampling; within-seed controls need the second draw.
 
   python -m generation sample runs/demo --limit 150 --decoding greedy,nucleus:0.9
 """
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which contexts, which checkpoint, how to decode."""
-    parser.add_argument("study", type=Path, help="study folder")
-    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    parser.add_argument("--split", choices=["train", "valid", "test"], default="test")
-    parser.add_argument("--limit", type=int, help="so many contexts, evenly spread over the split (default: all)")
-    parser.add_argument("--checkpoint", default="last", help="untrained, epoch-N, last, best_bleu, ... (default last)")
-    parser.add_argument(
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--split", choices=["train", "valid", "test"], default="test")
+    add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
+    add("--checkpoint", default="last", help="untrained, epoch-N, last, best_bleu, ... (default last)")
+    add(
         "--decoding",
         default="greedy,nucleus:0.9",
-        help="one or more, joined by commas: greedy, beam:5, temperature:0.7, top_k:40, nucleus:0.9, "
+        help="one or more, separated by commas: greedy, beam:5, temperature:0.7, top_k:40, nucleus:0.9, "
         "top_k:40+temperature:0.7 (default greedy,nucleus:0.9)",
     )
-    parser.add_argument("--draws", type=int, default=2, help="responses a context for sampled decodings (default 2)")
-    parser.add_argument("--seed", type=int, default=0, help="of the draws (default 0)")
-    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
+    add("--draws", type=int, default=2, help="responses per context for sampled decodings (default 2)")
+    add("--seed", type=int, default=0, help="seed of the draws (default 0)")
+    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     running.add_job_arguments(parser)
 
 
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)
     print(f"{path}: {len(responses)} responses of {len(models)} models to {len(contexts)} contexts")
-    print(f"{len(models) - len(todo)} of {len(models)} models had answered before.\n{recipe}")
+    print(f"{len(models) - len(todo)} of {len(models)} models had already answered.\n{recipe}")
     tell_next("python -m generation score", args.study, *given(args, "corpus"))
 
 

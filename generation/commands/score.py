@@ -1,8 +1,8 @@
 """Score responses against their references with token metrics: metrics.parquet.
 
-BLEU-2, ROUGE-1, ROUGE-L, METEOR, distinct-1 and -2 and the cosine of average embeddings, all of free-running output;
-the most frequent training response beside them;
-perplexity and the teacher-forced BLEU-2 of the study's own models under their own names.
+Free-running responses get BLEU-2, ROUGE-1, ROUGE-L, METEOR, distinct-1 and -2 and the cosine of average embeddings,
+with the most frequent training response as a baseline. The study's own models also get perplexity and teacher-forced
+BLEU-2, under names of their own.
 
   python -m generation score runs/demo
 """
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where, and the yardstick of meaning."""
-    parser.add_argument("study", type=Path, help="study folder")
-    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    parser.add_argument("--encoder", type=Path, help="folder of a Hugging Face encoder for `embedding`")
-    parser.add_argument(
-        "--words-of", help="model whose word vectors `embedding` uses (default: the first, e.g. hred-0)"
-    )
-    parser.add_argument(
-        "--wordnet", type=Path, metavar="FOLDER", help="of WordNet 3, for METEOR with synonyms (default: where one is)"
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--encoder", type=Path, help="local folder of a Hugging Face encoder for `embedding`")
+    add("--words-of", help="model whose word vectors `embedding` uses (default: the first, e.g. hred-0)")
+    add(
+        "--wordnet",
+        type=Path,
+        metavar="FOLDER",
+        help="WordNet 3, for METEOR with synonyms (default: the installed one, if any)",
     )
 
 
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> None:
     print(f"{args.study / 'metrics.parquet'}: {written} scores of {found} responses")
     _tell(corpus_scores)
     if found < len(responses):
-        print(f"{len(responses) - found} responses answer no context of this corpus and have no score")
+        print(f"{len(responses) - found} responses have no context in this corpus and get no score")
     print(recipe)
     trained = (args.study / "models").is_dir()
     tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *given(args, "corpus"))

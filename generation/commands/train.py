@@ -1,4 +1,4 @@
-"""Train architectures under several seeds; what is done is skipped, what was broken off goes on.
+"""Train architectures under several seeds. Finished models are skipped, and interrupted training continues.
 
 python -m generation train runs/demo --models seq2seq,bilstm_attn --seeds 0-2 --preset small --epochs 5 --jobs 2
 """
@@ -26,23 +26,24 @@ BATCH_AND_RATE = {"tiny": (32, 1e-2), "small": (32, 4e-3), "paper": (64, 1e-3)}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to train, on what, and how."""
-    parser.add_argument("study", type=Path, help="study folder")
-    parser.add_argument("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    parser.add_argument("--models", default="all", help="names joined by commas, or all")
-    parser.add_argument("--seeds", default="0-2", help="e.g. 0-2 or 0,5,7 (default 0-2)")
-    parser.add_argument("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes (default: paper)")
-    parser.add_argument("--epochs", type=int, default=25, help="default 25, the papers'")
-    parser.add_argument("--batch-size", type=int, help="default: 64, and 32 for small and tiny")
-    parser.add_argument("--learning-rate", type=float, help="Adam's (default: 0.001; 0.004 for small, 0.01 for tiny)")
-    parser.add_argument("--clip", type=float, default=1.0, help="largest norm of the gradient (default 1)")
-    parser.add_argument("--dialogues", type=int, help="train on so many dialogues (default: all)")
-    parser.add_argument("--valid", type=int, default=200, help="validation contexts scored after each epoch")
-    parser.add_argument("--vocabulary-size", type=int, default=20_000, help="most words kept, when built")
-    parser.add_argument("--at-least", type=int, default=1, help="times a word must occur to be kept")
-    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda")
-    parser.add_argument(
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--models", default="all", help="names separated by commas, or all (default: all)")
+    add("--seeds", default="0-2", help="e.g. 0-2 or 0,5,7 (default 0-2)")
+    add("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes (default: paper)")
+    add("--epochs", type=int, default=25, help="default 25, as in the papers")
+    add("--batch-size", type=int, help="default: 64 (32 for small and tiny)")
+    add("--learning-rate", type=float, help="of Adam (default: 0.001; 0.004 for small, 0.01 for tiny)")
+    add("--clip", type=float, default=1.0, help="clip the gradient to this norm (default 1)")
+    add("--dialogues", type=int, help="number of training dialogues (default: all)")
+    add("--valid", type=int, default=200, help="validation contexts scored after each epoch (default 200)")
+    add("--vocabulary-size", type=int, default=20_000, help="words of a new vocabulary, at most (default 20000)")
+    add("--at-least", type=int, default=1, help="occurrences a word needs to enter a new vocabulary (default 1)")
+    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    add(
         "--precision", choices=["auto", "float32", "bf16"], default="auto",
-        help="of the products (default auto: bf16 on CUDA where it can, else float32)",
+        help="of the matrix products (default auto: bf16 on CUDA if the device supports it, else float32)",
     )  # fmt: skip
     running.add_job_arguments(parser, one=True)
 
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     rows = place.limit or len(todo)
     for line in running.carry_out(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
         print(line, flush=True)
-    print(f"{len(grid) - len(todo)} of {len(grid)} models were trained before.")
+    print(f"{len(grid) - len(todo)} of {len(grid)} models were already trained.")
     from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
 
     if picture := draw_curves(args.study):

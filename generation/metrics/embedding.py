@@ -64,4 +64,4 @@ def _load(folder: Path) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         return tokenizer, AutoModel.from_pretrained(folder, local_files_only=True).eval()
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} holds no encoder in the form of Hugging Face ({error}).") from error
+        raise InputError(f"{folder} holds no Hugging Face encoder ({error}).") from error

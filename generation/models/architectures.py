@@ -62,5 +62,5 @@ def build(model: str, vocabulary: int, sizes: dict[str, Any]) -> Model:
 def known(model: str) -> str:
     """The name, or a sentence with the legal ones."""
     if model not in ARCHITECTURES:
-        raise InputError(f"{model!r} is no architecture of ours. Legal: {', '.join(ARCHITECTURES)}, or all.")
+        raise InputError(f"{model!r} is not an architecture. Choose from: {', '.join(ARCHITECTURES)}, or all.")
     return model

@@ -1,8 +1,8 @@
-"""How many bits the labels of each task take, sent online by a probe on each state: the description length.
+"""Measure how many bits the labels of each task take when a probe on each state encodes them (description length).
 
 A companion to `run`: two states may reach the same score, one from ten examples and one from ten thousand. Reads the
-same files, with the same baselines; writes STUDY/probes/codelength-<corpus>.csv. What is done is kept: a command that
-was stopped goes on where it was.
+same files, with the same baselines, and writes STUDY/probes/codelength-<corpus>.csv. Finished parts are kept, so an
+interrupted command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to code, and with what."""
     inputs.add_input_arguments(parser)
     add = parser.add_argument
-    add("--c", type=float, default=1.0, help="data against penalty (default: 1)")
+    add("--c", type=float, default=1.0, help="weight of the data against the penalty (default: 1)")
     add("--seed", type=int, default=0, help="seed of the order of the dialogues (default: 0)")
     running.add_job_arguments(parser)
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
             bar.update(coded)
     print(read.sides.banner + "\n" if read.sides.banner else "", end="")
     _report(read.folder / f"codelength-{read.corpus}.csv", parts, recipe)
-    print(f"{len(parts) - len(todo)} of {len(parts)} code lengths were there before.")
+    print(f"{len(parts) - len(todo)} of {len(parts)} code lengths were already there.")
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
@@ -75,7 +75,7 @@ def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
             names = (task, who.evaluator, who.model, "" if who.seed is None else who.seed, who.checkpoint)
             bits = f"{code.uniform:.1f},{sum(code.bits):.1f},{code.compression:.4f}"
             handle.write(",".join(map(str, (*names, sum(code.examples), len(code.bits), bits))) + "\n")
-    print("Compression: how many times shorter than a code that knows nothing; mean and SD over training seeds.\n")
+    print("Compression: length of a uniform code over that of the probe's; mean over training seeds, SD in brackets.\n")
     print("\n".join(report.terminal_table(_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)))
     print(f"{recipe}\nBits of every task and state in {path}.")
 

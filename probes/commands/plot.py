@@ -1,9 +1,9 @@
-"""Draw the pictures of a study's probes into STUDY/probes/: each is drawn where what it needs is there.
+"""Draw the pictures of a study's probes into STUDY/probes/, each one if its data are there.
 
 evolution     scores over epochs, a band over seeds (needs epoch-N: probes run --checkpoints all)
 difficulty    means over easy, medium and hard tasks, by the untrained recurrent models
-selection     scores at the checkpoint that each metric chose (needs two or more best_... checkpoints)
-beside-bleu2  probe scores against a token metric, with the rank correlation (needs STUDY/metrics.parquet)
+selection     scores at the checkpoint that each metric selected (needs two or more best_... checkpoints)
+beside-bleu2  probe scores against a token metric, with their rank correlation (needs STUDY/metrics.parquet)
 states        states of the first and the last checkpoint on common principal axes (fitted on train)
 """
 
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and where its parts lie."""
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
-    parser.add_argument("--scores", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
-    parser.add_argument("--classifier", default="logistic", help="whose scores (default: logistic)")
-    parser.add_argument("--metric", default="bleu2", help="token metric to set beside (default: bleu2)")
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY", help="folder of the study")
+    add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
+    add("--scores", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
+    add("--classifier", default="logistic", help="classifier whose scores are drawn (default: logistic)")
+    add("--metric", default="bleu2", help="token metric to compare with (default: bleu2)")
 
 
 def run(args: argparse.Namespace) -> None:

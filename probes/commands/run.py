@@ -1,7 +1,7 @@
-"""Probe the encoder states of a study: fit classifiers on frozen states, with every baseline and control beside them.
+"""Probe the encoder states of a study: fit classifiers on frozen states, with every baseline and control.
 
-Reads STUDY/states/*.npy (or --states FILE) and the labels of the corpus; writes STUDY/scores.parquet, one row an
-example, and tables in STUDY/probes/. What is done is kept there: a run that was stopped goes on where it was.
+Reads STUDY/states/*.npy (or --states FILE) and the labels of the corpus. Writes STUDY/scores.parquet, one row per
+example, and tables in STUDY/probes/. Finished parts are kept there, so an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--report", choices=("valid", "test"), default="test", help="split to report on (default: test)")
     add("--classifier", default="logistic", metavar="NAMES", help="logistic, mlp or both, comma-separated")
-    add("--mlp-seeds", default="0-2", metavar="SEEDS", help="seeds of the MLP, each a rater (default: 0-2)")
-    add("--solver", choices=("batched", "sklearn"), default="batched", help="of the logistic regression")
-    add("--protocol", choices=("standard", "paper"), default="standard", help="paper: fit the papers' way beside ours")
-    add("--c", default="1", metavar="C,...", help="data against penalty (default: 1); of several, chosen on valid")
+    add("--mlp-seeds", default="0-2", metavar="SEEDS", help="seeds of the MLP, each a rater of its own (default: 0-2)")
+    solvers = ("batched", "sklearn")
+    add("--solver", choices=solvers, default="batched", help="solver of the logistic regression (default: batched)")
+    add("--protocol", choices=("standard", "paper"), default="standard", help="paper: also fit as the papers did")
+    add("--c", default="1", metavar="C,...", help="weight of the data, chosen on valid if several (default: 1)")
     add("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
-    add("--device", default="cpu", help="where the batched classifiers compute: auto, cpu, cuda (default: cpu)")
+    add("--device", default="cpu", help="device of the batched classifiers: auto, cpu or cuda (default: cpu)")
     add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
     running.add_job_arguments(parser)
 
@@ -63,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     )  # fmt: skip
     print(sides.banner + "\n" if sides.banner else "", end="")
     _report(args.out or args.study / "scores.parquet", folder, read.corpus, parts, recipe)
-    print(f"{len(parts) - len(todo)} of {len(parts)} probes were done before.")
+    print(f"{len(parts) - len(todo)} of {len(parts)} probes were already done.")
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
@@ -104,4 +105,4 @@ def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], re
     print("Micro-F1 in points, mean over training seeds; in brackets their SD (its interval is in the CSV).\n")
     print("\n".join(report.terminal_table(cells, tasks)))
     print("".join(line + "\n" for line in [*report.departures(cells), *convergence.warnings(ended)]), end="")
-    print(f"{recipe}\n{rows:,} rows in {out}; tables and the end of every fit in {folder}.")
+    print(f"{recipe}\n{rows:,} rows in {out}; tables, and how every fit ended, in {folder}.")

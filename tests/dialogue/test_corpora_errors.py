@@ -47,7 +47,7 @@ WRONG = {
     "nothing known": ({"notes.json": b"[1]", "readme.txt": b"hello"}, "holds no corpus. Known forms: MultiWOZ 2.0"),
     "nothing": ({}, "holds no corpus"),
     "two corpora": ({"data.json": GOOD, "test.jsonl": LINE}, r"holds 2 corpora at once \(multiwoz, text lines\)"),
-    "a dialogue twice": ({"val.json": GOOD, "test.json": GOOD}, "dialogue SNG1 stands there 2 times"),
+    "a dialogue twice": ({"val.json": GOOD, "test.json": GOOD}, "dialogue SNG1 occurs 2 times"),
     "a turn without text": (
         {"data.json": b'{"SNG1": {"log": [{}]}}'},
         r"dialogue SNG1 does not have the form of MultiWOZ \(.*text",

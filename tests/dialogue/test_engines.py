@@ -27,8 +27,8 @@ COMMANDS = (
     "probes codelength STUDY --tasks IsMultiTopic --subset",
 )
 DONE = (
-    "2 of 2 models were trained", "2 of 2 models had answered", "2 of 2 matrices were there", "7 of 7 probes were",
-    "6 of 6 code lengths were",
+    "2 of 2 models were already trained", "2 of 2 models had already answered", "2 of 2 matrices were already",
+    "7 of 7 probes were already done", "6 of 6 code lengths were already",
 )  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def test_a_node_killed_in_mid_run_changes_nothing(undisturbed, tmp_path, nodes):
         kill(second)
         out, complaint = grid.communicate(timeout=PATIENCE)
     assert grid.returncode == 0, complaint
-    assert "0 of 2 models were trained before" in out
+    assert "0 of 2 models were already trained" in out
     assert (tmp_path / "logs" / "train" / f"{victim}.log").read_text().count(" begun on ") == 2
     expected = {name: found for name, found in results(undisturbed).items() if name.startswith("models")}
     assert results(tmp_path) == expected

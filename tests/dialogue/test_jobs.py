@@ -104,7 +104,7 @@ def test_what_a_person_can_mend_is_said_in_its_own_words_and_all_who_failed_are_
     with pytest.raises(InputError) as caught:
         carry_out(divide, 6, [3, 0, 1], tmp_path, "local", 1)
     assert str(caught.value).startswith("Three is refused. Take another. Log of job-3: ")
-    assert str(caught.value).endswith("2 of 3 jobs failed, also: job-0.")
+    assert str(caught.value).endswith("2 of 3 jobs failed; the others: job-0.")
     assert "Traceback" not in (tmp_path / "job-3.log").read_text()
 
 
@@ -136,7 +136,7 @@ def test_a_killed_process_on_ray_is_made_good(on, tmp_path):
 @pytest.mark.parametrize("on", ["ray"])
 def test_ray_gives_up_at_last_and_says_so(on, tmp_path, monkeypatch):
     monkeypatch.setattr(on_ray, "RETRIES", 0)
-    with pytest.raises(InputError, match=r"Ray gave job-0 up: .*Log of job-0: "):
+    with pytest.raises(InputError, match=r"Ray gave up on job-0: .*Log of job-0: "):
         carry_out(killed, tmp_path, [0], tmp_path, on)
 
 
@@ -155,10 +155,10 @@ def test_a_job_that_ended_without_a_word_is_named(on, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--on", "dask"], "--on is 'dask'; it may be local, ray, ray:ADDRESS, slurm or slurm:local."),
+        (["--on", "dask"], "--on is 'dask'; it must be local, ray, ray:ADDRESS, slurm or slurm:local."),
         (["--on", "local:7"], "--on is 'local:7'"),
         (["--on", "slurm:gpu"], "--on is 'slurm:gpu'"),
-        (["--jobs", "0"], "--jobs is 0; 1 is the least."),
+        (["--jobs", "0"], "--jobs is 0; it must be at least 1."),
     ],
 )
 def test_wrong_options_get_a_sentence(words, sentence):
@@ -244,7 +244,7 @@ def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, 
             parent.send_signal(signal.SIGINT)
             _, complaint = parent.communicate(timeout=PATIENCE)
         assert parent.returncode == 130
-        assert complaint.strip().startswith("Stopped. What was done is kept; run the same command again to go on.")
+        assert complaint.strip().startswith("Stopped. Finished work is kept; run the same command again to continue.")
         assert on.startswith("slurm") or complaint.count("\n") == 2  # submitit's rehearsal adds words of its own
         wait_for(lambda: not any(map(is_running, workers)))
         assert not list((tmp_path / "home").iterdir())

@@ -50,5 +50,5 @@ def test_a_local_encoder_averages_over_real_tokens_whatever_the_batch(folder):
 
 
 def test_a_folder_without_an_encoder_is_said(tmp_path):
-    with pytest.raises(InputError, match="holds no encoder in the form of Hugging Face"):
+    with pytest.raises(InputError, match="holds no Hugging Face encoder"):
         local_encoder(tmp_path)

@@ -74,7 +74,7 @@ def test_responses_without_text_or_context_are_counted_aloud(tmp_path, corpus, c
     generation("import", tmp_path, path)
     assert "1 of them hold no text: raters will see an empty box" in capsys.readouterr().out
     generation("score", tmp_path, "--corpus", corpus)
-    assert "1 responses answer no context of this corpus and have no score" in capsys.readouterr().out
+    assert "1 responses have no context in this corpus and get no score" in capsys.readouterr().out
 
 
 def test_a_second_import_replaces_its_own_responses_and_keeps_the_others(tmp_path):
@@ -235,9 +235,9 @@ def test_the_command_writes_what_a_hugging_face_model_answers(folder, corpus, tm
 def test_a_folder_without_a_model_is_said(tmp_path):
     from generation.imports.hugging_face import HuggingFace
 
-    with pytest.raises(InputError, match="holds no model in the form of Hugging Face"):
+    with pytest.raises(InputError, match="holds no Hugging Face model"):
         HuggingFace(str(tmp_path))
-    with pytest.raises(InputError, match=r"is no folder here and no model fetched before\. .* add --fetch"):
+    with pytest.raises(InputError, match=r"is neither a folder here nor a model fetched before\. .* add --fetch"):
         HuggingFace("no-such-model-anywhere")
 
 

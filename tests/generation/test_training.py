@@ -141,7 +141,7 @@ def test_what_is_done_is_skipped(tmp_path):
 
 def test_other_settings_in_the_same_folder_are_refused(tmp_path):
     trained(tmp_path / "a")
-    with pytest.raises(InputError, match=r"was trained with clip 1.0, and 2.0 was asked for"):
+    with pytest.raises(InputError, match=r"was trained with clip 1.0, but 2.0 was asked for"):
         train(tmp_path / "a", settings(clip=2.0), DATA, CPU)
 
 
@@ -162,7 +162,7 @@ def test_the_precision_is_in_the_signature_and_older_folders_know_float32_only(t
     assert "precision:float32" in config["signature"]
     write_json(tmp_path / "a" / "config.json", {k: v for k, v in config.items() if k != "precision"})
     trained(tmp_path / "a")
-    with pytest.raises(InputError, match="was trained with precision 'float32', and 'bf16' was asked for"):
+    with pytest.raises(InputError, match="was trained with precision 'float32', but 'bf16' was asked for"):
         trained(tmp_path / "a", precision="bf16")
 
 
@@ -173,7 +173,8 @@ def test_a_model_of_another_version_is_not_gone_on_with(tmp_path):
     write_json(tmp_path / "a" / "config.json", {**config, "signature": older})
     good = digest(tmp_path / "a" / "last.safetensors")
     with pytest.raises(
-        InputError, match=r"was begun by version 0\.0\.9 of Seedvote; this is .*, which computes other bits"
+        InputError,
+        match=r"was started with version 0\.0\.9 of Seedvote; this is .*, whose weights differ in",
     ):
         trained(tmp_path / "a", epochs=2)
     assert digest(tmp_path / "a" / "last.safetensors") == good
@@ -208,7 +209,7 @@ def test_a_loss_that_is_no_number_is_said_and_the_last_good_checkpoint_kept(tmp_
     model.start()
     with torch.no_grad():
         model.model.output.weight.fill_(float("nan"))
-    with pytest.raises(InputError, match="the loss is no number any more"):
+    with pytest.raises(InputError, match="the loss is no longer a number"):
         model._update(training.stack(DATA.train[:4], CPU), 0)
     assert digest(tmp_path / "a" / "last.safetensors") == good
 

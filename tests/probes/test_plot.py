@@ -67,7 +67,7 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     with pytest.raises(InputError, match=rf"Make it: python -m probes run {tmp_path}\."):
         probes("plot", tmp_path)
     (tmp_path / "scores.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"cannot be read as such a table. Make it again: python -m probes run"):
+    with pytest.raises(InputError, match=r"cannot be read as a score table. Make it again: python -m probes run"):
         probes("plot", tmp_path)
     probes("run", tmp_path, "--tasks", "IsMultiTopic", "--jobs", 1)
     capsys.readouterr()

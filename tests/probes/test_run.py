@@ -100,7 +100,7 @@ def test_trained_states_beat_the_untrained_ones_and_the_control(study):
 def test_a_second_run_does_nothing_and_gives_the_same_table(study, corpus, capsys):
     before = (study / "scores.parquet").read_bytes()
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
-    assert "22 of 22 probes were done before" in capsys.readouterr().out
+    assert "22 of 22 probes were already done" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
 
@@ -109,7 +109,7 @@ def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study
     for victim in sorted((study / "probes").glob("probe-*-last/*.parquet"))[:3]:
         victim.write_bytes(victim.read_bytes()[:50])
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
-    assert "19 of 22 probes were done before" in capsys.readouterr().out
+    assert "19 of 22 probes were already done" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
 
@@ -155,7 +155,7 @@ def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, 
         (("--c", "much"), "--c is 'much'"),
         (("--classifier", "forest"), "--classifier is 'forest'"),
         (("--c", "0"), "must be above zero"),
-        (("--device", "abacus"), "Device 'abacus' is not at hand here. Legal: auto, cpu"),
+        (("--device", "abacus"), "Device 'abacus' is not available here. Choose from: auto, cpu"),
         (("--checkpoints", "best_bleu"), "No states of checkpoint best_bleu; there: epoch-1"),
         (("--tasks", "Everything"), "Everything is not a probe task"),
     ],
@@ -236,7 +236,7 @@ def test_every_fit_leaves_its_end_and_what_fell_short_is_named(study, members):
     assert warnings(ends) == []
     short = ends.set_column(ends.column_names.index("converged"), "converged", pa.array([False] * len(ends)))
     sentences = warnings(short)
-    fell_short = "of AllTopics on seq2seq-0-last by logistic (attraction, "
+    fell_short = " problems of AllTopics on seq2seq-0-last, fitted by logistic (attraction, "
     assert any(sentence.startswith("Not converged: ") and fell_short in sentence for sentence in sentences)
 
 
@@ -273,7 +273,7 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
     before = path.read_text()
     probes("codelength", *words)
     assert path.read_text() == before
-    assert "20 of 20 code lengths were there before" in capsys.readouterr().out
+    assert "20 of 20 code lengths were already there" in capsys.readouterr().out
 
 
 def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(study, corpus, tmp_path, monkeypatch):
@@ -303,11 +303,11 @@ def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(
     held = part.read_bytes()
     part.unlink()
     probes("codelength", *words, "--states", study / "states" / "seq2seq-0-last.npy")
-    assert "4 of 5 code lengths were there before" in capsys.readouterr().out and part.read_bytes() == held
+    assert "4 of 5 code lengths were already there" in capsys.readouterr().out and part.read_bytes() == held
     probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy")
-    assert "4 of 5 code lengths were there before" in capsys.readouterr().out
+    assert "4 of 5 code lengths were already there" in capsys.readouterr().out
     probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy", "--seed", 1)
-    assert "0 of 5 code lengths were there before" in capsys.readouterr().out
+    assert "0 of 5 code lengths were already there" in capsys.readouterr().out
 
 
 def test_codelength_says_on_what_it_is_fitted_where_that_is_not_all(corpus, members, tmp_path, capsys):

@@ -164,7 +164,7 @@ def instead(slot: str, value: str) -> str:
 def with_article(name: str) -> str:
     """A place with its article, a town without.
 
-    >>> where("copper lodge"), where("ashmere")
+    >>> with_article("copper lodge"), with_article("ashmere")
     ('the Copper Lodge', 'Ashmere')
     """
     return capitalised(name) if name in (TOWN, *TOWNS) else f"the {capitalised(name)}"
