@@ -1,1 +1,1 @@
-"""Records, files, seeds, signatures and corpora: the leaf every other package stands on (standard library only)."""
+"""The leaf that every package stands on: records, files, seeds, signatures, corpora, jobs. Standard library only."""

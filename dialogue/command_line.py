@@ -131,6 +131,8 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
         print("\nStopped. Finished work is kept; run the same command again to continue.", file=sys.stderr)
         code = 130
     except BrokenPipeError:
+        # `command | head` is no error. Python would complain once more when it closes standard output, so that goes
+        # nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:

@@ -1,4 +1,7 @@
-"""The one exception for bad input: its text is a sentence for the person who typed the command."""
+"""The one exception for bad input: its text is a sentence for the person who typed the command.
+
+It says what was found, what is allowed and what to do next; a command prints it alone and exits with code 2.
+"""
 
 from __future__ import annotations
 

@@ -31,15 +31,17 @@ FORMAT_VERSION = 1
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it.
 
-    What the system refuses is told of `path`, the name that people know.
+    An error of the system names `path`, which people know, not the temporary file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_name(path)
+    # One line ending on every system: digests of these files are keys.
     options: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with temporary.open(mode, **options) as handle:
             yield handle
+            # Without fsync a crash of the machine can leave the new name on an empty file.
             handle.flush()
             os.fsync(handle.fileno())
         temporary.replace(path)
@@ -53,6 +55,7 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 def temporary_name(path: Path) -> Path:
     """A name beside `path` that no other process uses, on this machine or another that shares the folder."""
+    # Beside `path`, not in a folder for temporary files: a rename is atomic within one file system only.
     return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.tmp")
 
 
@@ -120,6 +123,7 @@ def read_records(path: str | Path, kind: type[R]) -> list[R]:
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
+        # utf-8-sig: spreadsheets put a byte-order mark at the beginning.
         with path.open(encoding="utf-8-sig") as handle:
             for number, line in enumerate(handle, 1):
                 if line.strip():
@@ -151,6 +155,7 @@ def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:
 
 @cache
 def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
+    # Cached, because resolving the annotations takes longer than checking a record.
     hints = typing.get_type_hints(kind)
     missing = dataclasses.MISSING
     return {
@@ -208,6 +213,7 @@ def _plain(expected: Any, value: Any, where: str) -> Any:
         return from_json(expected, value, where)  # type: ignore[arg-type]
     if expected is float and type(value) in (int, float):
         return float(value)
+    # Not isinstance: True is an int in Python, and would pass for a whole number.
     if type(value) is not expected:
         wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(
             expected, "an object"

@@ -73,11 +73,13 @@ class Place:
 
 def content_key(*parts: object) -> str:
     """SHA-256 over the inputs and settings of a job and the version of this code."""
+    # The version is part of it: new code may compute other last bits, so it does every job again.
     return hashlib.sha256("\x1f".join([*map(str, parts), VERSION]).encode()).hexdigest()
 
 
 def cores() -> int:
     """Processor cores that this process may use."""
+    # Not cpu_count alone: a container or a batch system may grant fewer cores than the machine has.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -95,6 +97,7 @@ def job_environment() -> dict[str, str]:
 
 def perform(work: Work, job: Job) -> Outcome:
     """Do one job in this process and write its log; a failure is an outcome, so that it takes no other with it."""
+    # Workers of Ray and Slurm start in folders of their own.
     os.chdir(work.cwd)
     log, begun = work.log(job), time.monotonic()
     _write(log, f"{job.name} {job.key[:12]} begun on {platform.node()}, process {os.getpid()}, {_processor()}")
@@ -119,6 +122,7 @@ def _write(log: Path, text: str) -> None:
     """Add to a log; a disk that has no room for it must not hide what became of the job."""
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
+        # Opened for each line: several attempts, on several machines, write to one log.
         with log.open("a", encoding="utf-8") as handle:
             handle.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n")
 

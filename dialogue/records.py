@@ -110,7 +110,7 @@ class Vote:
     left: Side | None = _of("which response stood on the left (or on top)", default=None)
     seconds: float | None = _of("from showing to answering", default=None)
     submitted: str | None = _of("time of the answer, ISO 8601, UTC", default=None)
-    source: Source = _of("the door the rater came through", default="imported")
+    source: Source = _of("where the rater came from", default="imported")
     rater_status: RaterStatus = _of("what the gate says of the rater", default="passed")
     counted: bool = _of("one of the pair's k votes; false for late votes and for those of blocked raters", default=True)
     kind: PairKind = _of("kind of the pair, `real` or `control`", default="real")
@@ -124,7 +124,7 @@ class Rater:
     """One rater (`raters.jsonl`); no name, no address, no payment data."""
 
     rater: str = _of("keyed hash, as in votes")
-    source: Source = _of("the door the rater came through")
+    source: Source = _of("where the rater came from")
     status: RaterStatus = _of("what the gate says")
     checks_seen: int = _of("hidden checks answered")
     checks_failed: int = _of("hidden checks failed")

@@ -12,7 +12,9 @@ import random
 
 def child_seed(seed: int, *names: object) -> int:
     """A seed in [0, 2**63) for the act that `names` describes, e.g. ``child_seed(0, "pairs", "order")``."""
+    # A separator that no name holds: ("a", "b") and ("ab",) must differ. Not hash(): Python salts it in every process.
     text = "\x1f".join([str(int(seed)), *map(str, names)])
+    # 63 bits fit the signed 64-bit integers of Parquet, SQL and torch.
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 

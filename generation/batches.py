@@ -48,8 +48,10 @@ def plan_batches(examples: Sequence[Numbered], size: int, *, seed: int, epoch: i
         raise InputError("There is no example to train on: the training split is empty. Check the corpus.")
     random = np.random.default_rng(child_seed(seed, "batches", epoch))
     tie = random.random(len(examples))
+    # Targets in steps of three, so that contexts of like length can meet; a random fraction orders equals anew.
     lengths = [(len(e.target) // 3, len(e.context) + t) for e, t in zip(examples, tie, strict=True)]
     order = sorted(range(len(examples)), key=lengths.__getitem__)
+    # The first batch has a random size, else the same neighbours would share a batch in every epoch.
     first = int(random.integers(size))
     cuts = [0, *range(first or size, len(order), size), len(order)]
     batches = [order[a:b] for a, b in itertools.pairwise(cuts) if b > a]
@@ -58,6 +60,7 @@ def plan_batches(examples: Sequence[Numbered], size: int, *, seed: int, epoch: i
 
 def pad(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """Rows of unlike length as one matrix with PAD behind."""
+    # NumPy, not pad_sequence: that would make a tensor of every row first.
     matrix = np.full((len(rows), max(map(len, rows), default=0)), PAD, dtype=np.int64)
     for row, values in zip(matrix, rows, strict=True):
         row[: len(values)] = values

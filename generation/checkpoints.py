@@ -57,6 +57,7 @@ def name_again(source: Path, target: Path) -> None:
     """Give a weights file a second name without a second copy."""
     temporary = temporary_name(target)
     temporary.unlink(missing_ok=True)
+    # A hard link: unlike a symbolic one it outlives the epoch's own file. Renamed, because os.link replaces nothing.
     os.link(source, temporary)
     temporary.replace(target)
     temporary.unlink(missing_ok=True)  # a rename onto another name of the same file does nothing

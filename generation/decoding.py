@@ -104,12 +104,14 @@ def respond(
     keep_freed_memory()
     device = device or torch.device("cpu")
     answers: dict[int, Decoded] = {}
+    # Contexts of like length share a batch, so that little of it is padding.
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
     greedy = not how.sampled and not how.beam and device.type == "cpu"
     single = (
         greedy and rounding(model, [contexts[row] for row in order[:: len(order) // 8 + 1]]) < NEAR[torch.float32] / 10
     )
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
+        # A copy: the caller's model keeps its precision and its mode.
         ready, doubtful = copy.deepcopy(model).to(device, precision).eval(), []
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
@@ -157,6 +159,7 @@ def run_free(model: Model, encoded: Encoded, choose: Chooser) -> Written:
     """Each row written one choice at a time."""
     size, device = len(encoded.mask), encoded.mask.device
     written = torch.full((size, LONGEST_RESPONSE), EOS, device=device)
+    # In double precision also where the model is single: the sum of 60 terms is written to four places.
     logprob = torch.zeros(size, dtype=torch.float64, device=device)
     least = torch.full((size,), torch.inf, device=device, dtype=encoded.memory.dtype)
     rows, state = torch.arange(size, device=device), model.start(encoded)
@@ -189,6 +192,7 @@ def run_beam(model: Model, encoded: Encoded, width: int) -> Written:
     encoded = encoded.rows(torch.arange(size, device=device).repeat_interleave(width))
     state, latest = model.start(encoded), torch.full((size * width,), BOS, device=device)
     scores = torch.full((size, width), -torch.inf, dtype=torch.float64, device=device)
+    # The prefixes of a row begin alike: all but one are ruled out, else the beam would hold copies of one response.
     scores[:, 0] = 0.0
     written = torch.full((size, width, LONGEST_RESPONSE), EOS, device=device)
     best = _Best(torch.full((size, LONGEST_RESPONSE), EOS, device=device), scores[:, -1] - torch.inf, scores[:, 0] * 0)
@@ -252,6 +256,7 @@ class Sampler:
     """Draws a token by inverting the distribution function at the item's own uniform number."""
 
     def __init__(self, how: Decoding, items: Sequence[str], seed: int, device: torch.device) -> None:
+        # A generator for each item: with one for all, a response would depend on the batch.
         draws = [np.random.default_rng(child_seed(seed, "decode", item)).random(LONGEST_RESPONSE) for item in items]
         self.uniforms = torch.from_numpy(np.stack(draws)).to(device)
         self.how = how
@@ -260,6 +265,7 @@ class Sampler:
         """Tokens for the rows of the batch that are still there; in double precision no draw is in doubt."""
         masses, numbers = keep_likely(logits / self.how.temperature, self.how)
         sums = masses.cumsum(1)
+        # Scaled to the mass that top-k and nucleus leave, which saves dividing every probability by it.
         wanted = self.uniforms[rows, time, None] * sums[:, -1:]
         place = torch.searchsorted(sums, wanted, right=True).clamp(max=masses.shape[1] - 1)
         tokens = numbers.gather(1, place)

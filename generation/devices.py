@@ -1,4 +1,7 @@
-"""Where a model computes: `auto` takes CUDA where it is at hand; and how the process holds its memory meanwhile."""
+"""Where a model computes, with how many threads, and how the process holds its memory meanwhile.
+
+`auto` is CUDA where there is one. The number of threads is put back after `with threads`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Encoder states of contexts: one row an item in a `.npy` file that probes can map, with a JSON sidecar beside it."""
+"""Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar beside it.
+
+The rows stand in the order given, whatever the batches; where the sidecar is, the matrix is whole. Memory does not grow
+with the number of contexts.
+"""
 
 from __future__ import annotations
 
@@ -76,6 +80,7 @@ def _stream(
         block = encode_block(model, contexts, form, device).astype(form.dtype)
         if not start:
             width = block.shape[1]
+            # The header alone: np.save would need the whole matrix in memory.
             header = {"descr": block.dtype.str, "fortran_order": False, "shape": (len(examples), width)}
             np.lib.format.write_array_header_1_0(handle, header)
         handle.write(block.tobytes())

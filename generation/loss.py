@@ -35,6 +35,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             part = slice(start, start + CHUNK)
             logits = torch.addmm(low_bias, hidden[part], low.T).to(weight.dtype)
             wanted = targets[part, None]
+            # The largest logit is subtracted before exp, which would overflow.
             top, right = logits.amax(1, keepdim=True), logits.gather(1, wanted)
             slope = logits.sub_(top).exp_()
             norm = slope.sum(1, keepdim=True)

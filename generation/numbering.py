@@ -1,4 +1,7 @@
-"""A corpus as token numbers, ready to be handed to training processes (no torch here)."""
+"""A corpus as token numbers, ready to be handed to training processes (no torch here).
+
+The data depend on the corpus and the options, never on a training seed; `recipe` holds their hash.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Responses answer the contexts of one corpus, whose hash stands in the header of responses.jsonl."""
+"""Responses answer the contexts of one corpus, whose hash stands in the header of responses.jsonl.
+
+A command that reads both refuses another corpus: its contexts may have the same ids.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Responses of trained models to the same held-out contexts: one file a model, decoding and draw, kept once made."""
+"""Responses of trained models to the same held-out contexts: one file per model, decoding and draw, kept once made.
+
+A file's name holds the hash of all that its responses follow from: a change of any of it makes a new file, and nothing
+else does.
+"""
 
 from __future__ import annotations
 

@@ -75,6 +75,7 @@ def train(folder: Path, settings: Settings, data: Data, device: torch.device, *,
     if epochs_done(folder) >= settings.epochs:
         return
     keep_freed_memory()
+    # devices=[]: saving the generators of CUDA would start CUDA in every process.
     with torch.random.fork_rng(devices=[]), threads(settings.threads):
         run = _Run(folder, settings, data, device)
         run.start()
@@ -94,6 +95,7 @@ def epochs_done(folder: Path) -> int:
 def recipe_of(settings: Settings, data: Data) -> dict[str, Any]:
     """What config.json holds: enough to rebuild the model and to see what it was trained on."""
     values = {**asdict(settings), "data": data.recipe, "vocabulary": data.vocabulary.hash}
+    # More epochs continue from the same weights, so their number is no part of what determines them.
     del values["epochs"]
     sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
     shown = {name: values[name] for name in ("batch_size", "learning_rate", "clip", "threads", "precision", "data")}
@@ -174,6 +176,7 @@ class _Run:
         self._close_epoch(time.monotonic() - begun)
 
     def _update(self, batch: Batch, number: int) -> float:
+        # At every update, not once: after a restart dropout draws what it would have drawn.
         torch.manual_seed(child_seed(self.settings.seed, "update", self.done.epoch, number))
         self.optimizer.zero_grad()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
@@ -181,6 +184,7 @@ class _Run:
         torch.autograd.backward(summed / tokens)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         loss = float(summed.detach())
+        # Before the step: weights that are no numbers must never reach a checkpoint.
         if not math.isfinite(loss) or not math.isfinite(float(norm)):
             raise InputError(
                 f"{self.folder}: the loss is no longer a number (epoch {self.done.epoch}, batch {number + 1}). "
@@ -198,6 +202,7 @@ class _Run:
         line = {"epoch": epoch, "loss": done.loss / done.tokens, **self._validate(), "seconds": round(seconds, 1)}
         path = self.folder / f"epoch-{epoch}.safetensors"
         checkpoints.save_weights(path, self.model.state_dict(), {"epoch": str(epoch)})
+        # A crash between the log and the resume point scores an epoch twice; the later line holds.
         log = [*(old for old in read_log(self.folder) if old["epoch"] < epoch), line]
         with atomic(self.folder / "log.jsonl") as handle:
             handle.writelines(json.dumps(entry) + "\n" for entry in log)
@@ -253,6 +258,7 @@ class _Run:
         whole = self.optimizer.state_dict()
         whole["state"] = {
             number: {
+                # Adam counts its steps for every weight; the counts are equal, so one is stored.
                 "step": torch.tensor(float(self.done.updates)),
                 **{name: tensors[f"{name}.{number}"] for name in ("exp_avg", "exp_avg_sq")},
             }
@@ -272,6 +278,7 @@ def batch_loss(model: Model, batch: Batch) -> tuple[Tensor, int]:
 def mean_loss(model: Model, examples: Sequence[Numbered], batch_size: int, device: torch.device) -> float:
     """Cross-entropy a token over examples, in nats."""
     total, tokens = 0.0, 0
+    # By length, so that little of a batch is padding.
     order = sorted(examples, key=lambda e: (len(e.target), len(e.context)))
     with torch.no_grad():
         for start in range(0, len(order), batch_size):

@@ -50,6 +50,7 @@ def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndar
     column = {word: index for index, (word, _) in enumerate(frequent)}
     counts = np.log1p(_counts(column, examples))
     centred = counts - counts[: len(fit)].mean(0)
+    # eigh of words by words, not an SVD of examples by words: the examples are many times more.
     _, axes = np.linalg.eigh(centred[: len(fit)].T @ centred[: len(fit)])
     return np.asarray(centred @ axes[:, ::-1][:, :AXES])
 

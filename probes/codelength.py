@@ -52,10 +52,10 @@ def _price(logits: Tensor, truth: np.ndarray, many: bool, known: int) -> float:
     """Bits of a block; the probe counts for `known` examples, and one more that is spread over all the classes."""
     here = torch.from_numpy(truth).to(logits.device)
     if many:
-        told, classes = torch.sigmoid(torch.where(here, logits, -logits).double()), 2
+        probability, classes = torch.sigmoid(torch.where(here, logits, -logits).double()), 2
     else:
-        told, classes = torch.softmax(logits.double(), 1)[here], logits.shape[1]
-    return float(-torch.log2((known * told + 1 / classes) / (known + 1)).sum())
+        probability, classes = torch.softmax(logits.double(), 1)[here], logits.shape[1]
+    return float(-torch.log2((known * probability + 1 / classes) / (known + 1)).sum())
 
 
 def blocks(clusters: Sequence[str], *, seed: int) -> list[np.ndarray]:

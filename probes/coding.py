@@ -1,4 +1,4 @@
-"""The description lengths of a whole study: every representation and task, one part file each; what is done is kept."""
+"""The description lengths of a whole study: one part file per representation and task; finished parts are kept."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def code_parts(folder: Path, representations: Iterable[Representation], plan: Pl
 
 def code(coding: Coding, todo: Sequence[CodePart]) -> int:
     """Send the labels of each part of one representation, each written when it is coded; how many there were."""
+    # The number of threads moves the last bits, and parts made on different machines must agree.
     with threads(THREADS):
         material = Material(todo[0].representation, coding.plan)
         for part in todo:

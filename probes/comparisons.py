@@ -1,4 +1,7 @@
-"""What the pictures show: scores over epochs, by difficulty, by selection metric, beside a token metric."""
+"""What the pictures show: scores over epochs, by difficulty, by selection metric, beside a token metric.
+
+Scores come in and go out in points (0-100); nothing is drawn here, and no file is written.
+"""
 
 from __future__ import annotations
 
@@ -152,6 +155,7 @@ def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
     both = np.concatenate([np.asarray(states, np.float64) for states in fit])
     centre = both.mean(0)
     variance, axes = np.linalg.eigh(np.cov(both - centre, rowvar=False))
+    # eigh sorts upwards: the last two columns, the largest first.
     first, last = ((states - centre) @ axes[:, :-3:-1] for states in shown)
     return Axes(first, last, float(variance[-2:].sum() / variance.sum()))
 

@@ -1,4 +1,4 @@
-"""How every fit ended: a table with one row a problem, and a warning for those that did not reach their optimum."""
+"""How every fit ended: a table with one row per problem, and a warning for those that did not reach their optimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where the classifiers compute, and with how many threads; no state of the process outlives a `with threads`."""
+"""Where the classifiers compute, and with how many threads.
+
+`auto` is CUDA where there is one. The number of threads is put back after `with threads`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What every command that fits probes reads: the corpus and its split, the states, the labels."""
+"""What every command that fits probes reads: the corpus and its split, the states, the labels.
+
+What is returned fits together: every representation has a state for every example of the plan.
+"""
 
 from __future__ import annotations
 

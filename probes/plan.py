@@ -1,4 +1,7 @@
-"""What is asked of every representation, and the work that follows from it."""
+"""The plan of a probe study: the tasks, their labels on each side of the split, and how a probe is fitted.
+
+Nothing here depends on a representation, so all of them get the same examples, labels and shuffles.
+"""
 
 from __future__ import annotations
 

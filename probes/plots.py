@@ -102,13 +102,15 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
     figure, panel = _single("Scores by task difficulty", recipe)
     models = list(dict.fromkeys(group.model for group in groups))
     for place, name in enumerate(DIFFICULTIES):
-        mine = [group for group in groups if group.difficulty == name]
-        if not mine:
+        of_level = [group for group in groups if group.difficulty == name]
+        if not of_level:
             continue
-        at = [models.index(group.model) + 0.27 * (place - 1) for group in mine]
-        whisker = [0 if np.isnan(group.sd) else group.sd for group in mine]
-        label = f"{name} ({len(mine[0].tasks)} tasks)"
-        panel.bar(at, [group.mean for group in mine], 0.25, yerr=whisker, color=PALETTE[place], ecolor=INK, label=label)
+        at = [models.index(group.model) + 0.27 * (place - 1) for group in of_level]
+        whisker = [0 if np.isnan(group.sd) else group.sd for group in of_level]
+        label = f"{name} ({len(of_level[0].tasks)} tasks)"
+        panel.bar(
+            at, [group.mean for group in of_level], 0.25, yerr=whisker, color=PALETTE[place], ecolor=INK, label=label
+        )
     panel.set_xticks(range(len(models)), models)
     panel.set(ylabel="micro-F1, points; whisker: SD across tasks", ylim=(0, 100))
     panel.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.13))

@@ -1,4 +1,7 @@
-"""One task and several representations: fit, choose, report; and the control with shuffled labels beside each."""
+"""One task and several representations: fit, choose, report; and beside each the control with shuffled labels.
+
+The reported examples touch neither the fit nor the choice of a strength or an epoch.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +76,7 @@ def fit_and_score(
     materials: Sequence[Material], labelled: LabelledTask, options: Options
 ) -> list[list[ScoredPrediction]]:
     """For each representation the scores under the true labels, then those under labels shuffled over the examples."""
+    # One shuffle for all representations: their controls then differ in nothing but the states.
     order = np.random.default_rng(child_seed(options.shuffle_seed, "shuffled labels", labelled.task))
     shuffled = labelled.fit.take(order.permutation(len(labelled.fit.unseen)))
     both = [FitRequest(one, labels, labelled.choose) for one in materials for labels in (labelled.fit, shuffled)]

@@ -1,4 +1,7 @@
-"""Scores of predictions: true and false positives and misses of every example, which add up to micro-F1."""
+"""Scores of predictions: true and false positives and misses of every example, which add up to micro-F1.
+
+Counts may be summed over any set of examples; F1 of sums is micro-F1, the mean of F1s is not.
+"""
 
 from __future__ import annotations
 
@@ -67,5 +70,6 @@ def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     if n < 2:
         return Spread(tuple(values), mean, math.nan, math.nan, math.nan)
     sd = float(np.std(values, ddof=1))
+    # (n - 1) s^2 / sigma^2 follows chi-square with n - 1 degrees of freedom.
     upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
     return Spread(tuple(values), mean, sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower))

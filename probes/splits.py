@@ -1,4 +1,7 @@
-"""Which examples a probe is fitted on, chosen on and reported on; no dialogue is ever on two sides."""
+"""Which examples a probe is fitted on, chosen on and reported on; no dialogue is ever on two sides.
+
+Where the split is not the usual one, `banner` says so, and commands print it above their numbers.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +62,7 @@ def plan_splits(corpus: Corpus, report: str) -> Splits:
     if not annotated[fit]:
         raise InputError(f"Neither train nor {fit} has annotated examples: there is nothing to fit on.")
     choose = "valid" if fit == "train" and annotated["valid"] else ""
+    # A dialogue on two sides would let a probe recall instead of read.
     _check_apart(annotated)
     return Splits((fit, choose, report), annotated[fit], annotated.get(choose, []), annotated[report], banner)
 

@@ -41,6 +41,7 @@ class Representation:
     def rows(self, items: Sequence[str]) -> np.ndarray:
         """The states of these examples, in this order (float32)."""
         row = {item: index for index, item in enumerate(self.ids)}
+        # Mapped, not read: the states of all epochs may exceed the memory.
         states = np.load(self.path, mmap_mode="r")
         return np.asarray(states[[row[item] for item in items]], np.float32)
 

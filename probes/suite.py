@@ -1,4 +1,7 @@
-"""The whole suite: every representation and task, one part file each; what is done is kept."""
+"""The whole suite: one part file per representation and task; finished parts are kept.
+
+A part holds the hash of states, labels and options: it is done again when one of them changes, and only then.
+"""
 
 from __future__ import annotations
 

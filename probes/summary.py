@@ -1,4 +1,4 @@
-"""From the score table to the numbers people read: micro-F1 a seed, its spread over seeds, and what it must beat."""
+"""From the score table to the numbers people read: micro-F1 per seed, its spread over seeds, and selectivity."""
 
 from __future__ import annotations
 

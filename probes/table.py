@@ -1,4 +1,7 @@
-"""Score tables in Parquet: one part for each representation and task, written whole, then joined."""
+"""Score tables in Parquet: one part per representation and task, written whole, then joined.
+
+Rows are scores as in docs/format.md, one per example, with counts that add up to the micro-F1 of any set of them.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +83,7 @@ def _plain(numbers: np.ndarray) -> list[float | None]:
 
 def write_part(path: Path, parts: Sequence[pa.Table], key: str, ended: list[dict[str, object]]) -> None:
     """Write the scores of one representation and task with the key they follow from and how the fits ended."""
+    # The key lies in Parquet's footer, which is written last: a file that was cut off has none and is made again.
     table = pa.concat_tables(parts).replace_schema_metadata({"key": key, "fits": json.dumps(ended)})
     with atomic(path, "wb") as handle:
         pq.write_table(table, handle, compression="zstd")

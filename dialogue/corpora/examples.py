@@ -1,4 +1,7 @@
-"""The examples of a corpus: a context and the utterance that answers it."""
+"""The examples of a corpus: a context and the utterance that answers it.
+
+An example's id, `dialogue:n`, names the same utterance in every package, whatever the split or the order of reading.
+"""
 
 from __future__ import annotations
 

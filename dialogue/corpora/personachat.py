@@ -111,10 +111,10 @@ def _text_chat(lines: Sequence[str], file: File) -> tuple[dict[str, list[str]], 
         if who := next((start for start in PERSONAS if line.startswith(start)), None):
             personas.setdefault(PERSONAS[who], []).append(line.removeprefix(who).strip())
             continue
-        said = line.split("\t")[:2]
-        if len(said) < 2:
+        utterances = line.split("\t")[:2]
+        if len(utterances) < 2:
             raise InputError(f"{file.where}: {line[:40]!r} has no answer behind a tab. {file.base} may be cut off.")
-        texts += said
+        texts += utterances
     return personas, texts
 
 

@@ -107,6 +107,7 @@ def open_source(path: str | Path) -> list[File]:
         )
     if not path.is_dir():
         return list(_files_in(path, path.name))
+    # Sorted: the order in which a disk lists files differs between machines, and ids follow from it.
     inside = sorted(p.relative_to(path) for p in path.rglob("*") if p.is_file())
     seen = (p for p in inside if not any(part.startswith((".", "__MACOSX")) for part in p.parts))
     return [file for p in seen for file in _files_in(path / p, p.as_posix())]
@@ -135,6 +136,7 @@ def _read_member(path: Path, inner: str) -> bytes:
 
 
 def _refuse_outside(path: Path, inner: str) -> None:
+    # Nothing is unpacked to disk, but such a name marks an archive that was made to overwrite files ("zip slip").
     parts = PurePosixPath(inner.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0]:
         raise InputError(

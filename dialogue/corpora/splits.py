@@ -1,4 +1,7 @@
-"""Names of splits as the releases spell them, and ids."""
+"""Names of splits as the releases spell them, and ids.
+
+What leaves this module is `train`, `valid` or `test`; a spelling that is not known is refused, never guessed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Jobs in processes of this machine; a single one at a time runs in the command's own process."""
+"""Jobs in processes of this machine; a single one at a time runs in the command's own process.
+
+When the command ends, by error, Ctrl-C or a kill, its workers end too.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
         yield from (perform(work, job) for job in jobs)
         return
     before = set(multiprocessing.active_children())
+    # spawn, not fork: a forked child inherits the locks of torch's threads, but not the threads, and may hang.
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _receive, (work,))
     try:
         for finished in as_completed([pool.submit(_perform, job) for job in jobs]):

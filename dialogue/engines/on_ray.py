@@ -30,6 +30,7 @@ def run_on_ray(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcom
     with _cluster(place) as ray:
         act = ray.remote(num_cpus=1, num_gpus=place.gpus, max_retries=RETRIES)(perform)
         shared, queue = ray.put(work), iter(jobs)
+        # A few at a time: Ray copies a job's arguments when the job is submitted.
         waiting = {act.remote(shared, job): job for job in islice(queue, place.limit)}
         while waiting:
             (done,), _ = ray.wait(list(waiting), num_returns=1)

@@ -47,6 +47,7 @@ def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outc
     folder = work.logs / f"slurm-{os.getpid()}"
     executor = _executor(folder, work, place)
     shared = (folder / "work.pickle").resolve()
+    # Atomic: a node must not read half of it from the shared disk.
     with atomic(shared, "wb") as handle:
         pickle.dump(work, handle)
     queue = iter(jobs)
@@ -64,6 +65,7 @@ def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outc
     finally:
         for handed in waiting:
             handed.cancel(check=False)
+    # Reached only when nothing was raised: after an error the logs in it tell why.
     shutil.rmtree(folder)
 
 

@@ -74,6 +74,7 @@ def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
 
 @contextlib.contextmanager
 def _environment() -> Iterator[None]:
+    # Set in this process, because workers inherit it and numerical libraries read it once, when they are loaded.
     before = dict(os.environ)
     os.environ.update(job_environment())
     try:

@@ -84,6 +84,7 @@ def _read_journal(path: Path) -> dict[str, EndpointReply]:
 
 
 def _ask(client: httpx.Client, endpoint: Endpoint, example: Example) -> EndpointReply:
+    # Many endpoints take a seed of 31 bits at most.
     seed = child_seed(endpoint.seed, "endpoint", example.item) % 2**31
     system = [{"role": "system", "content": endpoint.system}] if endpoint.system else []
     body = {
@@ -116,8 +117,8 @@ def _post(client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: r
                     f"{endpoint.url} {trouble}. Check the address, the model name and the key; "
                     "what was answered is kept."
                 )
-            told = answer.headers.get("retry-after", "")
-            wait = max(wait, float(told)) if told.replace(".", "", 1).isdigit() else wait
+            asked_wait = answer.headers.get("retry-after", "")
+            wait = max(wait, float(asked_wait)) if asked_wait.replace(".", "", 1).isdigit() else wait
         if attempt < endpoint.retries:
             time.sleep(wait)
     raise InputError(

@@ -32,6 +32,7 @@ class HuggingFace:
     ) -> list[str]:
         """One response a context; sampled ones follow from (seed, item)."""
         texts = []
+        # transformers draws from torch's global generator and takes no other; it is put back afterwards.
         with torch.random.fork_rng(), torch.inference_mode():
             for example in examples:
                 torch.default_generator.manual_seed(child_seed(seed, "hugging face", example.item))

@@ -1,4 +1,7 @@
-"""Responses of the user's own models: tables in CSV, JSON Lines or Parquet, with whatever column names they have."""
+"""Responses of the user's own models: tables in CSV, JSON Lines or Parquet, with whatever column names they have.
+
+A table is read whole or refused, with the row and the next step; two responses that nothing tells apart are refused.
+"""
 
 from __future__ import annotations
 

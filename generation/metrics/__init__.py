@@ -1,1 +1,1 @@
-"""Token metrics."""
+"""Token metrics: scores of a response against its reference, and the table that holds them."""

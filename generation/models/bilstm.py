@@ -1,4 +1,7 @@
-"""BiLSTM with attention: the encoder reads both ways, and the two directions are added (outputs and last states)."""
+"""BiLSTM with attention: the encoder reads both ways, and the two directions are added (outputs and last states).
+
+Added, not joined, so that the decoder and the states are as wide as those of the other recurrent models.
+"""
 
 from __future__ import annotations
 

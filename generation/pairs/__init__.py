@@ -1,1 +1,1 @@
-"""Pairs for raters."""
+"""Pairs for raters: real ones, controls and sanity checks, and a page to read them."""

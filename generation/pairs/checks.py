@@ -33,6 +33,8 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
             break
         if example.dialogue.dialogue in used:
             continue
+        # The kind changes with every second pair and the right side with every pair, so each kind has both equally
+        # often.
         kind = CHECK_KINDS[(len(pairs) // 2) % 2]
         bad = _scrambled(example, rng) if kind == "scrambled" else _off_topic(example, pool, rng)
         if bad is not None:

@@ -78,6 +78,7 @@ def choose_contexts(items: Sequence[str], n: int, *, seed: int) -> list[str]:
     ranked = []
     for turn in sorted(by_turn):
         rng.shuffle(by_turn[turn])
+        # The items of each turn get ranks spread evenly over (0, 1): any first n hold every turn in proportion.
         ranked += [((place + rng.random()) / len(by_turn[turn]), item) for place, item in enumerate(by_turn[turn])]
     return [item for _, item in sorted(ranked)[:n]]
 
@@ -110,6 +111,7 @@ def _in_turn(
     pairs = []
     for k in range(min(n, len(contexts) * len(sides))):
         turn, place = divmod(k, len(contexts))
+        # Shifted by one in every round: a context that comes back meets another pair of seeds.
         one, two, seeds = sides[(place + turn) % len(sides)]
         example = examples[contexts[place]]
         left, right = candidate(one[example.item]), candidate(two[example.item])

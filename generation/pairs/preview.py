@@ -1,4 +1,7 @@
-"""A page to read pairs before anyone is asked about them: contexts, both responses, and what is known of each."""
+"""A page to read pairs before anyone is asked about them: contexts, both responses, and what is known of each.
+
+One file without scripts or links; texts of models are escaped, so none of them can act as markup.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is fitted to states."""
+"""Classifiers and their solver: features and labels in, weights or predictions out; no file is read or written."""

@@ -34,6 +34,7 @@ def fit_features(states: np.ndarray, *, device: str = "cpu") -> Features:
     mean += (drift := centred.mean(0))  # what single precision left the first time
     covariance = (centred.T @ centred).double() / len(centred) - torch.outer(drift, drift)
     deviation = covariance.diagonal().clamp_min(0).sqrt()
+    # A deviation this small is rounding error of the mean; to divide by it would make noise a feature.
     shrink = torch.where(deviation > 1e-6 * mean.abs(), 1 / deviation, 0.0)
     variance, axes = torch.linalg.eigh(covariance * torch.outer(shrink, shrink))
     return Features(mean, (shrink[:, None] * axes).float(), variance.clamp_min(0).float())

@@ -144,6 +144,7 @@ def _advance(here: _Open, problems: Problems, memory: int) -> None:
     change = torch.where(taken[:, None], gradient - here.gradient, 0.0)
     here.point, here.gradient = here.point + step, here.gradient + change
     _remember(here, problems, step, change, memory)
+    # Bounded, because the line through two slopes may point at almost nothing or almost the whole step.
     cut = (here.slope / (here.slope - slope)).clamp(0.1, 0.7)
     here.share = torch.where(taken, 1.0, here.share * cut)
     here.direction = torch.where(taken[:, None], _direction(here, problems), here.direction)
@@ -154,6 +155,7 @@ def _advance(here: _Open, problems: Problems, memory: int) -> None:
 def _remember(here: _Open, problems: Problems, step: Tensor, change: Tensor, memory: int) -> None:
     """Keep a step and the change of the gradient over it; zeros (a step not taken) leave their row as it is."""
     curvature = (step * change).sum(1)
+    # Rounding can turn the curvature of a convex function negative; such a pair would spoil the direction.
     useful = curvature > 0
     length = (change * problems.precondition(change, here.problem)).sum(1).clamp_min(1e-30)
     here.stretch = torch.where(useful, curvature / length, here.stretch)

@@ -31,9 +31,11 @@ class Likelihood:
         self.features, self.c = features, c
         self.share = torch.from_numpy(targets.sum(0) / len(features)).to(features.device)
         self.penalty = torch.ones_like(features[0])
+        # The intercept is not penalised, as in scikit-learn.
         self.penalty[-1] = 0
         self.attained = torch.from_numpy(_attained(targets, features)).to(features.device)
         every = max(1, min(8, len(features) // FEWEST), len(features) // SLOPE_SAMPLE)
+        # Every n-th example, not a random draw: it reaches every dialogue and needs no seed.
         self.sample = features[::every].contiguous()
         self.spread = c * len(features) * torch.cat([variance, torch.ones_like(variance[:1])])
 

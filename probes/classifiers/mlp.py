@@ -47,6 +47,7 @@ class Mlp:
 
 def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | None, *, seed: int) -> Mlp:
     """Train on features and labels; `valid` holds those to choose the epoch on, where there are any."""
+    # A generator of its own: with the global one a score would depend on what was fitted before.
     draw = torch.Generator(features.device).manual_seed(child_seed(seed, "mlp", labels.task))
     inner, outer = (_first_weights(*shape, draw) for shape in _shapes(features, labels))
     adam = torch.optim.Adam([inner, outer], lr=RATE, weight_decay=DECAY)
@@ -57,6 +58,7 @@ def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | Non
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
             loss = _loss(Mlp(labels.many, inner, outer, epoch).logits(features[rows]), targets[rows], labels.many)
+            # Assigned, where backward() would add to the last gradients.
             inner.grad, outer.grad = torch.autograd.grad(loss, (inner, outer))
             adam.step()
         now = Mlp(labels.many, inner.detach().clone(), outer.detach().clone(), epoch)

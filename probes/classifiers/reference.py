@@ -1,4 +1,7 @@
-"""The same probes by scikit-learn: the oracle of `--solver sklearn`, and the papers' own way, `--protocol paper`."""
+"""The same probes by scikit-learn: the oracle of `--solver sklearn`, and the papers' own way, `--protocol paper`.
+
+`fit_exactly` minimises what `logistic` minimises; `fit_as_the_papers` keeps their defaults, warts and all.
+"""
 
 from __future__ import annotations
 

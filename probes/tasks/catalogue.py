@@ -1,4 +1,4 @@
-"""All tasks, in the papers' order."""
+"""All tasks, in the papers' order. To add one: a rule in the module of its family, and a row in that module's tasks."""
 
 from __future__ import annotations
 
