@@ -140,7 +140,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not a JSON object ({error.msg}). The file may be cut off.") from error
     if not isinstance(value, dict):
-        raise InputError(f"{where}: found {_short(value)}, a JSON object is expected on every line.")
+        raise InputError(f"{where}: found {_short(value)}; every line must be a JSON object.")
     return value
 
 

@@ -33,8 +33,8 @@ def parse_seeds(text: str) -> list[int]:
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
         if not first.isdecimal() or not (last or first).isdecimal():
-            raise ValueError(f"{part.strip()!r} is no whole number")
+            raise ValueError(f"{part.strip()!r} is not a whole number")
         seeds.extend(range(int(first), int(last or first) + 1))
     if not seeds or len(set(seeds)) != len(seeds):
-        raise ValueError(f"{text!r} names no seed or one seed twice")
+        raise ValueError(f"{text!r} names no seed, or names a seed twice")
     return seeds

@@ -45,7 +45,7 @@ class Batch:
 def plan_batches(examples: Sequence[Numbered], size: int, *, seed: int, epoch: int) -> list[list[int]]:
     """Row numbers of each batch of one epoch: neighbours in (target, context) length, batches in random order."""
     if not examples:
-        raise InputError("There is no example to train on: the training split is empty. Check the corpus.")
+        raise InputError("No examples to train on: the training split is empty. Check the corpus.")
     random = np.random.default_rng(child_seed(seed, "batches", epoch))
     tie = random.random(len(examples))
     # Targets in steps of three, so that contexts of like length can meet; a random fraction orders equals anew.

@@ -68,7 +68,9 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (OSError, safetensors.SafetensorError) as error:
-        raise InputError(f"{path} holds no whole weights ({error}). Remove its folder and train again.") from error
+        raise InputError(
+            f"{path} does not hold complete weights ({error}). Remove its folder and train again."
+        ) from error
 
 
 def read_notes(path: Path) -> dict[str, str]:

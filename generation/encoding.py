@@ -65,7 +65,7 @@ def write_states(
 def pooling_name(model: Model, form: Form) -> str:
     """What the sidecar says: `last`, `mean`, `padded last`, `last of all layers`, ..."""
     if form.pooling == "mean" and form.layers == "all":
-        raise InputError("The mean is of the top layer's outputs; --layers all goes with --pooling own or padded.")
+        raise InputError("--pooling mean reads the top layer alone; with --layers all, use --pooling own or padded.")
     pooling = {"own": model.pooling, "mean": "mean", "padded": f"padded {model.pooling}"}[form.pooling]
     return pooling if form.layers == "top" else f"{pooling} of all layers"
 

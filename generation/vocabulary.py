@@ -110,7 +110,10 @@ def build_vocabulary(texts: Iterable[str], *, largest: int, at_least: int) -> Vo
     ranked = sorted((word for word, n in counts.items() if n >= at_least), key=lambda word: (-counts[word], word))
     if not ranked:
         word, most = counts.most_common(1)[0]
-        raise InputError(f"No word occurs {at_least} times in the training split; {word!r} is first with {most}.")
+        raise InputError(
+            f"No word occurs {at_least} times in the training split; "
+            f"the most frequent word, {word!r}, occurs {most} times."
+        )
     return Vocabulary((*SPECIAL, *ranked[: largest - len(SPECIAL)]))
 
 

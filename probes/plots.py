@@ -92,7 +92,7 @@ def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
             fill = "white" if checkpoint == "untrained" else models[model]
             panel.plot(x, y, "o", mfc=fill, mec=models[model], ms=4, alpha=0.85)
         panel.set_title(f"{one.task}\nrank correlation {one.correlation:+.2f}, n = {len(one.models)}", fontsize=7.5)
-    _name_axes(figure, f"mean {metric} of an item; hollow: untrained", "micro-F1, points")
+    _name_axes(figure, f"mean {metric} per item; hollow: untrained", "micro-F1, points")
     return figure
 
 

@@ -80,4 +80,6 @@ def _check_apart(annotated: dict[str, list[Example]]) -> None:
     for split, members in annotated.items():
         for name in {example.dialogue.dialogue for example in members}:
             if seen.setdefault(name, split) != split:
-                raise InputError(f"Dialogue {name} is in both {seen[name]} and {split}; a split may not share one.")
+                raise InputError(
+                    f"Dialogue {name} is in both {seen[name]} and {split}; splits must not share dialogues."
+                )

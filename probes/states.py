@@ -61,7 +61,7 @@ def find(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Re
     if kept := [who for who in found if files or checkpoints == "all" or who.checkpoint in wanted]:
         return kept
     there = ", ".join(sorted({who.checkpoint for who in found}))
-    raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}; there: {there}.")
+    raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}. It has: {there}.")
 
 
 def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation:
@@ -91,7 +91,7 @@ def _array(path: Path) -> np.ndarray:
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path} cannot be read as a NumPy array ({error}). Encode it again.") from error
     if not isinstance(states, np.ndarray) or states.ndim != 2 or states.dtype.kind != "f":
-        raise InputError(f"{path} is not a matrix of floating-point numbers, one row an example.")
+        raise InputError(f"{path} is not a matrix of floating-point numbers, one row per example.")
     return states
 
 
@@ -117,7 +117,7 @@ def _check_shape(path: Path, states: np.ndarray, sidecar: dict[str, Any]) -> Non
 def _check_ids(path: Path, ids: list[str]) -> None:
     repeated = [name for name, count in Counter(ids).items() if count > 1]
     if repeated:
-        raise InputError(f"{path}: {len(repeated):,} ids are there more than once ({_some(repeated)}).")
+        raise InputError(f"{path}: {len(repeated):,} ids occur more than once ({_some(repeated)}).")
 
 
 def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:

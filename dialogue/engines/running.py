@@ -1,4 +1,4 @@
-"""The jobs of a command, carried out where `--on` says: the one door of the engines.
+"""The jobs of a command, carried out where `--on` says: the only way to the engines.
 
 A caller may rely on this: results come as soon as they are there, in any order; a job that fails stops no other; and
 when all have ended, one `InputError` tells the first failure, its log and the names of the others.
@@ -28,15 +28,15 @@ def add_job_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> 
     parser.set_defaults(one_job_at_a_time=one)
 
 
-def place_of(args: argparse.Namespace) -> Place:
-    """Where the arguments of `add_arguments` say that jobs run."""
+def place_of(args: argparse.Namespace, *, device: str = "cpu") -> Place:
+    """Where the arguments of `add_job_arguments` say that jobs run; each has a GPU where `device` is cuda."""
     engine, _, address = args.on.partition(":")
     if engine not in ENGINES or (address and engine == "local") or (engine == "slurm" and address not in ("", "local")):
         raise InputError(f"--on is {args.on!r}; it must be local, ray, ray:ADDRESS, slurm or slurm:local.")
     if args.jobs is not None and args.jobs < 1:
         raise InputError(f"--jobs is {args.jobs}; it must be at least 1.")
     limit = 1 if args.jobs is None and engine == "local" and args.one_job_at_a_time else args.jobs
-    return Place(engine, address, limit, gpus=int(getattr(args, "device", "cpu") == "cuda"))
+    return Place(engine, address, limit, gpus=int(device == "cuda"))
 
 
 def carry_out(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.vocabulary import read_vocabulary
 
     refuse_below(args, limit=1)
-    models, splits, place = find_trained(args.study), args.splits.split(","), running.place_of(args)
+    models, splits, place = find_trained(args.study), args.splits.split(","), running.place_of(args, device=args.device)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     write_records(path, whole, signature=recipe, kind=Response)
     print(f"{path}: {len(new)} responses imported, {len(whole)} in all")
     if empty := sum(not response.text.strip() for response in new):
-        print(f"{empty} of them hold no text: raters will see an empty box")
+        print(f"{empty} of them have no text: raters will see an empty box")
     print(recipe)
     tell_next("python -m generation score", args.study, *given(args, "corpus"))
 

@@ -89,7 +89,9 @@ def _of_checkpoint(name: str, responses: list[Response]) -> list[Response]:
     kept = [response for response in responses if response.checkpoint == name]
     if not kept:
         legal = ", ".join(sorted({response.checkpoint for response in responses}))
-        raise InputError(f"responses.jsonl holds none of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint")
+        raise InputError(
+            f"responses.jsonl has no responses of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint"
+        )
     return kept
 
 

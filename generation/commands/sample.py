@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     from generation.vocabulary import read_vocabulary
 
     refuse_below(args, limit=1, draws=1)
-    models, place = find_trained(args.study), running.place_of(args)
+    models, place = find_trained(args.study), running.place_of(args, device=args.device)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)

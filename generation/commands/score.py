@@ -101,7 +101,7 @@ def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
     models = {trained.folder.name: trained for trained in find_trained(args.study)}
     name = args.words_of or next(iter(models))
     if name not in models:
-        raise InputError(f"{name!r} is no model of this study. It has: {', '.join(models)}.")
+        raise InputError(f"{name!r} is not a model of this study. It has: {', '.join(models)}.")
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     return learned_words(load_model(models[name], "last", vocabulary), vocabulary), f"words of {name}"
 

@@ -54,11 +54,11 @@ def run(args: argparse.Namespace) -> None:
     from generation.numbering import study_vocabulary, training_data
     from generation.training import is_trained
 
-    grid, place = _grid(args), running.place_of(args)
+    grid, place = _grid(args), running.place_of(args, device=args.device)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
     data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
-    print(f"Models: {len(grid)}, on {data.recipe}, {len(vocabulary)} words")
+    print(f"{len(grid)} models, {len(vocabulary)} words, trained on {data.recipe}")
     todo = [settings for settings in grid if not is_trained(_folder(args.study, settings), settings, data)]
     work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
     rows = place.limit or len(todo)
@@ -116,7 +116,7 @@ def _precision(args: argparse.Namespace) -> str:
         return pick_precision(args.precision, pick_device(args.device))
     if args.precision == "auto":
         raise InputError(
-            "This machine cannot tell what the GPUs there can: add --precision bf16 or --precision float32."
+            "This machine cannot check what the remote GPUs support: add --precision bf16 or --precision float32."
         )
     return str(args.precision)
 

@@ -114,15 +114,14 @@ def _post(client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: r
             trouble = f"answered {answer.status_code} ({answer.text[:80]!r})"
             if answer.status_code not in TRY_AGAIN:
                 raise InputError(
-                    f"{endpoint.url} {trouble}. Check the address, the model name and the key; "
-                    "what was answered is kept."
+                    f"{endpoint.url} {trouble}. Check the address, the model name and the key; answers so far are kept."
                 )
             asked_wait = answer.headers.get("retry-after", "")
             wait = max(wait, float(asked_wait)) if asked_wait.replace(".", "", 1).isdigit() else wait
         if attempt < endpoint.retries:
             time.sleep(wait)
     raise InputError(
-        f"{endpoint.url} {trouble}, {endpoint.retries + 1} times. What was answered is kept; run again later."
+        f"{endpoint.url} {trouble}, {endpoint.retries + 1} times. Answers so far are kept; run again later."
     )
 
 
@@ -130,4 +129,4 @@ def _json(answer: httpx.Response, endpoint: Endpoint) -> Any:
     try:
         return answer.json()
     except ValueError as error:
-        raise InputError(f"{endpoint.url} answered with no JSON: {answer.text[:80]!r}.") from error
+        raise InputError(f"{endpoint.url} did not answer with JSON: {answer.text[:80]!r}.") from error

@@ -25,7 +25,8 @@ def parse_columns(text: str) -> dict[str, str]:
     columns = dict(part.partition("=")[::2] for part in text.split(",") if part)
     if unknown := [name for name in columns if name not in RESPONSE_FIELDS]:
         raise InputError(
-            f"--columns maps {', '.join(unknown)}, which is no field of a response: {', '.join(RESPONSE_FIELDS)}."
+            f"--columns maps {', '.join(unknown)}, which is not a field of a response. "
+            f"The fields are: {', '.join(RESPONSE_FIELDS)}."
         )
     return columns
 
@@ -61,7 +62,7 @@ def _response(values: dict[str, Any], where: str) -> Response:
             try:
                 values[field] = kind(values[field]) if values[field].strip() else None
             except ValueError:
-                raise InputError(f"{where}: {field} is {values[field]!r}, which is no number.") from None
+                raise InputError(f"{where}: {field} is {values[field]!r}, which is not a number.") from None
     for field in ("item", "model", "checkpoint", "decoding"):
         values[field] = (
             str(values[field]) if values[field] is not None else {"checkpoint": "last"}.get(field, "unknown")

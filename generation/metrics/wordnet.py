@@ -39,7 +39,7 @@ class WordNet:
             self._data = {part: (home / f"data.{part}").read_bytes() for part in ENDINGS}
         except (OSError, ValueError, IndexError) as error:
             raise InputError(
-                f"{home} is no folder of WordNet 3, with index.noun, data.noun and so on: {error}."
+                f"{home} is not a WordNet 3 folder, with index.noun, data.noun and so on: {error}."
             ) from error
         self.synonyms = cache(self._synonyms)
 

@@ -55,7 +55,7 @@ def seed_bleus(responses: Sequence[Response], references: Mapping[str, Example])
         if len(seeds) > 1
     ]
     if not found:
-        raise InputError("Pairs need one architecture under two seeds or more. Train more: --seeds 0-2, then sample.")
+        raise InputError("Pairs need an architecture with at least two seeds. Train more: --seeds 0-2, then sample.")
     return sorted(found, key=lambda spread: (spread.sd, spread.model))
 
 
@@ -88,7 +88,7 @@ def real_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, see
     seeds = sorted({s for s, draw in answers if draw == 0 and s != NO_SEED})
     sides = [(answers[one, 0], answers[two, 0], f"{one}-{two}") for one, two in combinations(seeds, 2)]
     if not sides:
-        raise InputError("No context is answered by two seeds of this architecture. Run sample again for all seeds.")
+        raise InputError("No context was answered by two seeds of this architecture. Run sample again for all seeds.")
     return _in_turn(sides, examples, n, seed=seed)
 
 
@@ -106,7 +106,7 @@ def _in_turn(
     """Pairs over all given sides in turn; a context comes back only when all have been used."""
     shared = [item for item in examples if all(item in one and item in two for one, two, _ in sides)]
     if not shared:
-        raise InputError("No context is answered by all that are to be paired. Run sample again, or import more.")
+        raise InputError("No context was answered by all the systems to be paired. Run sample again, or import more.")
     contexts = choose_contexts(shared, n, seed=seed)
     pairs = []
     for k in range(min(n, len(contexts) * len(sides))):

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     there = sorted({score.classifier for score in every} - {"majority"})
     if args.classifier not in there:
         raise InputError(
-            f"{path} has no scores by {args.classifier}. There: {', '.join(there)}. Name one: --classifier."
+            f"{path} has no scores by {args.classifier}. It has: {', '.join(there)}. Name one: --classifier."
         )
     scores = [s for s in every if not s.shuffled and s.classifier in (args.classifier, "majority")]
     recipe = (pq.read_schema(path).metadata or {}).get(b"signature", b"").decode()

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
     from probes import suite
 
-    methods, place = _methods(args), running.place_of(args)
+    methods, place = _methods(args), running.place_of(args, device=args.device)
     read = inputs.read_inputs(args, args.report)
     sides, plan, folder = read.sides, read.plan, read.folder
     if len(methods[0].c) > 1 and not sides.choose:
@@ -75,12 +75,14 @@ def _methods(args: argparse.Namespace) -> list[Options]:
 
     names = args.classifier.split(",")
     if not set(names) <= {"logistic", "mlp"}:
-        raise InputError(f"--classifier is {args.classifier!r}; it may be logistic, mlp or logistic,mlp.")
+        raise InputError(f"--classifier is {args.classifier!r}; it must be logistic, mlp or logistic,mlp.")
     try:
         strengths = tuple(float(part) for part in args.c.split(","))
         seeds = tuple(parse_seeds(args.mlp_seeds))
     except ValueError as error:
-        raise InputError(f"--c is {args.c!r} and --mlp-seeds {args.mlp_seeds!r}; one is no number.") from error
+        raise InputError(
+            f"--c is {args.c!r} and --mlp-seeds {args.mlp_seeds!r}; one of them is not a number."
+        ) from error
     if not min(strengths) > 0:
         raise InputError(f"--c is {args.c!r}; every value must be above zero.")
     if args.solver == "sklearn":

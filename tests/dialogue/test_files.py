@@ -72,7 +72,7 @@ def test_a_bad_line_is_one_clear_sentence(tmp_path, changes, message):
     ("content", "message"),
     [
         (b'{"pair": "p1", "ra', "votes.jsonl:1: not a JSON object .* cut off"),
-        (b"[1]\n", r"found \[1\], a JSON object is expected"),
+        (b"[1]\n", r"found \[1\]; every line must be a JSON object"),
         (b"\xff\xfe\x00", "not UTF-8"),
         (b'{"format": "pairs", "version": 1}\n', "a file of pairs was given where votes are expected"),
         (b'{"format": "votes", "version": 9}\n', "version 9 is not known"),

@@ -252,7 +252,7 @@ def test_a_reference_in_a_control_is_spelt_like_a_response(study):
         (["pair", "{}", "--checkpoint", "best_bleu"], "none of checkpoint 'best_bleu'. It has: last"),
         (["pair", "{}", "--model", "transformer"], "no responses of transformer. It has: hred, seq2seq."),
         (["pair", "{}", "--models", "hred,gpt"], "two names joined by a comma are expected, of: hred, seq2seq"),
-        (["score", "{}", "--words-of", "gpt-0"], "'gpt-0' is no model of this study"),
+        (["score", "{}", "--words-of", "gpt-0"], "'gpt-0' is not a model of this study"),
         (["train", "{}", *GRID, "--clip", "2"], "was trained with clip 1.0, but 2.0 was asked for"),
     ],
 )

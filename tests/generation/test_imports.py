@@ -72,7 +72,7 @@ def test_responses_without_text_or_context_are_counted_aloud(tmp_path, corpus, c
     path = tmp_path / "answers.csv"
     path.write_text(f"item,model,text\n{item},m,\nnowhere:1,m,hello\n")
     generation("import", tmp_path, path)
-    assert "1 of them hold no text: raters will see an empty box" in capsys.readouterr().out
+    assert "1 of them have no text: raters will see an empty box" in capsys.readouterr().out
     generation("score", tmp_path, "--corpus", corpus)
     assert "1 responses have no context in this corpus and get no score" in capsys.readouterr().out
 
@@ -96,7 +96,7 @@ def test_a_second_import_replaces_its_own_responses_and_keeps_the_others(tmp_pat
         ("id,answer\n1,a\n", "t.csv", "t.csv:2: no item, model, text here; the columns are id, answer. Map them"),
         ('{"item": "d:1", "model": "m"', "t.jsonl", "a line is not JSON"),
         ("[1]\n", "t.jsonl", "t.jsonl:1: a JSON object is expected"),
-        ("item,model,text,seed\nd:1,m,a,many\n", "t.csv", "t.csv:2: seed is 'many', which is no number"),
+        ("item,model,text,seed\nd:1,m,a,many\n", "t.csv", "t.csv:2: seed is 'many', which is not a number"),
         ('{"item": "d:1", "model": "m", "text": 5}', "t.jsonl", "text is 5, which is not text"),
         ("", "t.csv", "holds no rows"),
         ("x", "t.parquet", "cannot be read"),
@@ -110,7 +110,7 @@ def test_a_wrong_table_is_said_with_its_row(tmp_path, content, name, sentence):
 
 
 def test_columns_that_are_no_fields_are_said():
-    with pytest.raises(InputError, match="which is no field of a response"):
+    with pytest.raises(InputError, match="which is not a field of a response"):
         parse_columns("answer=text")
 
 
@@ -329,7 +329,7 @@ def test_an_error_that_may_pass_is_tried_again(server, contexts, tmp_path, statu
 def test_after_too_many_errors_what_was_answered_is_kept_and_not_asked_again(server, contexts, tmp_path):
     ask(server, contexts[:4], tmp_path / "j.jsonl")
     server.trouble = [(503, b"down")] * 3
-    with pytest.raises(InputError, match=r"answered 503 .*3 times. What was answered is kept"):
+    with pytest.raises(InputError, match=r"answered 503 .*3 times. Answers so far are kept"):
         ask(server, contexts, tmp_path / "j.jsonl", concurrency=1)
     with (tmp_path / "j.jsonl").open("a") as journal:
         journal.write('["TOY0000')
@@ -341,7 +341,7 @@ def test_after_too_many_errors_what_was_answered_is_kept_and_not_asked_again(ser
 def test_an_error_that_will_not_pass_is_said_at_once(server, contexts, tmp_path):
     server.trouble = [(401, b"no key")]
     with pytest.raises(
-        InputError, match=r"answered 401 .*Check the address, the model name and the key; what was answered is kept"
+        InputError, match=r"answered 401 .*Check the address, the model name and the key; answers so far are kept"
     ):
         ask(server, contexts[:1], tmp_path / "j.jsonl")
     assert len(server.requests) == 1

@@ -142,9 +142,9 @@ def test_the_steadiest_architecture_comes_first():
 
 
 def test_one_seed_alone_makes_no_pairs():
-    with pytest.raises(InputError, match="under two seeds or more"):
+    with pytest.raises(InputError, match="with at least two seeds"):
         seed_bleus([response("d0:1", 0)], EXAMPLES)
-    with pytest.raises(InputError, match="No context is answered by two seeds"):
+    with pytest.raises(InputError, match="No context was answered by two seeds"):
         real_pairs(answers_of([response("d0:1", 0)], "m", "nucleus:0.9"), EXAMPLES, 5, seed=0)
 
 

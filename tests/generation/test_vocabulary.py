@@ -99,5 +99,7 @@ def test_marks_close_up_with_their_word():
 
 
 def test_a_vocabulary_of_rare_words_only_is_said():
-    with pytest.raises(InputError, match=r"No word occurs 3 times in the training split; 'yes' is first with 2"):
+    with pytest.raises(
+        InputError, match=r"No word occurs 3 times in the training split; the most frequent word, 'yes', occurs 2 times"
+    ):
         build_vocabulary(["yes no", "yes"], largest=100, at_least=3)

@@ -73,5 +73,5 @@ def test_meteor_with_synonyms_is_that_of_nltk(response, reference, ours, nltks):
 
 
 def test_another_folder_is_refused_by_name(tmp_path):
-    with pytest.raises(InputError, match=r"is no folder of WordNet 3, with index.noun"):
+    with pytest.raises(InputError, match=r"is not a WordNet 3 folder, with index.noun"):
         WordNet(tmp_path)

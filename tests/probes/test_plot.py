@@ -77,5 +77,5 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
 
 
 def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):
-    with pytest.raises(InputError, match=r"no scores by mlp. There: logistic. Name one: --classifier."):
+    with pytest.raises(InputError, match=r"no scores by mlp. It has: logistic. Name one: --classifier."):
         probes("plot", study, "--classifier", "mlp")

@@ -156,7 +156,7 @@ def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, 
         (("--classifier", "forest"), "--classifier is 'forest'"),
         (("--c", "0"), "must be above zero"),
         (("--device", "abacus"), "Device 'abacus' is not available here. Choose from: auto, cpu"),
-        (("--checkpoints", "best_bleu"), "No states of checkpoint best_bleu; there: epoch-1"),
+        (("--checkpoints", "best_bleu"), "No states of checkpoint best_bleu. It has: epoch-1"),
         (("--tasks", "Everything"), "Everything is not a probe task"),
     ],
 )
@@ -181,7 +181,7 @@ def test_states_are_refused_by_name_and_count(tmp_path, members):
     assert read_states(path).name == "m-0-last"
     for change, complaint in (
         ({"ids": items[:-2]}, r"has \d+ rows, and m-0-last.json names"),
-        ({"ids": [*items[:-2], items[0], items[1]]}, f"2 ids are there more than once .{items[0]}"),
+        ({"ids": [*items[:-2], items[0], items[1]]}, f"2 ids occur more than once .{items[0]}"),
         ({"ids": ["strange:1", *items[1:]]}, f"1 examples of the corpus have no state .{items[0]}"),
         ({"ids": None}, "needs at least"),
     ):
