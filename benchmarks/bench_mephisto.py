@@ -27,8 +27,8 @@ from typing import Any
 import httpx
 from bench_hit import ROOT, write_pairs
 
-from crowd.marketplaces.entrances import MTURK_SITES
 from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
+from crowd.marketplaces.mturk.entrance import MTURK_SITES
 from crowd.simulation.browser import FETCH, Form
 from crowd.store.store import votes
 from crowd.web.serving import hit_of, opened, prepare

@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, restore, write."""
     from crowd.exchange.exporting import analysis_of
-    from crowd.marketplaces.mephisto.market import restored, task_module, task_name
+    from crowd.marketplaces.mephisto.copies import restored
+    from crowd.marketplaces.mephisto.market import task_module, task_name
     from crowd.web.serving import hit_of
     from dialogue.errors import InputError
     from dialogue.files import write_records

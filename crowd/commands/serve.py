@@ -36,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
-    from crowd.marketplaces.entrances import mturk_sites
+    from crowd.marketplaces.market import usual_entrances
+    from crowd.marketplaces.mturk.entrance import mturk_sites
     from crowd.watching.refreshing import keep_fresh
     from crowd.web.app import Config, create_app, log_to_stderr, study_token
     from crowd.web.serving import hit_of, prepare, serve
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> None:
             https=args.https,
             frame_ancestors=(*args.frame_ancestor, *sites),
             submit_to=sites[0] if sites else "",
+            entrances=usual_entrances(hit, sites[0] if sites else ""),
             invited=args.invited or bool(sites),
             rate=args.rate,
         )

@@ -9,8 +9,8 @@ import httpx
 import sqlalchemy as sa
 
 from crowd.hit import Hit
-from crowd.marketplaces.entrances import MTURK_PREVIEW
 from crowd.marketplaces.launch import sittings_needed
+from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW
 from crowd.store.store import pairs as pairs_table
 from crowd.watching.progress import progress
 from crowd.web.serving import opened

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 from pathlib import Path
@@ -18,41 +17,9 @@ from urllib.parse import urlsplit
 
 from dialogue.errors import InputError
 from dialogue.files import digest, read_json, write_json
-from dialogue.records import Source
 
 CENT = Decimal("0.01")
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A person at a door, as the marketplace announces them in the address of the page."""
-
-    source: Source
-    worker: str  # the marketplace's id of the person; hashed before it is stored beside a vote
-    sitting: str  # its id of this visit: assignment (MTurk), submission (Prolific), agent (Mephisto)
-    task: str  # its id of the task: HIT, study or unit
-    preview: bool = False  # someone looks at the task before accepting it: no work is given out
-    turned_away: bool = False  # the marketplace has nothing for them here
-
-
-def identifier(name: str, query: Mapping[str, str]) -> str:
-    """One id from the query string; what cannot be an id of a marketplace is refused before it goes anywhere."""
-    value = query.get(name, "")
-    if not _ID.fullmatch(value):
-        raise InputError(f"{name} is missing from the address or is not an id. Open the task from the marketplace.")
-    return value
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of an address.
-
-    >>> origin("https://www.mturk.com/mturk/externalSubmit?x=1")
-    'https://www.mturk.com'
-    """
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def check_public_url(url: str | None) -> str:

@@ -8,9 +8,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Protocol
 
+from crowd.hit import Hit
 from crowd.marketplaces.checklist import Lines, Study
 from crowd.marketplaces.launch import Estimate
+from crowd.marketplaces.mturk.entrance import MTurkEntrance
+from crowd.marketplaces.prolific.entrance import ProlificEntrance
 from crowd.marketplaces.settling import Listed, visits
+from crowd.web.entrance import Entrance
 from crowd.web.serving import opened
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -109,3 +113,8 @@ def _market(name: str, args: argparse.Namespace) -> Market:
     from crowd.marketplaces.prolific.market import ProlificMarket
 
     return ProlificMarket(args)
+
+
+def usual_entrances(hit: Hit, submit_to: str) -> tuple[Entrance, ...]:
+    """Those that every server of a study keeps open."""
+    return (MTurkEntrance(submit_to), ProlificEntrance(hit.completion_code, hit.screened_out_code))

@@ -25,11 +25,11 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd.hit import Hit
-from crowd.marketplaces.entrances import Entrance, usual
 from crowd.rating.desk import Desk, keyed
 from crowd.rating.leasing import Refused
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
+from crowd.web.entrance import Entrance
 from crowd.web.limits import RateLimit
 from crowd.web.serving import hit_of, prepare
 from dialogue.errors import InputError
@@ -53,7 +53,7 @@ class Config:
     https: bool = False  # cookies for https only
     frame_ancestors: tuple[str, ...] = ()  # the marketplace that may frame the page
     submit_to: str = ""  # the marketplace's origin that takes finished forms (MTurk)
-    entrances: tuple[Entrance, ...] = ()  # doors of their own; without any, the usual ones
+    entrances: tuple[Entrance, ...] = ()  # of the marketplaces; without any, nobody but who comes by ?rater=
     invited: bool = False  # nobody comes in but by a marketplace
     rate: float = 20.0  # requests a second for one rater; 0: no limit
 
@@ -83,7 +83,7 @@ def create_app(config: Config) -> Flask:
     app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
-    app.extensions["entrances"] = config.entrances or usual(config.hit, config.submit_to)
+    app.extensions["entrances"] = config.entrances
     app.secret_key = keyed(desk.secret, "cookie")
     framed = bool(config.frame_ancestors)
     app.config.update(
@@ -121,11 +121,14 @@ def from_environment() -> Flask:
     study = Path(folder)
     log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
     hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
+    from crowd.marketplaces.market import usual_entrances
+
     return create_app(
         Config(
             database=prepare(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
             hit=hit,
             folder=study,
+            entrances=usual_entrances(hit, ""),
             prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",

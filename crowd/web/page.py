@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from crowd.hit import Answer, Hit
 from dialogue.records import Utterance
+
+if TYPE_CHECKING:
+    from crowd.web.entrance import WayOut
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
@@ -63,16 +66,6 @@ class Progress:
     of: int
     minutes_left: int | None
     can_undo: bool
-
-
-@dataclass(frozen=True, slots=True)
-class WayOut:
-    """How a rater goes back to the marketplace: a sentence, and where there is one a form (or a link, no fields)."""
-
-    words: str
-    label: str = ""
-    url: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 def consent(hit: Hit, frame: Frame) -> str:

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
 from crowd.hit import Answer
-from crowd.marketplaces.launch import Arrival
 from crowd.rating.desk import Desk, keyed
 from crowd.rating.leasing import Place, Refused, Seat, Task
 from crowd.web import page
+from crowd.web.entrance import Arrival, WayOut
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -56,7 +56,7 @@ def _arrival() -> Arrival | None:
     return None
 
 
-def _way_out(place: Place) -> page.WayOut | None:
+def _way_out(place: Place) -> WayOut | None:
     ways = (entrance.leave(session, place) for entrance in current_app.extensions["entrances"])
     return next((way for way in ways if way), None)
 
@@ -248,7 +248,7 @@ def _shown(place: Place) -> tuple[page.Shown, page.Progress]:
 def _json_of(place: Place, note: page.Note) -> Response:
     told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
     if place.stage != "task":
-        _way_out(place)  # a door may have to hear of the end before the page of it is asked for
+        _way_out(place)  # a marketplace may have to hear of the end before the page of it is asked for
         return jsonify(status=place.stage, html="", progress=None, number=place.number, **told)
     shown, progress = _shown(place)
     html = page.fragment(_desk().hit, _frame(), shown, progress)

@@ -24,8 +24,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-from crowd.marketplaces.entrances import MTURK_ENDPOINT
 from crowd.marketplaces.launch import CENT, Estimate
+from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
 from dialogue.errors import InputError
 
 REGION = "us-east-1"  # the only one there is

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from crowd.marketplaces import launch as doors
 from crowd.marketplaces.checklist import DESCRIPTION, Lines, Study, check_page, hourly
-from crowd.marketplaces.entrances import mturk_sites
 from crowd.marketplaces.mturk import client as mturk
+from crowd.marketplaces.mturk.entrance import mturk_sites
 from crowd.marketplaces.settling import Listed, State
 from crowd.web.serving import hit_of
 from dialogue.errors import InputError

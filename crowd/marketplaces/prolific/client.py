@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from crowd.marketplaces.entrances import PROLIFIC_IDS
-from crowd.marketplaces.launch import LOOPBACK, Estimate, origin
+from crowd.marketplaces.launch import LOOPBACK, Estimate
+from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
+from crowd.web.entrance import origin
 from dialogue.errors import InputError
 
 API = "https://api.prolific.com/api/v1"

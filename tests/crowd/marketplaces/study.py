@@ -10,7 +10,7 @@ import httpx
 from werkzeug.serving import make_server
 
 from crowd.hit import Hit
-from crowd.marketplaces import entrances
+from crowd.marketplaces.market import usual_entrances
 from crowd.simulation.browser import FETCH, Form
 from crowd.web.app import Config, create_app
 from crowd.web.serving import prepare
@@ -46,7 +46,7 @@ def make_study(folder, *, reals=6, doors=(), sites=SITES, **hit):
     settings = Hit(**values)
     write_pairs(folder / "pairs.jsonl", reals=reals)
     url = prepare(folder, None, settings, None, seed=0, simulated=False)
-    usual = entrances.usual(settings, sites[0])
+    usual = usual_entrances(settings, sites[0])
     config = Config(
         url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *doors), https=True
     )

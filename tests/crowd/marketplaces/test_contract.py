@@ -7,7 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.marketplaces.mephisto.market import MephistoEntrance, task_module
+from crowd.marketplaces.mephisto.entrance import MephistoEntrance
+from crowd.marketplaces.mephisto.market import task_module
 from crowd.simulation.browser import FETCH, Form
 from crowd.store import store
 from dialogue.files import as_json

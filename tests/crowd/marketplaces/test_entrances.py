@@ -2,8 +2,10 @@
 
 import pytest
 
-from crowd.marketplaces.entrances import MTURK_PREVIEW, MTurk, Prolific, mturk_sites
+from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
+from crowd.marketplaces.prolific.entrance import ProlificEntrance
 from crowd.rating.leasing import Place
+from crowd.web.entrance import identifier, origin
 from dialogue.errors import InputError
 
 LIVE = "https://www.mturk.com"
@@ -16,13 +18,13 @@ def query(**changes):
 
 
 def test_an_mturk_arrival_names_worker_assignment_and_hit():
-    arrival = MTurk(LIVE).arrive(query())
+    arrival = MTurkEntrance(LIVE).arrive(query())
     assert (arrival.source, arrival.worker, arrival.sitting, arrival.task) == ("mturk", "AWORKER", "A1", "H1")
-    assert MTurk(LIVE).arrive({"x": "1"}) is None
+    assert MTurkEntrance(LIVE).arrive({"x": "1"}) is None
 
 
 def test_a_preview_is_nobody():
-    arrival = MTurk(LIVE).arrive({"assignmentId": MTURK_PREVIEW, "hitId": "H1"})
+    arrival = MTurkEntrance(LIVE).arrive({"assignmentId": MTURK_PREVIEW, "hitId": "H1"})
     assert arrival.preview and not arrival.worker
 
 
@@ -32,19 +34,19 @@ def test_a_preview_is_nobody():
 )
 def test_forms_go_to_the_marketplace_of_the_study_and_nowhere_else(target):
     with pytest.raises(InputError, match="turkSubmitTo"):
-        MTurk(LIVE).arrive(query(turkSubmitTo=target))
+        MTurkEntrance(LIVE).arrive(query(turkSubmitTo=target))
 
 
 def test_a_server_that_no_marketplace_was_chosen_for_takes_no_mturk_workers():
     for target in ("", "://", LIVE):
         with pytest.raises(InputError, match="turkSubmitTo"):
-            MTurk("").arrive(query(turkSubmitTo=target))
+            MTurkEntrance("").arrive(query(turkSubmitTo=target))
 
 
 def test_sandbox_workers_are_not_taken_for_real_ones(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
     with pytest.raises(InputError, match="turkSubmitTo"):
-        MTurk(mturk_sites("live")[0]).arrive(query(turkSubmitTo=mturk_sites("sandbox")[0]))
+        MTurkEntrance(mturk_sites("live")[0]).arrive(query(turkSubmitTo=mturk_sites("sandbox")[0]))
 
 
 def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monkeypatch):
@@ -56,30 +58,40 @@ def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monke
 
 @pytest.mark.parametrize("stage", ["done", "no_more", "closed"])
 def test_work_that_was_done_can_always_be_handed_in(stage):
-    way = MTurk(LIVE).leave(VISIT, Place(stage, done=4))
+    way = MTurkEntrance(LIVE).leave(VISIT, Place(stage, done=4))
     assert way.url == f"{LIVE}/mturk/externalSubmit" and way.fields == {"assignmentId": "A1", "answers": "4"}
 
 
 def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
-    assert not MTurk(LIVE).leave(VISIT, Place("no_more")).url
+    assert not MTurkEntrance(LIVE).leave(VISIT, Place("no_more")).url
 
 
 def test_nobody_leaves_in_the_middle_or_through_another_door():
-    assert MTurk(LIVE).leave(VISIT, Place("wait", done=4)) is None
-    assert MTurk(LIVE).leave({**VISIT, "source": "local"}, Place("done", done=4)) is None
-    assert Prolific("C", "S").leave(VISIT, Place("done", done=4)) is None
+    assert MTurkEntrance(LIVE).leave(VISIT, Place("wait", done=4)) is None
+    assert MTurkEntrance(LIVE).leave({**VISIT, "source": "local"}, Place("done", done=4)) is None
+    assert ProlificEntrance("C", "S").leave(VISIT, Place("done", done=4)) is None
 
 
 def test_a_prolific_arrival_names_person_study_and_submission():
-    arrival = Prolific("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "x1"})
+    arrival = ProlificEntrance("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "x1"})
     assert (arrival.source, arrival.worker, arrival.task, arrival.sitting) == ("prolific", "p1", "s1", "x1")
-    assert Prolific("C", "S").arrive({"workerId": "A1"}) is None
+    assert ProlificEntrance("C", "S").arrive({"workerId": "A1"}) is None
     with pytest.raises(InputError, match="SESSION_ID"):
-        Prolific("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1"})
+        ProlificEntrance("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1"})
 
 
 @pytest.mark.parametrize(("stage", "code"), [("done", "C%261"), ("no_more", "S"), ("closed", "S")])
 def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
     visit = {"source": "prolific", "sitting": "x1", "worker": "p1"}
-    way = Prolific("C&1", "S").leave(visit, Place(stage, done=3))
+    way = ProlificEntrance("C&1", "S").leave(visit, Place(stage, done=3))
     assert way.url == f"https://app.prolific.com/submissions/complete?cc={code}" and not way.fields
+
+
+@pytest.mark.parametrize("value", ["", "a b", "x" * 65, "<script>", "a\0", "../x", "a\n"])
+def test_what_is_not_an_id_goes_no_further(value):
+    with pytest.raises(InputError, match="workerId is missing"):
+        identifier("workerId", {"workerId": value})
+
+
+def test_an_origin_is_scheme_host_and_port():
+    assert origin("http://127.0.0.1:8080/a/b?c") == "http://127.0.0.1:8080"

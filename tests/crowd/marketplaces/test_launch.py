@@ -10,9 +10,7 @@ from crowd.marketplaces.launch import (
     check_budget,
     check_pairs,
     check_public_url,
-    identifier,
     money,
-    origin,
     read_launch,
     reward_of,
     sittings_needed,
@@ -44,16 +42,6 @@ def test_a_public_url_is_https_or_this_machine(url):
 def test_any_other_public_url_is_refused_in_one_sentence(url):
     with pytest.raises(InputError, match="not an https:// address"):
         check_public_url(url)
-
-
-@pytest.mark.parametrize("value", ["", "a b", "x" * 65, "<script>", "a\0", "../x", "a\n"])
-def test_what_is_not_an_id_goes_no_further(value):
-    with pytest.raises(InputError, match="workerId is missing"):
-        identifier("workerId", {"workerId": value})
-
-
-def test_an_origin_is_scheme_host_and_port():
-    assert origin("http://127.0.0.1:8080/a/b?c") == "http://127.0.0.1:8080"
 
 
 def test_every_pair_gets_its_votes_from_enough_sittings():

@@ -1,0 +1,70 @@
+"""How workers of a Mephisto run arrive and leave: a sitting is one unit, handed to Mephisto once it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from crowd.marketplaces.mephisto.copies import sitting
+from crowd.marketplaces.mturk.entrance import MTurkEntrance
+from crowd.rating.leasing import Place
+from crowd.web.entrance import OVER, Arrival, WayOut, identifier
+
+if TYPE_CHECKING:
+    from crowd.marketplaces.mephisto.task import Reception, Run
+    from crowd.rating.desk import Desk
+
+
+@dataclass
+class MephistoEntrance:
+    """Workers whom a Mephisto provider sends; each sitting is one of its units."""
+
+    reception: Reception
+    submit_to: str = ""  # with an MTurk provider: where the form goes
+    desk: Desk | None = None
+    run: Run | None = None
+    _handed_in: set[tuple[str, str]] = field(default_factory=set)
+
+    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+        """By worker_id and assignment_id (mock), or as from MTurk; there must be a unit for them."""
+        arrival = self._announced(query)
+        if arrival is None or arrival.preview:
+            return arrival
+        unit = self._unit(arrival.worker, arrival.sitting, arrival.task)
+        return arrival if unit.agent else replace(arrival, turned_away=True)
+
+    def _announced(self, query: Mapping[str, str]) -> Arrival | None:
+        if self.submit_to:
+            found = MTurkEntrance(self.submit_to).arrive(query)
+            return replace(found, source="mephisto") if found else None
+        if "worker_id" not in query:
+            return None
+        worker, sitting = identifier("worker_id", query), identifier("assignment_id", query)
+        return Arrival("mephisto", worker=worker, sitting=sitting, task="")
+
+    def _unit(self, worker: str, sitting: str, hit: str = "") -> Any:
+        provider = {"hit_id": hit, "provider_type": "mturk"} if self.submit_to else {"provider_type": "mock"}
+        return self.reception.take(worker, sitting, **provider)
+
+    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+        """Hand the sitting to Mephisto once it is over; a worker for whom there is no more is closed there too."""
+        if visit["source"] != "mephisto" or place.stage not in OVER:
+            return None
+        if place.done and (visit["worker"], visit["sitting"]) not in self._handed_in:
+            self._hand_in(visit, blocked=place.stage == "no_more")
+        if self.submit_to:
+            return MTurkEntrance(self.submit_to).leave({**visit, "source": "mturk"}, place)
+        return WayOut("Your work was handed in. You may close this page.")
+
+    def _hand_in(self, visit: Mapping[str, Any], *, blocked: bool) -> None:
+        assert self.desk is not None and self.run is not None
+        agent = self._unit(visit["worker"], visit["sitting"]).agent
+        if agent is None:
+            return
+        with self.desk.store.read() as connection:
+            work = sitting(connection, *visit["seat"])
+        self.reception.hand_in(agent, work)
+        self._handed_in.add((visit["worker"], visit["sitting"]))
+        if blocked:
+            self.run.close_to(agent)

@@ -1,0 +1,63 @@
+"""How workers of Mechanical Turk arrive and leave: the addresses MTurk makes, and the form that hands a HIT in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from crowd.marketplaces.launch import LOOPBACK
+from crowd.rating.leasing import Place
+from crowd.web.entrance import OVER, Arrival, WayOut, identifier, origin
+from dialogue.errors import InputError
+
+MTURK_ENDPOINT = "AWS_ENDPOINT_URL_MTURK"
+MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk writes for the assignment before a worker has accepted it
+MTURK_SITES = {
+    "live": ("https://www.mturk.com", "https://worker.mturk.com"),
+    "sandbox": ("https://workersandbox.mturk.com",),
+}
+
+
+def mturk_sites(place: str) -> tuple[str, ...]:
+    """MTurk's origins, live or sandbox: the first takes finished forms, all of them may frame the page.
+
+    An endpoint on this machine that stands in for MTurk stands in for these too. One elsewhere does not: an environment
+    variable must not be enough to send workers' forms to a stranger.
+    """
+    endpoint = os.environ.get(MTURK_ENDPOINT, "")
+    return (origin(endpoint),) if urlsplit(endpoint).hostname in LOOPBACK else MTURK_SITES[place]
+
+
+@dataclass(frozen=True, slots=True)
+class MTurkEntrance:
+    """Assignments of Mechanical Turk; `submit_to` is the one origin that finished forms may go to."""
+
+    submit_to: str
+
+    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+        """By assignmentId, hitId, workerId; a preview has no worker."""
+        if "assignmentId" not in query:
+            return None
+        if query["assignmentId"] == MTURK_PREVIEW:
+            return Arrival("mturk", worker="", sitting="", task="", preview=True)
+        # The worker's browser names the site it came from. Sending forms there unchecked would let any page collect
+        # submissions, and would let sandbox workers into a live study.
+        if not self.submit_to or origin(query.get("turkSubmitTo", "")) != self.submit_to:
+            raise InputError("turkSubmitTo is not the marketplace of this study. Open the task from the marketplace.")
+        worker, sitting, task = (identifier(name, query) for name in ("workerId", "assignmentId", "hitId"))
+        return Arrival("mturk", worker=worker, sitting=sitting, task=task)
+
+    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+        """A form that hands the assignment in, if anything was done in it."""
+        if visit["source"] != "mturk" or place.stage not in OVER:
+            return None
+        if not place.done:
+            # Submitting it would ask for pay without work; returning it costs a worker nothing.
+            return WayOut("Nothing was asked of you in this HIT, so please return it; that does not harm your record.")
+        url = f"{self.submit_to}/mturk/externalSubmit"
+        # MTurk wants at least one field beside the assignment, or it refuses the form.
+        fields = {"assignmentId": visit["sitting"], "answers": str(place.done)}
+        return WayOut("Hand the HIT in now, so that you are paid.", "Submit the HIT", url, fields)

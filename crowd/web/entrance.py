@@ -1,0 +1,71 @@
+"""The contract for how raters arrive and how they leave.
+
+A marketplace announces people in the query of the page's address. Each marketplace brings an `Entrance` that reads its
+own addresses and gives the way back; the pages know nothing else about it. Nobody can check an address when it is
+opened, so payment is held against the marketplace's own list later (`crowd pay`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from crowd.rating.leasing import Place
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+OVER = ("done", "no_more", "closed")  # stages after which a rater may go back
+_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A person who arrives, as the marketplace announces them in the address of the page."""
+
+    source: Source
+    worker: str  # the marketplace's id of the person; hashed before it is stored beside a vote
+    sitting: str  # its id of this visit: assignment (MTurk), submission (Prolific), agent (Mephisto)
+    task: str  # its id of the task: HIT, study or unit
+    preview: bool = False  # someone looks at the task before accepting it: no work is given out
+    turned_away: bool = False  # the marketplace has nothing for them here
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """How a rater goes back to the marketplace: a sentence, and where there is one a form (or a link, no fields)."""
+
+    words: str
+    label: str = ""
+    url: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+class Entrance(Protocol):
+    """How the people of one marketplace arrive and leave."""
+
+    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+        """Who this marketplace sends, or None for anybody else; InputError for an address that it cannot have sent."""
+
+    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+        """The way back for a visit (worker, sitting, source) of this marketplace that is over, else None."""
+
+
+def identifier(name: str, query: Mapping[str, str]) -> str:
+    """One id from the query string; what cannot be an id of a marketplace is refused before it goes anywhere."""
+    value = query.get(name, "")
+    if not _ID.fullmatch(value):
+        raise InputError(f"{name} is missing from the address or is not an id. Open the task from the marketplace.")
+    return value
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of an address.
+
+    >>> origin("https://www.mturk.com/mturk/externalSubmit?x=1")
+    'https://www.mturk.com'
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
