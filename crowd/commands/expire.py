@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import argparse
 
+from dialogue.command_line import given, tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch."""
-    from crowd.marketplaces.launch import add_door
+    from crowd.arguments import add_launched
 
-    add_door(parser)
+    add_launched(parser, "expire")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Close it."""
-    from crowd.marketplaces.market import market_of
+    """Close it; without --yes, only say so."""
+    from crowd.arguments import again, market_of
 
     market = market_of(args)
-    print(market.close() if args.yes else f"{market.name} would send nobody new. Add --yes to do it.")
+    if args.yes:
+        print(market.close())
+        tell_next("python -m crowd pay", args.study, *given(args, "database"))
+    else:
+        print(f"{market.title} would send nobody new. Add --yes to do it.")
+        tell_next("python -m crowd expire", *again(args), "--yes")

@@ -8,39 +8,44 @@ from __future__ import annotations
 
 import argparse
 
+from dialogue.command_line import given, tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch and how many sittings."""
-    from crowd.marketplaces.launch import add_door
+    from crowd.arguments import add_launched
 
-    add_door(parser)
-    parser.add_argument("--sittings", type=int, metavar="N", help="default: what the missing votes need")
-    parser.add_argument("--days", type=int, default=7, help="MTurk: that the new HITs stay open (default: 7)")
-    parser.add_argument("--fee-percent", metavar="P", help="Prolific: your account's service fee, to add it up")
-    parser.add_argument("--budget", metavar="AMOUNT", help="stop if it may cost more")
+    add_launched(parser, "extend")
+    parser.add_argument("--sittings", type=int, metavar="N", help="how many (default: what the missing votes need)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Say what it costs; with --yes, add."""
-    from crowd.marketplaces.checklist import read_study
-    from crowd.marketplaces.launch import check_budget, money
-    from crowd.marketplaces.market import market_of, shut_out
-    from crowd.web.serving import hit_of
+    """Print what it costs; with --yes, add."""
+    from crowd.arguments import again, market_of, options_of
+    from crowd.marketplaces.checklist import read_planned
+    from crowd.marketplaces.money import check_budget
+    from crowd.marketplaces.options import LaunchOptions
+    from crowd.marketplaces.paying import shut_out
+    from crowd.web.serving import hit_of, opened
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:
         raise InputError(f"--sittings is {args.sittings}; it is a whole number from 1.")
     market = market_of(args)
-    study = read_study(args.study, hit_of(args.study, None), args.database)
+    study = read_planned(args.study, hit_of(args.study, None), args.database)
     sittings = args.sittings or study.sittings
     if not sittings:
-        print("Every pair has its votes; nothing to add.")
+        print("Every pair has its votes; there is nothing to add.")
+        tell_next("python -m crowd pay", args.study, *given(args, "database"))
         return
-    cost = market.more(sittings)
-    check_budget(cost, money(args.budget) if args.budget else None)
-    print(f"{market.name}: {cost}")
+    price = market.more(sittings)
+    check_budget(price, options_of(args, LaunchOptions).budget)
+    print(f"{market.title}: {price}")
     if not args.yes:
         print("Nothing was added. Add --yes to do it.")
+        tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")
         return
-    shut_out(market, args)
+    with opened(args.study, args.database) as store:
+        shut_out(market, store)
     print(market.extend(sittings))
+    tell_next("python -m crowd status", args.study, *given(args, "database"))

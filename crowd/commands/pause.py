@@ -1,17 +1,17 @@
-"""Pause a study: raters are told to come back later; what they have in hand may still be answered."""
+"""Pause a study: raters are told to come back later; the pair a rater has open may still be answered."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from dialogue.command_line import given, next_command
+from dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    from crowd.arguments import add_study
+
+    add_study(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -21,5 +21,5 @@ def run(args: argparse.Namespace) -> None:
 
     with opened(args.study, args.database) as store:
         set_state(store, "paused")
-    again = next_command("python -m crowd resume", args.study, *given(args, "database"))
-    print(f"Paused. Go on with: {again}")
+    print("Paused: raters are told to come back later.")
+    tell_next("python -m crowd resume", args.study, *given(args, "database"))

@@ -1,4 +1,4 @@
-"""Settle with the marketplace: approve what was worked, pay a bonus, and see whose votes it confirms.
+"""Pay the workers of a launch: approve what was done, pay a bonus, and see whose votes the marketplace confirms.
 
 Without --yes nothing is spent or changed: what would be paid is printed. Nobody is rejected, ever; work that cannot be
 matched is counted and left to you. A worker who failed the checks is paid for what was done, and is offered no more.
@@ -11,58 +11,54 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import given, tell_next
+
 if TYPE_CHECKING:
-    from crowd.marketplaces.market import Market
-    from crowd.marketplaces.settling import Listed, Settlement
+    from crowd.marketplaces.paying import Bill
+
+REASON = "Thank you for your careful work."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch and the bonus."""
-    from crowd.marketplaces.launch import add_door
+    from crowd.arguments import add_launched
 
-    add_door(parser)
-    parser.add_argument("--bonus", metavar="AMOUNT", help="for each sitting that was worked and has had none")
-    parser.add_argument("--reason", default="Thank you for your careful work.", help="what the worker reads with it")
-    parser.add_argument("--fee-percent", metavar="P", help="Prolific: your account's service fee, to add it up")
+    add_launched(parser, "pay")
+    parser.add_argument("--bonus", metavar="AMOUNT", help="paid for each sitting with answers that has had none yet")
+    parser.add_argument("--reason", default=REASON, help="what the worker reads with the bonus")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Hold the two lists together, say what it means, and with --yes do it."""
-    from crowd.marketplaces import settling
-    from crowd.marketplaces.launch import money
-    from crowd.marketplaces.market import market_of, shut_out
+    """Hold the two lists together, print what is due, and with --yes pay it."""
+    from crowd.arguments import again, market_of
+    from crowd.marketplaces import paying
+    from crowd.marketplaces.money import money
     from crowd.web.serving import hit_of, opened
 
     market, bonus = market_of(args), money(args.bonus) if args.bonus else Decimal(0)
     with opened(args.study, args.database) as store:
-        with store.read() as connection:
-            here = settling.visits(connection, market.source)
-        found, now = settling.settle(here, market.listed()), time.time()
-        owed = market.owed_bonus([*found.approve, *found.paid], args.reason) if bonus else []
-        late = [visit for visit in found.unlisted if now - visit.begun > market.deadline()]
-        _say(market, found, owed, bonus, len(late))
+        bill = paying.bill_of(market, store, bonus, args.reason, time.time())
+        print(f"{market.title}:")
+        _print_bill(bill)
         if not args.yes:
             print("Nothing was paid or changed. Add --yes to do it.")
+            tell_next("python -m crowd pay", *again(args, bonus=None, reason=REASON), "--yes")
             return
-        with store.write() as connection:
-            settling.record(connection, found, now)
-            aside = settling.set_aside(connection, late, hit_of(args.study, None).votes_per_pair, now)
-        closed = shut_out(market, args)
-        market.approve(found.approve)
-        market.pay_bonus(owed, bonus, args.reason)
+        done = paying.pay(market, store, bill, hit_of(args.study, None).votes_per_pair)
     print(
-        f"Approved {len(found.approve)}, paid {len(owed)} bonuses, set {aside} votes aside, closed to {closed} workers."
+        f"Approved {done.approved}, paid {done.bonuses} bonuses, set {done.set_aside} votes aside, "
+        f"closed to {done.closed} workers."
     )
+    tell_next("python -m crowd export", args.study, *given(args, "database"))
 
 
-def _say(market: Market, found: Settlement, owed: list[Listed], bonus: Decimal, late: int) -> None:
-    """The dry run: counts and money, no id of anybody."""
-    rewards = market.more(len(found.approve))
-    total = rewards.total + len(owed) * market.bonus_cost(bonus)
-    print(f"{market.name}:")
-    print(f"  confirmed  {len(found.verified)} visits are listed for the worker who came")
-    print(f"  approve    {rewards}")
-    print(f"  bonus      {len(owed)} x {bonus} (and fee)")
-    print(f"  idle       {len(found.idle)} handed in without an answer here: look at them yourself")
-    print(f"  unlisted   {len(found.unlisted)} worked here and are not listed; {late} are past their time: set aside")
-    print(f"  total      {total:.2f} {rewards.currency}")
+def _print_bill(bill: Bill) -> None:
+    """Counts and money, no id of anybody."""
+    found = bill.settlement
+    print(f"  confirmed  {len(found.verified)} visits: the marketplace lists them for the worker who came")
+    print(f"  approve    {bill.rewards}")
+    print(f"  bonus      {len(bill.owed)} x {bill.bonus} (plus the fee)")
+    print(f"  idle       {len(found.idle)} were handed in without an answer here: look at them yourself")
+    print(f"  unlisted   {len(found.unlisted)} have answers here and are not listed")
+    print(f"  late       {len(bill.late)} of those are past their time: their votes will be set aside")
+    print(f"  total      {bill.total:.2f} {bill.rewards.currency}")

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, next_command
+from dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, its launch and for how long."""
-    from crowd.marketplaces.launch import add_door
+    from crowd.arguments import add_launched
 
-    add_door(parser)
-    parser.add_argument("--days", type=int, default=7, help="MTurk: that the HITs are open (default: 7)")
+    add_launched(parser, "resume")
 
 
 def run(args: argparse.Namespace) -> None:
     """Set it in the store, which every server of the study obeys at the next request; then the marketplace."""
-    from crowd.marketplaces.market import launched_on, market_of, shut_out
+    from crowd.arguments import again, market_of
+    from crowd.marketplaces.market import launched_on
+    from crowd.marketplaces.paying import shut_out
     from crowd.watching.progress import set_state
     from crowd.web.serving import opened
-    from dialogue.errors import InputError
 
-    if args.days < 1:
-        raise InputError(f"--days is {args.days}; it is a whole number from 1.")
+    # Before anything changes: a wrong option, or a second launch that was not named, stops the command here.
+    market = market_of(args) if launched_on(args.study) else None
     with opened(args.study, args.database) as store:
         set_state(store, "running")
-    pause = next_command("python -m crowd pause", args.study, *given(args, "database"))
-    print(f"Running. Pause with: {pause}")
-    if not launched_on(args.study):
-        return
-    market = market_of(args)
-    if not args.yes:
-        print(f"Add --yes to let {market.name} send raters again.")
-        return
-    shut_out(market, args)
-    print(market.open(args.days))
+        print("Running: raters are let in.")
+        if market and args.yes:
+            shut_out(market, store)
+            print(market.open())
+    if market and not args.yes:
+        print(f"Add --yes to let {market.title} send raters again.")
+        tell_next("python -m crowd resume", *again(args), "--yes")
+    else:
+        tell_next("python -m crowd status", args.study, *given(args, "database"))

@@ -13,6 +13,8 @@ from dialogue.command_line import given, tell_next
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
+    from crowd.arguments import add_places
+
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created where missing")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
     parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, else the paper's)")
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proxies", type=int, default=0, metavar="N", help="trusted reverse proxies in front")
     parser.add_argument("--https", action="store_true", help="raters come by https: cookies travel no other way")
     parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
-    parser.add_argument("--mturk", choices=["live", "sandbox"], help="where MTurk workers come from: it may frame us")
+    add_places(parser)
     parser.add_argument("--invited", action="store_true", help="let in only whom a marketplace sends (MTurk: always)")
     parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
     parser.add_argument("--dashboard", action="store_true", help="keep the figures of the researcher's page fresh")
@@ -36,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
+    from crowd.arguments import sites_of
     from crowd.marketplaces.market import usual_entrances
-    from crowd.marketplaces.mturk.entrance import mturk_sites
     from crowd.watching.refreshing import keep_fresh
     from crowd.web.app import Config, create_app, log_to_stderr, study_token
     from crowd.web.serving import hit_of, prepare, serve
@@ -45,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, args.hit)
     url = prepare(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
     log_to_stderr(quiet=args.quiet)
-    sites = mturk_sites(args.mturk) if args.mturk else ()
+    sites = sites_of(args)
     app = create_app(
         Config(
             database=url,

@@ -1,25 +1,31 @@
-"""Stop a study: raters are told that it is complete; what they have in hand may still be answered."""
+"""Stop a study: raters are told that it is complete; the pair a rater has open may still be answered.
+
+`resume` takes it up again. A launch on a marketplace is closed by `expire`.
+"""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from dialogue.command_line import given, next_command
+from dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    from crowd.arguments import add_study
+
+    add_study(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Set it in the store: every server of the study obeys at the next request."""
+    from crowd.marketplaces.market import launched_on
     from crowd.watching.progress import set_state
     from crowd.web.serving import opened
 
     with opened(args.study, args.database) as store:
         set_state(store, "stopped")
-    again = next_command("python -m crowd resume", args.study, *given(args, "database"))
-    print(f"Stopped. Take it up again with: {again}")
+    print("Stopped: raters are told that the study is complete. `resume` takes it up again.")
+    # Where a marketplace still sends people, closing the launch comes first: they would come in vain.
+    following = "expire" if launched_on(args.study) else "export"
+    tell_next(f"python -m crowd {following}", args.study, *given(args, "database"))

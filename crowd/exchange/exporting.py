@@ -18,12 +18,13 @@ from crowd.rating.replaying import Replayed
 from crowd.store import event_log, store
 from crowd.store.event_log import iso
 from dialogue.files import as_json, atomic, write_records
-from dialogue.records import Pair, Rater, Vote
+from dialogue.records import Pair, Rater, Source, Vote
 from dialogue.signature import signature
 
-SET = 200  # votes in a set of analyze_ties.py
+VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
-MARKETPLACES = ("mturk", "prolific", "mephisto")
+# Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
+HERE: tuple[Source, ...] = ("local", "simulated", "imported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _votes(
 
 def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]]) -> dict[str, bool]:
     """For votes through a marketplace: whether it has listed the visit for this very worker (`crowd pay`)."""
-    return {"verified": (row.rater, row.sitting) in confirmed} if row.source in MARKETPLACES else {}
+    return {"verified": (row.rater, row.sitting) in confirmed} if row.source not in HERE else {}
 
 
 def _auto_ties(pairs: Iterable[Pair], votes_per_pair: int) -> Iterable[Vote]:
@@ -174,7 +175,7 @@ def write(path: Path, records: Sequence[Any], kind: type | None, recipe: str) ->
 def analysis_of(path: Path, votes: Sequence[Vote]) -> list[str]:
     """The command that draws these votes; few votes cannot be drawn without replacement."""
     rounds = Counter(vote.round for vote in votes if vote.counted and vote.kind == "real")
-    few = min(rounds.values(), default=0) <= SET
+    few = min(rounds.values(), default=0) <= VOTES_PER_SET
     return ["python analyze_ties.py", str(path), *(["--replace"] if few else [])]
 
 

@@ -22,8 +22,8 @@ Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
-    """A served study, as a launch sees it."""
+class Planned:
+    """What a launch has to know of a served study."""
 
     folder: Path
     pairs: Path
@@ -33,7 +33,7 @@ class Study:
     digest: str
 
 
-def read_study(folder: Path, hit: Hit, database: str | None) -> Study:
+def read_planned(folder: Path, hit: Hit, database: str | None) -> Planned:
     """Read what a launch needs; the study must have been served once, so that its store exists."""
     pairs = folder / "pairs.jsonl"
     with opened(folder, database) as store, store.read() as connection:
@@ -43,7 +43,7 @@ def read_study(folder: Path, hit: Hit, database: str | None) -> Study:
     if not pairs.exists():
         raise InputError(f"{pairs} does not exist, so nobody could say later what was launched. Put it there.")
     sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted)
-    return Study(folder, pairs, hit, sittings, checks, digest(pairs))
+    return Planned(folder, pairs, hit, sittings, checks, digest(pairs))
 
 
 def check_page(public_url: str, frame: str = "") -> str:
@@ -65,7 +65,7 @@ def check_page(public_url: str, frame: str = "") -> str:
     return f"{public_url} answers" + (f"; {frame} may frame it" if frame else "")
 
 
-def checklist(study: Study) -> Lines:
+def common_points(study: Planned) -> Lines:
     """The points that are the same for every marketplace."""
     hit = study.hit
     counted = {"row": "in a row", "total": "in total"}[hit.count_failures]

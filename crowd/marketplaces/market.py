@@ -1,31 +1,40 @@
-"""The marketplaces a study was launched on, behind one face: plan, create, list, pay, extend, close, open again."""
+"""The table of marketplaces, and what each of them must be able to do.
+
+To add one: a folder beside `mturk/`, one row of `MARKETPLACES`, and its word in `Source` (dialogue/records.py). The
+flags of the commands, the entrances that a server keeps open and the launches that a study has all follow from here.
+Commands read this table for their --help, so a marketplace is imported only when its row is used.
+"""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from crowd.hit import Hit
-from crowd.marketplaces.checklist import Lines, Study
-from crowd.marketplaces.launch import Estimate
-from crowd.marketplaces.mturk.entrance import MTurkEntrance
-from crowd.marketplaces.prolific.entrance import ProlificEntrance
-from crowd.marketplaces.settling import Listed, visits
-from crowd.web.entrance import Entrance
-from crowd.web.serving import opened
+from crowd.marketplaces.mephisto.options import MephistoOptions
+from crowd.marketplaces.mturk.options import MTurkOptions
+from crowd.marketplaces.options import LaunchOptions
+from crowd.marketplaces.prolific.options import ProlificOptions
+from dialogue.command_line import next_command
 from dialogue.errors import InputError
 from dialogue.records import Source
+
+if TYPE_CHECKING:
+    from crowd.hit import Hit
+    from crowd.marketplaces.checklist import Lines, Planned
+    from crowd.marketplaces.money import Price
+    from crowd.marketplaces.settling import Listed
+    from crowd.web.entrance import Entrance
 
 
 class Launchable(Protocol):
     """What a launch needs of a marketplace."""
 
-    name: str
+    title: str
 
-    def plan(self, study: Study) -> tuple[Lines, Estimate]:
+    def plan(self, study: Planned) -> tuple[Lines, Price]:
         """What would be created and what it may cost; InputError where something is missing. Creates nothing."""
 
     def create(self) -> str:
@@ -58,63 +67,119 @@ class Market(Launchable, Protocol):
     def close_to(self, workers: Iterable[str]) -> int:
         """Offer these workers no further work; how many were new."""
 
-    def more(self, sittings: int) -> Estimate:
+    def more(self, sittings: int) -> Price:
         """What further sittings may cost."""
 
     def extend(self, sittings: int) -> str:
-        """Add sittings."""
+        """Add sittings; a sentence of what is there now."""
 
     def close(self) -> str:
-        """Let nobody new in."""
+        """Let nobody new in; a sentence of what is there now."""
 
-    def open(self, days: int) -> str:
-        """Let people in again."""
-
-
-def launched_on(folder: Path) -> list[str]:
-    """The marketplaces on which a study has a launch."""
-    return [name for name in ("mturk", "prolific") if (folder / f"{name}.json").exists()]
+    def open(self) -> str:
+        """Let people in again; a sentence of what is there now."""
 
 
-def market_of(args: argparse.Namespace) -> Market:
-    """The marketplace that the flags name, or the only one that the study was launched on."""
-    folder, there = args.study, launched_on(args.study)
-    chosen = [name for name in there if getattr(args, name)] or there
-    if len(chosen) != 1:
-        found = "on both, so say --mturk or --prolific" if there else "on none; launch it first: python -m crowd launch"
-        raise InputError(f"{folder} was launched {found}.")
-    return _market(chosen[0], args)
+@dataclass(frozen=True, slots=True)
+class Marketplace:
+    """One row of the table."""
+
+    source: Source  # its one word: `source` of votes, flag of commands, name of the launch's record in the study folder
+    title: str  # as people call it
+    makes: str  # what a launch makes there
+    options: type[LaunchOptions]  # what a person may say about a launch
+    launch: Callable[[Any], Launchable]
+    market: Callable[[Any], Market] | None = None  # None: it keeps no record here and pays its workers by itself
+    entrance: Callable[[Hit, str], Entrance] | None = None  # None: its own process lets its workers in
+    places: tuple[str, ...] = ()  # what `crowd serve --SOURCE` may name: where the workers come from
+    sites: Callable[[str], tuple[str, ...]] | None = None  # of a place: the first takes forms, all may frame the page
+
+    def launched(self, options: LaunchOptions) -> Market:
+        """The market of an existing launch."""
+        if self.market is None:
+            raise InputError(f"{self.title} pays its workers by itself; there is nothing to do for this command.")
+        return self.market(options)
 
 
-def market_to_launch(args: argparse.Namespace) -> Launchable:
-    """The marketplace that a launch names."""
-    if args.mephisto:
-        from crowd.marketplaces.mephisto.market import MephistoMarket
+def _mturk(options: MTurkOptions) -> Market:
+    from crowd.marketplaces.mturk.market import MTurkMarket
 
-        return MephistoMarket(args)
-    return _market("mturk" if args.mturk else "prolific", args)
+    return MTurkMarket(options)
 
 
-def shut_out(market: Market, args: argparse.Namespace) -> int:
-    """Offer no further work to anybody whom the gate has blocked; how many the marketplace did not know of yet.
+def _mturk_entrance(_hit: Hit, submit_to: str) -> Entrance:
+    from crowd.marketplaces.mturk.entrance import MTurkEntrance
 
-    Our page refuses them in any case. It is done before work is added, so that they do not accept it in vain.
-    """
-    with opened(args.study, args.database) as store, store.read() as connection:
-        blocked = {visit.worker for visit in visits(connection, market.source) if visit.blocked}
-    return market.close_to(blocked) if blocked else 0
+    return MTurkEntrance(submit_to)
 
 
-def _market(name: str, args: argparse.Namespace) -> Market:
-    if name == "mturk":
-        from crowd.marketplaces.mturk.market import MTurkMarket
+def _mturk_sites(place: str) -> tuple[str, ...]:
+    from crowd.marketplaces.mturk.entrance import mturk_sites
 
-        return MTurkMarket(args)
+    return mturk_sites(place)
+
+
+def _prolific(options: ProlificOptions) -> Market:
     from crowd.marketplaces.prolific.market import ProlificMarket
 
-    return ProlificMarket(args)
+    return ProlificMarket(options)
+
+
+def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
+    from crowd.marketplaces.prolific.entrance import ProlificEntrance
+
+    return ProlificEntrance(hit.completion_code, hit.screened_out_code)
+
+
+def _mephisto(options: MephistoOptions) -> Launchable:
+    from crowd.marketplaces.mephisto.market import MephistoMarket
+
+    return MephistoMarket(options)
+
+
+MARKETPLACES = (
+    Marketplace(
+        "mturk",
+        "Mechanical Turk",
+        "HITs on Mechanical Turk, straight through AWS",
+        MTurkOptions,
+        launch=_mturk,
+        market=_mturk,
+        entrance=_mturk_entrance,
+        places=("live", "sandbox"),
+        sites=_mturk_sites,
+    ),
+    Marketplace(
+        "prolific",
+        "Prolific",
+        "a draft study on Prolific",
+        ProlificOptions,
+        launch=_prolific,
+        market=_prolific,
+        entrance=_prolific_entrance,
+    ),
+    Marketplace("mephisto", "Mephisto", "a Mephisto run, served by this process", MephistoOptions, launch=_mephisto),
+)
 
 
 def usual_entrances(hit: Hit, submit_to: str) -> tuple[Entrance, ...]:
-    """Those that every server of a study keeps open."""
-    return (MTurkEntrance(submit_to), ProlificEntrance(hit.completion_code, hit.screened_out_code))
+    """The entrances that every server of a study keeps open; `submit_to` is the site that takes finished forms."""
+    return tuple(row.entrance(hit, submit_to) for row in MARKETPLACES if row.entrance)
+
+
+def launched_on(folder: Path) -> list[Marketplace]:
+    """The marketplaces on which a study has a launch."""
+    return [row for row in MARKETPLACES if row.market and (folder / f"{row.source}.json").exists()]
+
+
+def launch_of(folder: Path, named: Collection[str]) -> Marketplace:
+    """The marketplace that is named, or the only one on which the study was launched."""
+    there = launched_on(folder)
+    chosen = [row for row in there if row.source in named] or there
+    if not chosen:
+        command = next_command("python -m crowd launch", folder)
+        raise InputError(f"{folder} has not been launched on a marketplace. Launch it: {command}")
+    if len(chosen) > 1:
+        titles, flags = " and ".join(row.title for row in chosen), " or ".join(f"--{row.source}" for row in chosen)
+        raise InputError(f"{folder} was launched on {titles}: say {flags}.")
+    return chosen[0]

@@ -17,7 +17,7 @@ from crowd.store import event_log
 from crowd.store.store import leases, payments, raters, sittings, votes
 from dialogue.records import Source
 
-State = Literal["open", "waiting", "approved", "other"]
+ListedState = Literal["open", "waiting", "approved", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Listed:
 
     key: str
     worker: str
-    state: State
+    state: ListedState
     group: str
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
-    """A visit as it was here."""
+class MarketVisit:
+    """A visit as we saw it."""
 
     rater: str
     sitting: int
@@ -47,15 +47,15 @@ class Visit:
 class Settlement:
     """Both lists held together."""
 
-    verified: tuple[Visit, ...]  # listed for this worker
-    approve: tuple[Listed, ...]  # verified, something was answered, and the marketplace waits for our word
+    verified: tuple[MarketVisit, ...]  # listed for this worker
+    approve: tuple[Listed, ...]  # verified, something was answered, and the marketplace waits for our approval
     paid: tuple[Listed, ...]  # verified, something was answered, and approved already
     idle: tuple[Listed, ...]  # handed in without an answer here: for the researcher to look at
-    unlisted: tuple[Visit, ...]  # answered here, not listed: still at work, returned, or an address made up
+    unlisted: tuple[MarketVisit, ...]  # answered here, not listed: still at work, returned, or an address made up
 
 
-def visits(connection: sa.Connection, source: Source) -> list[Visit]:
-    """Every visit through a door, with the number of its answers."""
+def visits(connection: sa.Connection, source: Source) -> list[MarketVisit]:
+    """Every visit from one marketplace, with the number of its answers."""
     here = sa.and_(leases.c.rater == payments.c.rater, leases.c.sitting == payments.c.sitting)
     answered = sa.select(sa.func.count()).where(here, leases.c.state == "answered").scalar_subquery()
     query = (
@@ -66,12 +66,12 @@ def visits(connection: sa.Connection, source: Source) -> list[Visit]:
         .order_by(sittings.c.begun)
     )
     return [
-        Visit(row.rater, row.sitting, row.worker, row.key, row.answers, row.begun, row.status == "blocked")
+        MarketVisit(row.rater, row.sitting, row.worker, row.key, row.answers, row.begun, row.status == "blocked")
         for row in connection.execute(query)
     ]
 
 
-def settle(here: Sequence[Visit], there: Iterable[Listed]) -> Settlement:
+def settle_payments(here: Sequence[MarketVisit], there: Iterable[Listed]) -> Settlement:
     """Hold the two lists together; a visit matches when key and worker both do."""
     known = {(visit.key, visit.worker): visit for visit in here}
     listed = list(there)
@@ -95,7 +95,7 @@ def record(connection: sa.Connection, settlement: Settlement, now: float) -> Non
         connection.execute(query.values(listed=now))
 
 
-def set_aside(connection: sa.Connection, stale: Iterable[Visit], votes_per_pair: int, now: float) -> int:
+def set_aside(connection: sa.Connection, stale: Iterable[MarketVisit], votes_per_pair: int, now: float) -> int:
     """Votes of visits that were never confirmed stop counting and their pairs are offered again; how many there were.
 
     The votes are kept, as those of a blocked rater are.

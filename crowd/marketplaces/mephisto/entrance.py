@@ -12,7 +12,7 @@ from crowd.rating.leasing import Place
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.mephisto.task import Reception, Run
+    from crowd.marketplaces.mephisto.task import MephistoRun, Reception
     from crowd.rating.desk import Desk
 
 
@@ -23,7 +23,7 @@ class MephistoEntrance:
     reception: Reception
     submit_to: str = ""  # with an MTurk provider: where the form goes
     desk: Desk | None = None
-    run: Run | None = None
+    run: MephistoRun | None = None
     _handed_in: set[tuple[str, str]] = field(default_factory=set)
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:

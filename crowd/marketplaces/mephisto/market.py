@@ -1,8 +1,7 @@
-"""A study through Mephisto: our page and Mephisto's operator in one process, and the way back from its data store."""
+"""A study through Mephisto: our page and Mephisto's operator in one process."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import socket
 import threading
@@ -15,9 +14,11 @@ from typing import Any
 import waitress
 from flask import Flask
 
-from crowd.marketplaces.checklist import DESCRIPTION, Lines, Study, read_study
-from crowd.marketplaces.launch import Estimate, check_public_url, reward_of
+from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, read_planned
+from crowd.marketplaces.launch import check_public_url
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
+from crowd.marketplaces.mephisto.options import MephistoOptions
+from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk.entrance import mturk_sites
 from crowd.store.store import sqlite_url
 from crowd.web.app import Config, create_app, log_to_stderr
@@ -28,60 +29,60 @@ from dialogue.errors import InputError
 class MephistoMarket:
     """A launch through Mephisto, see `crowd.marketplaces.market.Launchable`; `create` serves until the run is over."""
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.args, self.hit = args, hit_of(args.study, None)
-        self.name = f"Mephisto, {args.provider} provider"
-        self.paid = args.provider != "mock"
-        self.sites = mturk_sites("sandbox" if args.provider == "mturk_sandbox" else "live") if self.paid else ()
-        self.port = args.port or free_port(args.host)
-        self.url = check_public_url(args.public_url or (None if self.paid else f"http://{args.host}:{self.port}"))
+    def __init__(self, options: MephistoOptions) -> None:
+        self.options, self.hit = options, hit_of(options.study, None)
+        self.title = f"Mephisto, {options.provider} provider"
+        self.paid = options.provider != "mock"
+        self.sites = mturk_sites("sandbox" if options.provider == "mturk_sandbox" else "live") if self.paid else ()
+        self.port = options.port or free_port(options.host)
+        self.url = check_public_url(options.public_url or (None if self.paid else f"http://{options.host}:{self.port}"))
 
-    def plan(self, study: Study) -> tuple[Lines, Estimate]:
-        """What Mephisto will be told."""
+    def plan(self, study: Planned) -> tuple[Lines, Price]:
+        """What the run will do. The AWS profile is checked here; Mephisto itself would ask for keys on its terminal."""
         self.study = study
-        cost = Estimate(study.sittings, Decimal(0), Decimal(0), self.hit.currency)
+        cost = Price(study.sittings, Decimal(0), Decimal(0), self.hit.currency)
         if self.paid:
             self._check_profile()
             reward = reward_of(self.hit.pay_per_sitting, self.hit.currency, ("USD",), "Mechanical Turk")
-            cost = Estimate(study.sittings, reward, reward * Decimal("0.2"), "USD")
+            cost = Price(study.sittings, reward, reward * Decimal("0.2"), "USD")
         visit = f"{self.url}/" + ("" if self.paid else "?worker_id=YOU&assignment_id=1")
         lines = [("page", f"{visit}, served by this command"), ("units", f"{study.sittings}, one a sitting")]
-        return [*lines, ("home", f"{self.args.study / 'mephisto'} (nothing is written elsewhere)")], cost
+        return [*lines, ("home", f"{self.options.study / 'mephisto'} (nothing is written elsewhere)")], cost
 
     def _check_profile(self) -> None:
-        """Mephisto itself would ask for keys on standard input."""
         from botocore.session import Session
 
         known = Session().available_profiles
-        if self.args.requester not in known:
+        if self.options.requester not in known:
             raise InputError(
-                f"--requester {self.args.requester} is not an AWS profile of yours ({', '.join(known) or 'none'}). "
+                f"--requester {self.options.requester} is not an AWS profile of yours ({', '.join(known) or 'none'}). "
                 "Name one that has the keys of your MTurk account; see docs/mephisto.md. Nothing was created."
             )
 
     def create(self) -> str:
         """Serve the page and run Mephisto's operator until every unit is done, or Ctrl-C."""
-        module = task_module(self.args.study)
+        module = task_module(self.options.study)
         if not self.study.sittings:
             return "Every pair has its votes; there is nothing to launch."
         entrance = MephistoEntrance(module.Reception(), self.sites[0] if self.sites else "")
         log_to_stderr(quiet=True)
         app = create_app(self._config(entrance))
         entrance.desk = app.extensions["desk"]
-        with in_background(app, self.args.host, self.port):
+        with in_background(app, self.options.host, self.port):
             deployment = module.Deployment(entrance.reception, self.url)
-            entrance.run = module.Run(self._task(module), deployment)
+            entrance.run = module.MephistoRun(self._task(module), deployment)
             entrance.run.launch()
             entrance.run.wait()
-        missing = read_study(self.args.study, self.hit, self.args.database).sittings
-        more = f"{missing} sittings are still needed: run the same command again." if missing else "Every pair is done."
-        return f"The Mephisto run has ended. {more}"
+        missing = read_planned(self.options.study, self.hit, self.options.database).sittings
+        if missing:
+            return f"The Mephisto run has ended. {missing} sittings are still needed: run the same command again."
+        return "The Mephisto run has ended. Every pair has its votes."
 
     def _config(self, entrance: MephistoEntrance) -> Config:
         return Config(
-            database=self.args.database or sqlite_url(self.args.study),
+            database=self.options.database or sqlite_url(self.options.study),
             hit=self.hit,
-            folder=self.args.study,
+            folder=self.options.study,
             entrances=(entrance,),
             frame_ancestors=self.sites,
             submit_to=self.sites[0] if self.sites else "",
@@ -90,14 +91,14 @@ class MephistoMarket:
         )
 
     def _task(self, module: Any) -> Any:
-        return module.Task(
-            name=task_name(self.args.study),
+        return module.MephistoTask(
+            name=task_name(self.options.study),
             title=self.hit.title,
             description=DESCRIPTION,
             reward=float(self.hit.pay_per_sitting),
             sittings=self.study.sittings,
-            provider=self.args.provider,
-            requester=self.args.requester,
+            provider=self.options.provider,
+            requester=self.options.requester,
         )
 
 

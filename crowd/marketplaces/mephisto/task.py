@@ -1,4 +1,4 @@
-"""The Mephisto door: its units are empty sittings, its server is our own page in the same process.
+"""A study as Mephisto sees it: its units are empty sittings, its server is our own page in the same process.
 
 Mephisto brings workers, pays them and keeps a copy of what was handed in; who sees which pair and who is let in is
 decided by the study's own core. Between them stands one channel in memory: no router, no npm, no socket.
@@ -40,12 +40,12 @@ from omegaconf import OmegaConf
 
 NAME = "seedvote"
 SETTINGS = Path(__file__).with_name("task.yaml")
-PATIENCE = 20.0  # seconds that a worker's browser may wait for a unit
+UNIT_PATIENCE = 20.0  # seconds that a worker's browser may wait for a unit
 MOCK_REQUESTER = "MOCK_REQUESTER"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class MephistoTask:
     """What Mephisto has to know of a study."""
 
     name: str  # the same in every run of a study, so that results of all runs are found together
@@ -102,13 +102,13 @@ class Reception(Channel):  # type: ignore[misc]
 
     def take(self, worker: str, sitting: str, **provider_data: str) -> Unit:
         """A unit for this worker's sitting: the same one again where they come back."""
-        self.ready.wait(PATIENCE)
+        self.ready.wait(UNIT_PATIENCE)
         request, answer = uuid.uuid4().hex, Future[Mapping[str, Any]]()
         self._waiting[request] = answer
         who = {"worker_name": worker, "assignment_id": sitting, "agent_registration_id": f"{sitting}-{worker}"}
         data = {"request_id": request, "provider_data": {**who, **provider_data}}
         self.on_message(self.channel_id, Packet(PACKET_TYPE_REGISTER_AGENT, NAME, data))
-        found = answer.result(PATIENCE)
+        found = answer.result(UNIT_PATIENCE)
         return Unit(found.get("agent_id"), str(found.get("failure_reason") or ""))
 
     def hand_in(self, agent: str, work: Mapping[str, Any]) -> None:
@@ -165,10 +165,10 @@ class SittingBlueprint(StaticBlueprint):  # type: ignore[misc]
     BLUEPRINT_TYPE = NAME
 
 
-class Run:
+class MephistoRun:
     """A run of a study through Mephisto."""
 
-    def __init__(self, task: Task, deployment: Deployment) -> None:
+    def __init__(self, task: MephistoTask, deployment: Deployment) -> None:
         global _deployment
         _deployment = deployment
         self.task, self.reception = task, deployment.reception

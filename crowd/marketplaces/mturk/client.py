@@ -24,21 +24,21 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
-from crowd.marketplaces.launch import CENT, Estimate
+from crowd.marketplaces.money import CENT, Price
 from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
 from dialogue.errors import InputError
 
 REGION = "us-east-1"  # the only one there is
 SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"
-PLACES = 9  # assignments a HIT; ten or more pay the higher fee
+PLACES_PER_HIT = 9  # assignments; from ten on MTurk's fee doubles
 FEE, LEAST_FEE = Decimal("0.20"), Decimal("0.01")
 LOCALE, APPROVED, COMPLETED = "00000000000000000071", "000000000000000000L0", "00000000000000000040"
-SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+QUESTION_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 Client = Any  # botocore builds the class when it reads the service model
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class MTurkLaunch:
     """What a launch created, and what it takes to repeat it without creating anything twice (`STUDY/mturk.json`)."""
 
     key: str  # random; every request token follows from it
@@ -53,7 +53,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MTurkTerms:
     """Whom and for how long: what the researcher decides beside hit.toml."""
 
     title: str
@@ -67,7 +67,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class Assignment:
     """An assignment as MTurk lists it."""
 
     assignment: str
@@ -76,7 +76,7 @@ class Listed:
     status: str  # Submitted, Approved or Rejected
 
 
-def connect(*, sandbox: bool) -> Client:
+def connect_to_mturk(*, sandbox: bool) -> Client:
     """A client for the sandbox or the real place; AWS_ENDPOINT_URL_MTURK overrides both."""
     options: dict[str, Any] = {"region_name": REGION, "config": Config(retries={"mode": "standard", "max_attempts": 6})}
     if sandbox and not os.environ.get(MTURK_ENDPOINT):
@@ -127,9 +127,9 @@ def _sentence(error: ClientError) -> str:
 # Launch
 
 
-def estimate(sittings: int, reward: Decimal) -> Estimate:
+def mturk_price(sittings: int, reward: Decimal) -> Price:
     """Reward and fee: 20 %, at least one cent an assignment, as long as a HIT has fewer than ten assignments."""
-    return Estimate(sittings, reward, max(LEAST_FEE, reward * FEE), "USD")
+    return Price(sittings, reward, max(LEAST_FEE, reward * FEE), "USD")
 
 
 def places(sittings: int) -> list[int]:
@@ -138,34 +138,36 @@ def places(sittings: int) -> list[int]:
     >>> places(20)
     [7, 7, 6]
     """
-    hits = -(-sittings // PLACES)
+    hits = -(-sittings // PLACES_PER_HIT)
     return [sittings // hits + (i < sittings % hits) for i in range(hits)] if hits else []
 
 
 def external_question(url: str) -> str:
     """The XML that makes MTurk show our page in its frame, as high as the window allows."""
     return (
-        f'<ExternalQuestion xmlns="{SCHEMA}"><ExternalURL>{escape(url)}</ExternalURL>'
+        f'<ExternalQuestion xmlns="{QUESTION_SCHEMA}"><ExternalURL>{escape(url)}</ExternalURL>'
         "<FrameHeight>0</FrameHeight></ExternalQuestion>"
     )
 
 
-def requirements(qualification: str, wanted: Wanted) -> list[dict[str, Any]]:
+def requirements(qualification: str, terms: MTurkTerms) -> list[dict[str, Any]]:
     """Who may see the HITs: nobody with our qualification, and whom the researcher asks for."""
     asked: list[dict[str, Any]] = [{"QualificationTypeId": qualification, "Comparator": "DoesNotExist"}]
-    if wanted.locales:
-        lands = [dict(zip(("Country", "Subdivision"), name.split("-"), strict=False)) for name in wanted.locales]
+    if terms.locales:
+        lands = [dict(zip(("Country", "Subdivision"), name.split("-"), strict=False)) for name in terms.locales]
         asked.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": lands})
-    for kind, least in ((APPROVED, wanted.approval_rate), (COMPLETED, wanted.approved_hits)):
+    for kind, least in ((APPROVED, terms.approval_rate), (COMPLETED, terms.approved_hits)):
         if least:
             asked.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]})
     return [{**one, "ActionsGuarded": "DiscoverPreviewAndAccept"} for one in asked]
 
 
-def new_launch(*, sandbox: bool, public_url: str, pairs: str, reward: Decimal, minutes: int, sittings: int) -> Launch:
+def new_mturk_launch(
+    *, sandbox: bool, public_url: str, pairs: str, reward: Decimal, minutes: int, sittings: int
+) -> MTurkLaunch:
     """The record of a launch in which nothing exists yet."""
     hits = tuple({"places": n, "hit": ""} for n in places(sittings))
-    return Launch(
+    return MTurkLaunch(
         key=secrets.token_hex(12),
         sandbox=sandbox,
         public_url=public_url,
@@ -182,26 +184,26 @@ def balance(client: Client) -> Decimal:
         return Decimal(client.get_account_balance()["AvailableBalance"])
 
 
-def carry_out(client: Client, launch: Launch, wanted: Wanted) -> Iterator[Launch]:
+def create_missing(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> Iterator[MTurkLaunch]:
     """Create what the record plans and does not have yet; after each step the record to keep, so that a crash between
     two steps costs nothing: tokens are the same in the next run, and a HIT that MTurk holds already is found again."""
     with explained():
         if not launch.qualification:
             yield (launch := replace(launch, qualification=_qualification(client, launch)))
         if not launch.hit_type:
-            yield (launch := replace(launch, hit_type=_hit_type(client, launch, wanted)))
+            yield (launch := replace(launch, hit_type=_hit_type(client, launch, terms)))
         if all(hit["hit"] for hit in launch.hits):
             return
         there = {hit.get("RequesterAnnotation"): hit["HITId"] for hit in _hits(client, launch)}
         for n, planned in enumerate(launch.hits):
             if not planned["hit"]:
                 token = f"{launch.key}-{n}"
-                hit = there.get(token) or _create(client, launch, wanted, token, planned["places"])
+                hit = there.get(token) or _create(client, launch, terms, token, planned["places"])
                 done = {**planned, "hit": hit}
                 yield (launch := replace(launch, hits=(*launch.hits[:n], done, *launch.hits[n + 1 :])))
 
 
-def _qualification(client: Client, launch: Launch) -> str:
+def _qualification(client: Client, launch: MTurkLaunch) -> str:
     name = f"Seedvote {launch.key}: no further work in this study"
     about = "Held by workers for whom one study has no further tasks. It says nothing about the quality of their work."
     found = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
@@ -212,25 +214,25 @@ def _qualification(client: Client, launch: Launch) -> str:
     return str(made["QualificationType"]["QualificationTypeId"])
 
 
-def _hit_type(client: Client, launch: Launch, wanted: Wanted) -> str:
+def _hit_type(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> str:
     made = client.create_hit_type(
-        Title=wanted.title,
-        Description=wanted.description,
-        Keywords=wanted.keywords,
+        Title=terms.title,
+        Description=terms.description,
+        Keywords=terms.keywords,
         Reward=launch.reward,
         AssignmentDurationInSeconds=launch.minutes * 60,
-        AutoApprovalDelayInSeconds=wanted.approve_days * 86_400,
-        QualificationRequirements=requirements(launch.qualification, wanted),
+        AutoApprovalDelayInSeconds=terms.approve_days * 86_400,
+        QualificationRequirements=requirements(launch.qualification, terms),
     )
     return str(made["HITTypeId"])
 
 
-def _create(client: Client, launch: Launch, wanted: Wanted, token: str, assignments: int) -> str:
+def _create(client: Client, launch: MTurkLaunch, terms: MTurkTerms, token: str, assignments: int) -> str:
     try:
         made = client.create_hit_with_hit_type(
             HITTypeId=launch.hit_type,
             MaxAssignments=assignments,
-            LifetimeInSeconds=wanted.days * 86_400,
+            LifetimeInSeconds=terms.days * 86_400,
             Question=external_question(f"{launch.public_url}/"),
             RequesterAnnotation=token,
             UniqueRequestToken=token,
@@ -243,7 +245,7 @@ def _create(client: Client, launch: Launch, wanted: Wanted, token: str, assignme
     return str(made["HIT"]["HITId"])
 
 
-def _hits(client: Client, launch: Launch) -> Iterator[Mapping[str, Any]]:
+def _hits(client: Client, launch: MTurkLaunch) -> Iterator[Mapping[str, Any]]:
     pages = client.get_paginator("list_hits_for_qualification_type")
     for page in pages.paginate(QualificationTypeId=launch.qualification):
         yield from page["HITs"]
@@ -252,7 +254,7 @@ def _hits(client: Client, launch: Launch) -> Iterator[Mapping[str, Any]]:
 # What happens at MTurk while the study runs
 
 
-def read_hit(client: Client, hit: str) -> Mapping[str, Any] | None:
+def look_up_hit(client: Client, hit: str) -> Mapping[str, Any] | None:
     """One HIT, or None where it was deleted by hand."""
     with explained():
         try:
@@ -264,22 +266,22 @@ def read_hit(client: Client, hit: str) -> Mapping[str, Any] | None:
     return None if found["HITStatus"] == "Disposed" else found
 
 
-def listed(client: Client, launch: Launch) -> Iterator[Listed]:
+def assignments(client: Client, launch: MTurkLaunch) -> Iterator[Assignment]:
     """Every submitted assignment of the study."""
     for hit in (str(planned["hit"]) for planned in launch.hits if planned["hit"]):
-        if read_hit(client, hit) is None:
+        if look_up_hit(client, hit) is None:
             continue
         with explained():
             for page in client.get_paginator("list_assignments_for_hit").paginate(HITId=hit):
                 for row in page["Assignments"]:
-                    yield Listed(row["AssignmentId"], row["WorkerId"], hit, row["AssignmentStatus"])
+                    yield Assignment(row["AssignmentId"], row["WorkerId"], hit, row["AssignmentStatus"])
 
 
-def set_expiry(client: Client, launch: Launch, when: datetime) -> int:
+def set_expiry(client: Client, launch: MTurkLaunch, when: datetime) -> int:
     """Close the HITs now (a time in the past) or keep them open until then; how many there were."""
     changed = 0
     for hit in (str(planned["hit"]) for planned in launch.hits if planned["hit"]):
-        if read_hit(client, hit) is not None:
+        if look_up_hit(client, hit) is not None:
             with explained():
                 client.update_expiration_for_hit(HITId=hit, ExpireAt=when)
             changed += 1
@@ -291,7 +293,7 @@ def in_days(days: int) -> datetime:
     return datetime.now(UTC) + (timedelta(days=days) if days else -timedelta(minutes=1))
 
 
-def close_to(client: Client, launch: Launch, worker: str) -> None:
+def close_to(client: Client, launch: MTurkLaunch, worker: str) -> None:
     """The soft block: give the worker our qualification, silently; the account stays untouched."""
     with explained():
         client.associate_qualification_with_worker(
@@ -299,7 +301,7 @@ def close_to(client: Client, launch: Launch, worker: str) -> None:
         )
 
 
-def closed_to(client: Client, launch: Launch) -> set[str]:
+def closed_to(client: Client, launch: MTurkLaunch) -> set[str]:
     """Workers who hold the qualification already."""
     with explained():
         pages = client.get_paginator("list_workers_with_qualification_type")
@@ -307,7 +309,7 @@ def closed_to(client: Client, launch: Launch) -> set[str]:
         return {str(row["WorkerId"]) for page in kept for row in page["Qualifications"]}
 
 
-def approve(client: Client, assignment: str) -> None:
+def approve_assignment(client: Client, assignment: str) -> None:
     """Approve one submitted assignment: MTurk pays the reward."""
     with explained():
         client.approve_assignment(AssignmentId=assignment)

@@ -1,8 +1,8 @@
 """Prolific: a draft study through its REST interface, people who arrive with three ids, and their submissions.
 
 The draft is published by hand on Prolific's own page, which shows the final price; so nothing here can spend money but
-`approve` and `pay_bonuses`. Prolific has no request tokens, so a random internal name in our record tells whether the
-draft of an interrupted launch exists already. Interface: https://docs.prolific.com/api-reference.
+`approve_submissions` and `pay_bonuses`. Prolific has no request tokens, so a random internal name in our record tells
+whether the draft of an interrupted launch exists already. Interface: https://docs.prolific.com/api-reference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from crowd.marketplaces.launch import LOOPBACK, Estimate
+from crowd.marketplaces.launch import LOOPBACK
+from crowd.marketplaces.money import Price
 from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
 from crowd.web.entrance import origin
 from dialogue.errors import InputError
@@ -26,12 +27,11 @@ from dialogue.errors import InputError
 API = "https://api.prolific.com/api/v1"
 TOKEN, ENDPOINT = "PROLIFIC_TOKEN", "PROLIFIC_API_URL"
 CURRENCIES = ("USD", "GBP")
-REVIEW = "AWAITING REVIEW"
-LONGEST = 100  # submissions in one approval
+BATCH = 100  # submissions that Prolific approves at once
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ProlificLaunch:
     """What a launch created (`STUDY/prolific.json`)."""
 
     key: str  # random; the study's internal name at Prolific, by which an interrupted launch finds it again
@@ -44,7 +44,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProlificTerms:
     """What the researcher decides beside hit.toml."""
 
     title: str
@@ -64,7 +64,7 @@ class Submission:
     bonus: bool  # whether one was paid
 
 
-def connect() -> httpx.Client:
+def connect_to_prolific() -> httpx.Client:
     """A client with the token of the environment; the token goes to Prolific (or this machine) and nowhere else."""
     token, url = os.environ.get(TOKEN, ""), os.environ.get(ENDPOINT) or API
     if not token:
@@ -106,9 +106,9 @@ def _sentence(reply: httpx.Response) -> str:
 # Launch
 
 
-def estimate(sittings: int, reward: Decimal, currency: str, fee_percent: Decimal) -> Estimate:
+def prolific_price(sittings: int, reward: Decimal, currency: str, fee_percent: Decimal) -> Price:
     """Reward and Prolific's service fee; the rate depends on the account and is shown there."""
-    return Estimate(sittings, reward, reward * fee_percent / 100, currency)
+    return Price(sittings, reward, reward * fee_percent / 100, currency)
 
 
 def check_codes(completed: str, screened_out: str) -> None:
@@ -120,32 +120,32 @@ def check_codes(completed: str, screened_out: str) -> None:
         )
 
 
-def new_launch(*, public_url: str, pairs: str, reward: Decimal, currency: str, places: int) -> Launch:
+def new_prolific_launch(*, public_url: str, pairs: str, reward: Decimal, currency: str, places: int) -> ProlificLaunch:
     """The record of a launch in which nothing exists yet."""
-    return Launch(f"seedvote-{secrets.token_hex(8)}", public_url, pairs, f"{reward:.2f}", currency, places)
+    return ProlificLaunch(f"seedvote-{secrets.token_hex(8)}", public_url, pairs, f"{reward:.2f}", currency, places)
 
 
-def draft(launch: Launch, wanted: Wanted) -> dict[str, Any]:
+def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
     """The draft study as Prolific wants it: money in cents, time in minutes, both codes reviewed by us, not at once."""
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PROLIFIC_IDS)
-    codes = (("COMPLETED", wanted.completed), ("OTHER", wanted.screened_out))
+    codes = (("COMPLETED", terms.completed), ("OTHER", terms.screened_out))
     return {
-        "name": wanted.title,
+        "name": terms.title,
         "internal_name": launch.key,
-        "description": wanted.description,
+        "description": terms.description,
         "external_study_url": f"{launch.public_url}/?{ids}",
         "prolific_id_option": "url_parameters",
         "completion_codes": [
             {"code": code, "code_type": kind, "actions": [{"action": "MANUALLY_REVIEW"}]} for kind, code in codes
         ],
         "total_available_places": launch.places,
-        "estimated_completion_time": wanted.minutes,
+        "estimated_completion_time": terms.minutes,
         "reward": int(Decimal(launch.reward) * 100),
         "device_compatibility": ["desktop", "tablet", "mobile"],
     }
 
 
-def carry_out(client: httpx.Client, launch: Launch, wanted: Wanted) -> Launch:
+def create_draft(client: httpx.Client, launch: ProlificLaunch, terms: ProlificTerms) -> ProlificLaunch:
     """Create the draft, unless it exists already."""
     if launch.study:
         return launch
@@ -153,13 +153,13 @@ def carry_out(client: httpx.Client, launch: Launch, wanted: Wanted) -> Launch:
     for study in drafts:
         if study.get("internal_name") == launch.key:
             return replace(launch, study=str(study["id"]))
-    return replace(launch, study=str(call(client, "POST", "/studies/", json=draft(launch, wanted))["id"]))
+    return replace(launch, study=str(call(client, "POST", "/studies/", json=draft(launch, terms))["id"]))
 
 
 # While the study runs
 
 
-def submissions(client: httpx.Client, launch: Launch) -> Iterator[Submission]:
+def submissions(client: httpx.Client, launch: ProlificLaunch) -> Iterator[Submission]:
     """Every visit that Prolific knows of, page by page."""
     path: str | None = f"/studies/{launch.study}/submissions/"
     while path:
@@ -171,31 +171,31 @@ def submissions(client: httpx.Client, launch: Launch) -> Iterator[Submission]:
         path = following if following and origin(following) == origin(str(client.base_url)) else None
 
 
-def status(client: httpx.Client, launch: Launch) -> str:
+def study_status(client: httpx.Client, launch: ProlificLaunch) -> str:
     """UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
     return str(call(client, "GET", f"/studies/{launch.study}/")["status"])
 
 
-def transition(client: httpx.Client, launch: Launch, action: str) -> None:
+def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> None:
     """PAUSE or START the recruiting."""
     call(client, "POST", f"/studies/{launch.study}/transition/", json={"action": action})
 
 
-def add_places(client: httpx.Client, launch: Launch, places: int) -> Launch:
+def add_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> ProlificLaunch:
     """Raise the number of places; this spends money once the study is published."""
     wanted = launch.places + places
     call(client, "PATCH", f"/studies/{launch.study}/", json={"total_available_places": wanted})
     return replace(launch, places=wanted)
 
 
-def approve(client: httpx.Client, ids: list[str]) -> None:
+def approve_submissions(client: httpx.Client, ids: list[str]) -> None:
     """Approve submissions, a hundred at a time."""
-    for start in range(0, len(ids), LONGEST):
-        body = {"submission_ids": ids[start : start + LONGEST]}
+    for start in range(0, len(ids), BATCH):
+        body = {"submission_ids": ids[start : start + BATCH]}
         call(client, "POST", "/submissions/bulk-approve/", json=body)
 
 
-def pay_bonuses(client: httpx.Client, launch: Launch, ids: list[str], amount: Decimal) -> None:
+def pay_bonuses(client: httpx.Client, launch: ProlificLaunch, ids: list[str], amount: Decimal) -> None:
     """Set a bonus up for these submissions, then pay it."""
     lines = "\n".join(f"{name},{amount:.2f}" for name in ids)
     made = call(client, "POST", "/submissions/bonus-payments/", json={"study_id": launch.study, "csv_bonuses": lines})

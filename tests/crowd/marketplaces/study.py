@@ -1,4 +1,4 @@
-"""A study behind every door, in memory: pairs whose better response is known, and raters who speak HTML forms."""
+"""A study with every entrance open, in memory: pairs whose better response is known, raters who speak HTML forms."""
 
 import json
 import threading
@@ -38,7 +38,7 @@ def write_pairs(path, reals=6, checks=8):
     write_records(path, pairs, signature="test", kind=Pair)
 
 
-def make_study(folder, *, reals=6, doors=(), sites=SITES, **hit):
+def make_study(folder, *, reals=6, entrances=(), sites=SITES, **hit):
     """An application on a fresh store; checks are right when response a is chosen."""
     values = {"pairs_per_sitting": 6, "later_checks": 2, "completion_code": "CDONE", "screened_out_code": "COUT"}
     values |= hit
@@ -48,7 +48,7 @@ def make_study(folder, *, reals=6, doors=(), sites=SITES, **hit):
     url = prepare(folder, None, settings, None, seed=0, simulated=False)
     usual = usual_entrances(settings, sites[0])
     config = Config(
-        url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *doors), https=True
+        url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *entrances), https=True
     )
     return create_app(config)
 
@@ -67,10 +67,10 @@ def served(app):
 
 @dataclass
 class Person:
-    """Someone with an id at a door; `prefers` names the response that they choose: a, b or tie."""
+    """A rater from one source; `prefers` names the response that they choose: a, b or tie."""
 
     app: object
-    door: str
+    source: str
     worker: str
     prefers: str = "a"
     sitting: str = "s1"
@@ -94,11 +94,11 @@ class Person:
         return self.client.request(method, path, headers=headers, **options)
 
     def arrive(self):
-        """Come by the door's address; forgets cookies first."""
+        """Come by the address of that source; forgets cookies first."""
         self.client.close()
         self.client = self.new_client()
         words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site, "TASK": self.task}
-        query = {name: words.get(value, value) for name, value in ADDRESSES[self.door].items()}
+        query = {name: words.get(value, value) for name, value in ADDRESSES[self.source].items()}
         return self.send("GET", "/", params=query)
 
     def look(self):

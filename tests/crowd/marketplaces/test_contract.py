@@ -1,4 +1,4 @@
-"""One behaviour behind every door: local, Mechanical Turk, Prolific and Mephisto."""
+"""One behaviour wherever raters come from: local, Mechanical Turk, Prolific and Mephisto."""
 
 import threading
 from collections import Counter
@@ -15,7 +15,7 @@ from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
 from tests.house.waiting import wait_for
 
-DOORS = ("local", "mturk", "prolific", "mephisto")
+SOURCES = ("local", "mturk", "prolific", "mephisto")
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +29,18 @@ def mephisto(tmp_path_factory):
 
 @pytest.fixture
 def app(tmp_path, mephisto):
-    """A study with all four doors open, a run of Mephisto of its own behind the fourth."""
+    """A study with all four entrances open, a run of Mephisto of its own behind the fourth."""
     module, ending = mephisto
-    door = MephistoEntrance(module.Reception())
-    app = make_study(tmp_path, doors=(door,))
-    door.desk = app.extensions["desk"]
-    task = module.Task(app.extensions["desk"].study_token(), "A study", "Say which", reward=0.0, sittings=9)
-    door.run = module.Run(task, module.Deployment(door.reception, "https://x.org"))
-    door.run.launch()
-    ending.append(threading.Thread(target=door.run.wait))
+    entrance = MephistoEntrance(module.Reception())
+    app = make_study(tmp_path, entrances=(entrance,))
+    entrance.desk = app.extensions["desk"]
+    task = module.MephistoTask(app.extensions["desk"].study_token(), "A study", "Say which", reward=0.0, sittings=9)
+    entrance.run = module.MephistoRun(task, module.Deployment(entrance.reception, "https://x.org"))
+    entrance.run.launch()
+    ending.append(threading.Thread(target=entrance.run.wait))
     ending[-1].start()
     yield app
-    loop = door.run.operator._event_loop
+    loop = entrance.run.operator._event_loop
     loop.call_soon_threadsafe(loop.stop)
     app.extensions["desk"].store.close()
 
@@ -55,42 +55,42 @@ def raters(app):
         return exporting.export(connection, votes_per_pair=3).raters
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_nothing_is_stored_of_somebody_who_has_not_consented(app, door):
-    page = Person(app, door, "AW1").arrive()
+@pytest.mark.parametrize("source", SOURCES)
+def test_nothing_is_stored_of_somebody_who_has_not_consented(app, source):
+    page = Person(app, source, "AW1").arrive()
     assert page.status_code == 200 and "/consent" in page.text
     assert raters(app) == []
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_sitting_ends_with_every_pair_judged_and_votes_of_this_door(app, door):
-    person = Person(app, door, "AW1")
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_sitting_ends_with_every_pair_judged_and_votes_of_this_source(app, source):
+    person = Person(app, source, "AW1")
     assert person.work()["status"] == "done"
     assert sorted(vote.pair for vote in votes(app)) == [f"p{n}" for n in range(6)]
-    assert {(vote.source, vote.choice, vote.counted) for vote in votes(app)} == {(door, "a", True)}
-    assert [(rater.source, rater.status) for rater in raters(app)] == [(door, "passed")]
+    assert {(vote.source, vote.choice, vote.counted) for vote in votes(app)} == {(source, "a", True)}
+    assert [(rater.source, rater.status) for rater in raters(app)] == [(source, "passed")]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_three_failed_checks_close_every_door_under_the_same_id(app, door):
-    assert Person(app, door, "AW1", prefers="b").work()["status"] == "no_more"
-    for other in DOORS:
+@pytest.mark.parametrize("source", SOURCES)
+def test_three_failed_checks_close_every_entrance_under_the_same_id(app, source):
+    assert Person(app, source, "AW1", prefers="b").work()["status"] == "no_more"
+    for other in SOURCES:
         again = Person(app, other, "AW1", sitting="s2")
         assert again.begin()["status"] in ("no_more", "turned away") and again.seen == []
         assert "no more tasks" in again.arrive().text + again.end()
-    assert Person(app, door, "AW2").begin()["status"] == "task"
+    assert Person(app, source, "AW2").begin()["status"] == "task"
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_who_is_blocked_is_told_nothing_of_checks(app, door):
-    person = Person(app, door, "AW1", prefers="b")
+@pytest.mark.parametrize("source", SOURCES)
+def test_who_is_blocked_is_told_nothing_of_checks(app, source):
+    person = Person(app, source, "AW1", prefers="b")
     person.work()
     text = person.end().lower()
     assert "no more tasks" in text and not any(word in text for word in ("check", "fail", "block", "wrong"))
 
 
-def test_three_different_raters_a_pair_across_doors(app):
-    people = [Person(app, door, f"AW{n}") for n, door in enumerate((*DOORS, "local", "mturk"))]
+def test_three_different_raters_a_pair_across_sources(app):
+    people = [Person(app, source, f"AW{n}") for n, source in enumerate((*SOURCES, "local", "mturk"))]
     places = [person.begin() for person in people]
     while any(place["status"] != "done" for place in places):
         turns = zip(people, places, strict=True)
@@ -98,12 +98,12 @@ def test_three_different_raters_a_pair_across_doors(app):
     counted = [vote for vote in votes(app) if vote.counted]
     assert Counter(vote.pair for vote in counted) == {f"p{n}": 3 for n in range(6)}
     assert len({(vote.pair, vote.rater) for vote in counted}) == 18
-    assert {vote.source for vote in counted} == set(DOORS)
+    assert {vote.source for vote in counted} == set(SOURCES)
 
 
-@pytest.mark.parametrize("door", ["prolific", "mephisto"])
-def test_one_person_at_two_doors_never_sees_a_pair_twice(app, door):
-    first, second = Person(app, "mturk", "AW1"), Person(app, door, "AW1", sitting="s2")
+@pytest.mark.parametrize("source", ["prolific", "mephisto"])
+def test_one_person_through_two_entrances_never_sees_a_pair_twice(app, source):
+    first, second = Person(app, "mturk", "AW1"), Person(app, source, "AW1", sitting="s2")
     first.work()
     second.work()
     seen = [name for name, _ in first.seen + second.seen if name.startswith("p")]
@@ -111,24 +111,24 @@ def test_one_person_at_two_doors_never_sees_a_pair_twice(app, door):
     assert len(raters(app)) == 1
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_sides_are_balanced_within_a_rater(app, door):
-    person = Person(app, door, "AW1")
+@pytest.mark.parametrize("source", SOURCES)
+def test_sides_are_balanced_within_a_rater(app, source):
+    person = Person(app, source, "AW1")
     person.work()
     assert abs(person.lefts()["a"] - person.lefts()["b"]) <= 1
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_the_last_answer_can_be_taken_back(app, door):
-    person = Person(app, door, "AW1")
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_last_answer_can_be_taken_back(app, source):
+    person = Person(app, source, "AW1")
     place = person.judge(person.begin())
     undone = person.send("POST", "/undo", data=person.form, headers=FETCH).json()
     assert undone["progress"]["done"] == place["progress"]["done"] - 1
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_who_comes_back_goes_on_where_they_stopped_without_cookies(app, door):
-    person = Person(app, door, "AW1")
+@pytest.mark.parametrize("source", SOURCES)
+def test_who_comes_back_goes_on_where_they_stopped_without_cookies(app, source):
+    person = Person(app, source, "AW1")
     before = person.work(most=4)
     assert person.arrive().status_code == 303
     after = person.look()
@@ -136,9 +136,9 @@ def test_who_comes_back_goes_on_where_they_stopped_without_cookies(app, door):
     assert Form(after["html"]).fields["lease"] == Form(before["html"]).fields["lease"]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_answer_sent_twice_is_one_vote(app, door):
-    person = Person(app, door, "AW1")
+@pytest.mark.parametrize("source", SOURCES)
+def test_an_answer_sent_twice_is_one_vote(app, source):
+    person = Person(app, source, "AW1")
     person.work(most=5)
     number = len(votes(app))
     for _ in range(3):
@@ -146,17 +146,17 @@ def test_an_answer_sent_twice_is_one_vote(app, door):
     assert len(votes(app)) == number
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_no_marketplace_id_leaves_the_server(app, door, caplog):
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_marketplace_id_leaves_the_server(app, source, caplog):
     caplog.set_level("INFO", "crowd")
-    Person(app, door, "AWSECRET", sitting="ASITTING").work()
+    Person(app, source, "AWSECRET", sitting="ASITTING").work()
     with app.extensions["desk"].store.read() as connection:
         export = exporting.export(connection, votes_per_pair=3)
         rows = [as_json(one) for one in (*export.votes, *export.raters)] + list(exporting.events(connection))
         logged = [vars(record) for record in caplog.records if record.name == "crowd"]
         (line,) = connection.execute(sa.select(store.payments)).all()
     assert not any(word in f"{rows} {logged}" for word in ("AWSECRET", "ASITTING", "CDONE"))
-    assert (line.worker, line.key, line.source) == ("AWSECRET", "ASITTING", door)
+    assert (line.worker, line.key, line.source) == ("AWSECRET", "ASITTING", source)
 
 
 def test_at_the_end_mturk_gets_its_form_and_only_mturk_may_have_it(app):
@@ -181,13 +181,13 @@ def test_at_the_end_mephisto_has_the_sitting_and_closes_to_who_is_blocked(app, m
     module, _ = mephisto
     Person(app, "mephisto", "w1").work()
     Person(app, "mephisto", "w2", prefers="b").work()
-    door = app.extensions["entrances"][-1]
-    wait_for(lambda: len(list(module.handed_in(door.run.task.name))) == 2)
-    kept = list(module.handed_in(door.run.task.name))
+    entrance = app.extensions["entrances"][-1]
+    wait_for(lambda: len(list(module.handed_in(entrance.run.task.name))) == 2)
+    kept = list(module.handed_in(entrance.run.task.name))
     assert [one["rater_status"] for one in kept] == ["passed", "blocked"]
     assert {vote["pair"] for vote in kept[0]["votes"]} == {f"p{n}" for n in range(6)}
-    assert door.reception.take("w2", "s2", provider_type="mock").refusal
-    assert door.reception.take("w3", "s1", provider_type="mock").agent
+    assert entrance.reception.take("w2", "s2", provider_type="mock").refusal
+    assert entrance.reception.take("w3", "s1", provider_type="mock").agent
 
 
 def test_a_preview_shows_the_task_and_gives_no_work(app):

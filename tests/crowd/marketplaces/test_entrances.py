@@ -66,7 +66,7 @@ def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
     assert not MTurkEntrance(LIVE).leave(VISIT, Place("no_more")).url
 
 
-def test_nobody_leaves_in_the_middle_or_through_another_door():
+def test_nobody_leaves_in_the_middle_or_through_another_entrance():
     assert MTurkEntrance(LIVE).leave(VISIT, Place("wait", done=4)) is None
     assert MTurkEntrance(LIVE).leave({**VISIT, "source": "local"}, Place("done", done=4)) is None
     assert ProlificEntrance("C", "S").leave(VISIT, Place("done", done=4)) is None

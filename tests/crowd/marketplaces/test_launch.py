@@ -1,22 +1,12 @@
-"""What the marketplaces' doors share."""
+"""The record of a launch, and what a launch may name."""
 
 import stat
 from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.launch import (
-    Estimate,
-    check_budget,
-    check_pairs,
-    check_public_url,
-    money,
-    read_launch,
-    reward_of,
-    sittings_needed,
-    write_launch,
-)
-from crowd.marketplaces.mturk.client import new_launch
+from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, sittings_needed, write_launch
+from crowd.marketplaces.mturk.client import new_mturk_launch
 from dialogue.errors import InputError
 from dialogue.files import digest, write_json
 
@@ -30,7 +20,7 @@ def launch(**changes):
         "minutes": 60,
         "sittings": 20,
     }
-    return new_launch(**{**values, **changes})
+    return new_mturk_launch(**{**values, **changes})
 
 
 @pytest.mark.parametrize("url", ["https://x.org", "https://x.org/study/", "http://localhost:8000", "http://127.0.0.1"])
@@ -48,33 +38,6 @@ def test_every_pair_gets_its_votes_from_enough_sittings():
     assert sittings_needed(2000, 3, 20) == 300
     assert sittings_needed(2000, 3, 20, votes=5981) == 1
     assert sittings_needed(2000, 3, 20, votes=7000) == 0
-
-
-def test_a_total_is_never_rounded_down():
-    assert Estimate(3, Decimal("0.33"), Decimal("0.066"), "USD").total == Decimal("1.19")
-
-
-def test_a_budget_below_the_estimate_stops_the_launch():
-    estimate = Estimate(10, Decimal("1.00"), Decimal("0.20"), "USD")
-    check_budget(estimate, Decimal("12.00"))
-    check_budget(estimate, None)
-    with pytest.raises(InputError, match=r"budget is 11.99 USD, but this may cost 12.00\. Nothing was created"):
-        check_budget(estimate, Decimal("11.99"))
-
-
-@pytest.mark.parametrize("text", ["-1", "1.234", "1e3", "NaN", "", "12 USD"])
-def test_money_is_plain(text):
-    with pytest.raises(InputError, match="not an amount of money"):
-        money(text)
-
-
-def test_a_reward_is_in_cents_of_a_currency_that_the_door_pays():
-    assert reward_of(0.6, "USD", ("USD",), "MTurk") == Decimal("0.60")
-    with pytest.raises(InputError, match="MTurk pays in USD"):
-        reward_of(0.6, "EUR", ("USD",), "MTurk")
-    for pay in (0, 0.005):
-        with pytest.raises(InputError, match=r"at least 0\.01"):
-            reward_of(pay, "USD", ("USD",), "MTurk")
 
 
 def test_a_launch_record_comes_back_and_only_its_owner_may_read_it(tmp_path):

@@ -1,4 +1,4 @@
-"""The Mechanical Turk door, over HTTP against an endpoint that botocore's own service model checks both ways."""
+"""Mechanical Turk, over HTTP against an endpoint that botocore's own service model checks both ways."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,11 +9,11 @@ import pytest
 from botocore.stub import Stubber
 
 from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk.client import Wanted
+from crowd.marketplaces.mturk.client import MTurkTerms
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.mturk_endpoint import serve
 
-WANTED = Wanted("Which response is more relevant?", "Compare responses in short conversations")
+TERMS = MTurkTerms("Which response is more relevant?", "Compare responses in short conversations")
 
 
 @pytest.fixture
@@ -35,18 +35,18 @@ def turk(endpoint):
 
 @pytest.fixture
 def client(endpoint):
-    return mturk.connect(sandbox=True)
+    return mturk.connect_to_mturk(sandbox=True)
 
 
 def planned(sittings=20, reward="0.60"):
-    return mturk.new_launch(
+    return mturk.new_mturk_launch(
         sandbox=True, public_url="https://x.org/a&b", pairs="0", reward=Decimal(reward), minutes=60, sittings=sittings
     )
 
 
-def launched(client, launch=None, wanted=WANTED):
+def launched(client, launch=None, terms=TERMS):
     launch = launch or planned()
-    for step in mturk.carry_out(client, launch, wanted):
+    for step in mturk.create_missing(client, launch, terms):
         launch = step
     return launch
 
@@ -69,11 +69,11 @@ def test_every_sitting_has_a_place_and_no_hit_reaches_the_higher_fee(sittings):
 
 def test_the_estimate_is_what_the_account_is_charged(client, turk):
     launched(client, planned(20))
-    assert Decimal(1000) - turk.available == mturk.estimate(20, Decimal("0.60")).total == Decimal("14.40")
+    assert Decimal(1000) - turk.available == mturk.mturk_price(20, Decimal("0.60")).total == Decimal("14.40")
 
 
 def test_a_fee_is_at_least_one_cent_an_assignment():
-    assert mturk.estimate(1, Decimal("0.01")).fee == Decimal("0.01")
+    assert mturk.mturk_price(1, Decimal("0.01")).fee == Decimal("0.01")
 
 
 def test_a_launch_creates_hits_of_one_type_that_show_our_page(client, turk):
@@ -84,8 +84,8 @@ def test_a_launch_creates_hits_of_one_type_that_show_our_page(client, turk):
 
 
 def test_hits_are_hidden_from_workers_for_whom_there_is_no_more_work(client, turk):
-    wanted = replace(WANTED, locales=("US", "GB"), approval_rate=95, approved_hits=100)
-    launch = launched(client, wanted=wanted)
+    terms = replace(TERMS, locales=("US", "GB"), approval_rate=95, approved_hits=100)
+    launch = launched(client, terms=terms)
     asked = turk.types[launch.hit_type]["QualificationRequirements"]
     assert {one["ActionsGuarded"] for one in asked} == {"DiscoverPreviewAndAccept"}
     assert asked[0]["QualificationTypeId"] == launch.qualification and asked[0]["Comparator"] == "DoesNotExist"
@@ -95,11 +95,11 @@ def test_hits_are_hidden_from_workers_for_whom_there_is_no_more_work(client, tur
 
 def test_a_launch_that_was_cut_off_anywhere_makes_no_second_hit(client, turk):
     whole = planned()
-    steps = len(list(mturk.carry_out(client, whole, WANTED)))
+    steps = len(list(mturk.create_missing(client, whole, TERMS)))
     hits, money = set(turk.hits), turk.available
     for cut in range(steps):
         record = whole
-        for _, step in zip(range(cut), mturk.carry_out(client, whole, WANTED), strict=False):
+        for _, step in zip(range(cut), mturk.create_missing(client, whole, TERMS), strict=False):
             record = step
         finished = launched(client, record)
         assert {hit["hit"] for hit in finished.hits} == hits
@@ -121,7 +121,7 @@ def test_too_little_money_is_one_sentence_and_the_launch_goes_on_later(client, t
     turk.available = Decimal("6.00")  # one HIT of seven sittings at 0.72
     launch = planned()
     with pytest.raises(InputError, match="too little money"):
-        for step in mturk.carry_out(client, launch, WANTED):
+        for step in mturk.create_missing(client, launch, TERMS):
             launch = step
     assert len(turk.hits) == 1
     turk.available = Decimal(100)
@@ -135,7 +135,7 @@ def test_submitted_assignments_are_listed_over_all_pages(client, turk):
     turk.page = 2
     launch = launched(client)
     done = {worked(turk, launch.hits[0]["hit"], f"AWORKER{n}") for n in range(5)}
-    assert {row.assignment for row in mturk.listed(client, launch)} == done
+    assert {row.assignment for row in mturk.assignments(client, launch)} == done
 
 
 def test_within_a_hit_no_worker_is_let_in_twice(client, turk):
@@ -149,8 +149,8 @@ def test_a_hit_that_was_deleted_by_hand_is_passed_over(client, turk):
     worked(turk, launch.hits[1]["hit"], "AWORKER")
     del turk.hits[launch.hits[0]["hit"]]
     turk.hits[launch.hits[2]["hit"]]["HITStatus"] = "Disposed"
-    assert mturk.read_hit(client, launch.hits[0]["hit"]) is None
-    assert [row.worker for row in mturk.listed(client, launch)] == ["AWORKER"]
+    assert mturk.look_up_hit(client, launch.hits[0]["hit"]) is None
+    assert [row.worker for row in mturk.assignments(client, launch)] == ["AWORKER"]
     assert mturk.set_expiry(client, launch, mturk.in_days(0)) == 1
 
 
@@ -175,9 +175,9 @@ def test_the_soft_block_hides_the_hits_and_leaves_the_account_alone(client, turk
 def test_work_is_approved_and_a_bonus_is_paid_once(client, turk):
     launch = launched(client)
     worked(turk, launch.hits[0]["hit"], "AWORKER")
-    (row,) = mturk.listed(client, launch)
-    mturk.approve(client, row.assignment)
-    assert [row.status for row in mturk.listed(client, launch)] == ["Approved"]
+    (row,) = mturk.assignments(client, launch)
+    mturk.approve_assignment(client, row.assignment)
+    assert [row.status for row in mturk.assignments(client, launch)] == ["Approved"]
     before = turk.available
     mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs")
     assert before - turk.available == mturk.bonus_cost(Decimal("0.25"))
@@ -202,14 +202,14 @@ def test_missing_credentials_are_one_sentence(endpoint, monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(InputError, match="no AWS credentials were found"):
-        mturk.balance(mturk.connect(sandbox=True))
+        mturk.balance(mturk.connect_to_mturk(sandbox=True))
 
 
 def test_expired_credentials_are_one_sentence(endpoint, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "expired")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(InputError, match="have expired"):
-        mturk.balance(mturk.connect(sandbox=True))
+        mturk.balance(mturk.connect_to_mturk(sandbox=True))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_refusals_are_sentences_without_ids(client, code, sentence):
     with Stubber(client) as stub:
         stub.add_client_error("approve_assignment", code, f"worker A123SECRET ({code})")
         with pytest.raises(InputError, match=sentence) as raised:
-            mturk.approve(client, "A1")
+            mturk.approve_assignment(client, "A1")
     assert "SECRET" not in str(raised.value)
 
 
@@ -233,10 +233,10 @@ def test_an_endpoint_that_does_not_answer_is_one_sentence(client, endpoint, monk
     monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(InputError, match="could not be reached"):
-        mturk.balance(mturk.connect(sandbox=True))
+        mturk.balance(mturk.connect_to_mturk(sandbox=True))
 
 
 def test_without_an_endpoint_of_our_own_the_sandbox_is_the_sandbox(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
-    assert "sandbox" in mturk.connect(sandbox=True).meta.endpoint_url
-    assert mturk.connect(sandbox=False).meta.endpoint_url == "https://mturk-requester.us-east-1.amazonaws.com"
+    assert "sandbox" in mturk.connect_to_mturk(sandbox=True).meta.endpoint_url
+    assert mturk.connect_to_mturk(sandbox=False).meta.endpoint_url == "https://mturk-requester.us-east-1.amazonaws.com"

@@ -64,6 +64,8 @@ def test_without_yes_the_price_is_printed_and_nothing_is_created(study, capsys):
     study.launch()
     said = capsys.readouterr().out
     assert "3 sittings x (0.75 reward + 0.15 fee) = 2.70 USD at most" in said and "Nothing was created" in said
+    again = f"python -m crowd launch {study.folder} --mturk --public-url {study.url} --sandbox --yes"
+    assert said.endswith(f"Next: {again}\n")
     assert not study.turk.calls["CreateHITWithHITType"] and not (study.folder / "mturk.json").exists()
 
 
@@ -208,7 +210,7 @@ def test_a_server_that_is_not_ours_or_not_there_is_noticed(study):
 
 def test_what_was_never_launched_cannot_be_settled(study):
     for command in ("pay", "extend", "expire"):
-        with pytest.raises(InputError, match="was launched on none"):
+        with pytest.raises(InputError, match=r"not been launched on a marketplace\. Launch it: python -m crowd launch"):
             study.command(command)
 
 

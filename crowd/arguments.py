@@ -1,0 +1,123 @@
+"""The arguments that several commands share, and the typed values made of them.
+
+The commands that work on a launch get their flags and options from the table of marketplaces, so a new marketplace
+changes nothing here. Only this file and the commands know `argparse`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of
+from crowd.marketplaces.options import LaunchOptions, Wording, wordings
+from dialogue.errors import InputError
+
+Options = Mapping[str, tuple[Any, Wording]]
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """The study and where its votes are."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def add_launch(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `crowd launch`: one marketplace, and what it wants to know."""
+    add_study(parser)
+    flags = parser.add_mutually_exclusive_group(required=True)
+    for row in MARKETPLACES:
+        flags.add_argument(f"--{row.source}", action="store_true", help=row.makes)
+    _add_options(parser, "launch", "do it, after reading what is printed without it")
+
+
+def add_launched(parser: argparse.ArgumentParser, command: str) -> None:
+    """The arguments of a command that works on an existing launch."""
+    add_study(parser)
+    for row in MARKETPLACES:
+        if row.market:
+            text = f"the launch on {row.title}; needed only where a study has several"
+            parser.add_argument(f"--{row.source}", action="store_true", help=text)
+    _add_options(parser, command, "do it; without it, only say what would be done")
+
+
+def _add_options(parser: argparse.ArgumentParser, command: str, yes: str) -> None:
+    shared = _asked(LaunchOptions, command)
+    for name, (default, wording) in shared.items():
+        _add_option(parser, name, default, wording)
+    parser.add_argument("--yes", action="store_true", help=yes)
+    for row in MARKETPLACES:
+        own = {name: one for name, one in _asked(row.options, command).items() if name not in shared}
+        group = parser.add_argument_group(row.title) if own else parser
+        for name, (default, wording) in own.items():
+            _add_option(group, name, default, wording)
+
+
+def _add_option(group: argparse._ActionsContainer, name: str, default: Any, wording: Wording) -> None:
+    flag = f"--{name.replace('_', '-')}"
+    if default is False:
+        group.add_argument(flag, action="store_true", help=wording.help)
+        return
+    kind = int if isinstance(default, int) else str
+    how: dict[str, Any] = {"default": default, "type": kind, "choices": wording.choices, "metavar": wording.metavar}
+    group.add_argument(flag, help=wording.help, **how)
+
+
+def _asked(kind: type[LaunchOptions], command: str) -> Options:
+    return {name: one for name, one in wordings(kind).items() if command in one[1].commands}
+
+
+def named(args: argparse.Namespace) -> list[Marketplace]:
+    """The marketplaces that were named by their flags."""
+    return [row for row in MARKETPLACES if vars(args).get(row.source)]
+
+
+def options_of(args: argparse.Namespace, kind: type[LaunchOptions]) -> LaunchOptions:
+    """The typed values of what was typed; options that the command does not ask for keep their defaults."""
+    typed, values = vars(args), {}
+    for name, (_, wording) in wordings(kind).items():
+        if name in typed:
+            values[name] = _value(name, typed[name], wording)
+    return kind(args.study, args.database, **values)
+
+
+def _value(name: str, typed: Any, wording: Wording) -> Any:
+    if wording.least is not None and typed < wording.least:
+        raise InputError(f"--{name.replace('_', '-')} is {typed}; it is a whole number from {wording.least}.")
+    return wording.read(typed) if wording.read and typed is not None else typed
+
+
+def market_of(args: argparse.Namespace) -> Market:
+    """The launch that the command is about."""
+    row = launch_of(args.study, [row.source for row in named(args)])
+    return row.launched(options_of(args, row.options))
+
+
+def again(args: argparse.Namespace, **others: Any) -> list[str]:
+    """The words of this command line, to be typed again; `others` are defaults of the command's own options.
+
+    Options at their defaults are left out, so that what is printed is what a person typed.
+    """
+    defaults = {name: default for row in MARKETPLACES for name, (default, _) in wordings(row.options).items()}
+    defaults = {**{row.source: False for row in MARKETPLACES}, **defaults, **others, "database": None}
+    changed = [(name, vars(args)[name]) for name in defaults if vars(args).get(name, defaults[name]) != defaults[name]]
+    words = [str(args.study)]
+    for name, value in changed:
+        words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words
+
+
+def add_places(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `crowd serve` that let a marketplace frame the page."""
+    for row in MARKETPLACES:
+        if row.places:
+            text = f"the {row.title} site that workers come from; it may show the page in its frame"
+            parser.add_argument(f"--{row.source}", choices=row.places, help=text)
+
+
+def sites_of(args: argparse.Namespace) -> tuple[str, ...]:
+    """The sites of the place that `add_places` was given: the first takes finished forms, all may frame the page."""
+    places = [(row, vars(args)[row.source]) for row in MARKETPLACES if row.places]
+    return tuple(site for row, place in places if row.sites and place for site in row.sites(place))

@@ -1,0 +1,53 @@
+"""What a person may say about a launch, as typed values: what every marketplace wants to know.
+
+A marketplace with questions of its own has a subclass in its folder (`mturk/options.py`). Each field is at once the
+option of the command line, its help and its default, so that a new option is one line; `crowd/arguments.py` turns
+fields into arguments and arguments into these values. Nothing below the commands sees an `argparse.Namespace`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from crowd.marketplaces.money import money
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """An option as the command line shows it."""
+
+    help: str
+    metavar: str | None = None
+    choices: tuple[str, ...] | None = None
+    least: int | None = None  # a whole number below this is refused
+    read: Callable[[str], Any] | None = None  # text to value, for what argparse has no word for
+    commands: tuple[str, ...] = ("launch",)  # the commands that ask for it
+
+
+def option(default: Any, help: str, **wording: Any) -> Any:
+    """A field that the command line may set."""
+    return dataclasses.field(default=default, metadata={"option": Wording(help, **wording)})
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """What every marketplace is told."""
+
+    study: Path
+    database: str | None = None
+    public_url: str | None = option(None, "https:// address under which workers reach the page", metavar="URL")
+    minutes: int = option(15, "your honest estimate for one sitting (default: 15)", least=1)
+    budget: Decimal | None = option(
+        None, "stop if it may cost more than this", metavar="AMOUNT", read=money, commands=("launch", "extend")
+    )
+
+
+def wordings(kind: type[LaunchOptions]) -> Mapping[str, tuple[Any, Wording]]:
+    """The fields that the command line may set: name -> default and wording."""
+    fields = [(field, field.metadata.get("option")) for field in dataclasses.fields(kind)]
+    return {field.name: (field.default, wording) for field, wording in fields if wording}

@@ -1,0 +1,161 @@
+"""The table of marketplaces: what follows from a row, and that a new one needs nothing but a row."""
+
+import argparse
+import dataclasses
+from typing import get_args
+
+import pytest
+
+from crowd import arguments
+from crowd.__main__ import COMMANDS
+from crowd.exchange.exporting import HERE
+from crowd.hit import Hit
+from crowd.marketplaces import market
+from crowd.marketplaces.options import LaunchOptions, option, wordings
+from crowd.rating.leasing import Place
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from dialogue.records import Source
+from tests.crowd.marketplaces.study import make_study
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FairOptions(LaunchOptions):
+    stalls: int = option(3, "stalls at the fair (default: 3)", least=1, commands=("launch", "resume"))
+
+
+class Fair:
+    """A marketplace that takes down what is asked of it."""
+
+    title, source = "The fair", "fair"
+
+    def __init__(self, options):
+        self.options = options
+
+    def open(self):
+        return f"{self.options.stalls} stalls are open."
+
+    def close(self):
+        return "The fair is over."
+
+    def close_to(self, workers):
+        raise AssertionError(workers)
+
+
+class FairEntrance:
+    def arrive(self, query):
+        return None
+
+    def leave(self, visit, place):
+        return None
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """The table with a fourth row, and nothing else changed."""
+    row = market.Marketplace(
+        "fair", "The fair", "a stall", FairOptions, Fair, market=Fair, entrance=lambda *_: FairEntrance()
+    )
+    rows = (*market.MARKETPLACES, row)
+    for module in (market, arguments):
+        monkeypatch.setattr(module, "MARKETPLACES", rows)
+    return rows
+
+
+@pytest.fixture
+def folder(tmp_path):
+    make_study(tmp_path).extensions["desk"].store.close()
+    (tmp_path / "fair.json").write_text("{}")
+    return tmp_path
+
+
+def crowd(*words):
+    return dispatch("crowd", "", COMMANDS, [str(word) for word in words])
+
+
+def parser(command, add=arguments.add_launched):
+    made = argparse.ArgumentParser()
+    add(made, command) if add is arguments.add_launched else add(made)
+    return made
+
+
+def test_every_source_of_a_vote_is_here_or_in_the_table():
+    assert [row.source for row in market.MARKETPLACES] == ["mturk", "prolific", "mephisto"]
+    assert {row.source for row in market.MARKETPLACES} | set(HERE) == set(get_args(Source))
+
+
+def test_options_of_two_marketplaces_never_share_a_name():
+    own = [set(wordings(row.options)) - set(wordings(LaunchOptions)) for row in market.MARKETPLACES]
+    assert sum(map(len, own)) == len(set().union(*own))
+
+
+def test_a_new_row_brings_its_flag_and_options(table):
+    made = parser("launch", arguments.add_launch).parse_args(["runs/x", "--fair", "--stalls", "5"])
+    assert arguments.named(made)[0].title == "The fair"
+    assert arguments.options_of(made, FairOptions).stalls == 5
+    assert "--stalls" not in parser("expire").format_help() and "--fair" in parser("expire").format_help()
+
+
+def test_a_new_row_brings_its_entrance_and_knows_its_launches(table, folder):
+    assert isinstance(market.usual_entrances(Hit(), "")[-1], FairEntrance)
+    assert [row.source for row in market.launched_on(folder)] == ["fair"]
+
+
+def test_commands_work_on_a_new_row_and_end_with_the_next_command(table, folder, capsys):
+    crowd("resume", folder, "--stalls", "9")
+    assert capsys.readouterr().out.endswith(
+        f"Add --yes to let The fair send raters again.\nNext: python -m crowd resume {folder} --stalls 9 --yes\n"
+    )
+    crowd("resume", folder, "--stalls", "9", "--yes")
+    assert capsys.readouterr().out.endswith(f"9 stalls are open.\nNext: python -m crowd status {folder}\n")
+    crowd("expire", folder, "--yes")
+    assert capsys.readouterr().out == f"The fair is over.\nNext: python -m crowd pay {folder}\n"
+
+
+def test_a_wrong_option_changes_nothing(table, folder, capsys):
+    crowd("stop", folder)
+    assert capsys.readouterr().out.endswith(f"Next: python -m crowd expire {folder}\n")
+    with pytest.raises(InputError, match="--stalls is 0; it is a whole number from 1"):
+        crowd("resume", folder, "--stalls", "0")
+    crowd("status", folder)
+    assert "stopped" in capsys.readouterr().out
+
+
+def test_what_was_typed_is_typed_again_without_defaults():
+    typed = [
+        "runs/my study",
+        "--mturk",
+        "--days",
+        "7",
+        "--locale",
+        "US",
+        "--budget",
+        "12.50",
+        "--database",
+        "sqlite://",
+    ]
+    made = parser("launch", arguments.add_launch).parse_args([*typed, "--port", "0", "--yes"])
+    assert arguments.again(made) == [
+        *("runs/my study", "--mturk", "--budget", "12.50", "--locale", "US", "--port", "0", "--database", "sqlite://")
+    ]
+
+
+def test_entrances_leave_each_others_visitors_alone():
+    for row in market.MARKETPLACES:
+        if row.entrance:
+            entrance = row.entrance(Hit(), "https://www.mturk.com")
+            assert entrance.arrive({"rater": "r"}) is None
+            assert entrance.leave({"source": "local", "sitting": "1", "worker": "r"}, Place("done", done=1)) is None
+
+
+def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):
+    with pytest.raises(InputError, match="Mephisto pays its workers by itself"):
+        market.MARKETPLACES[-1].launched(LaunchOptions(tmp_path))
+
+
+def test_serve_names_the_sites_that_may_frame_the_page(monkeypatch):
+    monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
+    made = argparse.ArgumentParser()
+    arguments.add_places(made)
+    assert arguments.sites_of(made.parse_args([])) == ()
+    assert arguments.sites_of(made.parse_args(["--mturk", "live"]))[0] == "https://www.mturk.com"

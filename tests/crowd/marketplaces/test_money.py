@@ -1,0 +1,35 @@
+"""Amounts, prices and budgets."""
+
+from decimal import Decimal
+
+import pytest
+
+from crowd.marketplaces.money import Price, check_budget, money, reward_of
+from dialogue.errors import InputError
+
+
+def test_a_total_is_never_rounded_down():
+    assert Price(3, Decimal("0.33"), Decimal("0.066"), "USD").total == Decimal("1.19")
+
+
+def test_a_budget_below_the_price_stops_the_launch():
+    price = Price(10, Decimal("1.00"), Decimal("0.20"), "USD")
+    check_budget(price, Decimal("12.00"))
+    check_budget(price, None)
+    with pytest.raises(InputError, match=r"budget is 11.99 USD, but this may cost 12.00\. Nothing was created"):
+        check_budget(price, Decimal("11.99"))
+
+
+@pytest.mark.parametrize("text", ["-1", "1.234", "1e3", "NaN", "", "12 USD"])
+def test_money_is_plain(text):
+    with pytest.raises(InputError, match="not an amount of money"):
+        money(text)
+
+
+def test_a_reward_is_in_cents_of_a_currency_that_the_marketplace_pays():
+    assert reward_of(0.6, "USD", ("USD",), "MTurk") == Decimal("0.60")
+    with pytest.raises(InputError, match="MTurk pays in USD"):
+        reward_of(0.6, "EUR", ("USD",), "MTurk")
+    for pay in (0, 0.005):
+        with pytest.raises(InputError, match=r"at least 0\.01"):
+            reward_of(pay, "USD", ("USD",), "MTurk")
