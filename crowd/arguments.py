@@ -15,8 +15,6 @@ from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_
 from crowd.marketplaces.options import LaunchOptions, Wording, wordings
 from dialogue.errors import InputError
 
-Options = Mapping[str, tuple[Any, Wording]]
-
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """The study and where its votes are."""
@@ -65,11 +63,11 @@ def _add_option(group: argparse._ActionsContainer, name: str, default: Any, word
     group.add_argument(flag, help=wording.help, **how)
 
 
-def _asked(kind: type[LaunchOptions], command: str) -> Options:
+def _asked(kind: type[LaunchOptions], command: str) -> Mapping[str, tuple[Any, Wording]]:
     return {name: one for name, one in wordings(kind).items() if command in one[1].commands}
 
 
-def named(args: argparse.Namespace) -> list[Marketplace]:
+def chosen(args: argparse.Namespace) -> list[Marketplace]:
     """The marketplaces that were named by their flags."""
     return [row for row in MARKETPLACES if vars(args).get(row.source)]
 
@@ -91,7 +89,7 @@ def _value(name: str, typed: Any, wording: Wording) -> Any:
 
 def market_of(args: argparse.Namespace) -> Market:
     """The launch that the command is about."""
-    row = launch_of(args.study, [row.source for row in named(args)])
+    row = launch_of(args.study, [row.source for row in chosen(args)])
     return row.launched(options_of(args, row.options))
 
 
@@ -109,7 +107,7 @@ def again(args: argparse.Namespace, **others: Any) -> list[str]:
     return words
 
 
-def add_places(parser: argparse.ArgumentParser) -> None:
+def add_sites(parser: argparse.ArgumentParser) -> None:
     """The arguments of `crowd serve` that let a marketplace frame the page."""
     for row in MARKETPLACES:
         if row.places:
@@ -118,6 +116,6 @@ def add_places(parser: argparse.ArgumentParser) -> None:
 
 
 def sites_of(args: argparse.Namespace) -> tuple[str, ...]:
-    """The sites of the place that `add_places` was given: the first takes finished forms, all may frame the page."""
+    """The sites of the place that `add_sites` was given: the first takes finished forms, all may frame the page."""
     places = [(row, vars(args)[row.source]) for row in MARKETPLACES if row.places]
     return tuple(site for row, place in places if row.sites and place for site in row.sites(place))

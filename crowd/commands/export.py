@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     hit, out = hit_of(args.study, None), args.out or args.study
     with opened(args.study, args.database) as store, store.read() as connection:
         found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
-        log = list(exporting.events(connection)) if args.events else []
+        log = list(exporting.exported_events(connection)) if args.events else []
     exporting.write(out / f"votes.{args.format}", found.votes, Vote, found.recipe)
     exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
     if args.events:

@@ -1,8 +1,8 @@
 """Turn the export of another tool into votes.jsonl: Potato, Label Studio, MTurk batch results or ChatEval's table.
 
 A letter or side is turned back into the response that stood there, raters become keyed hashes, and the k-th vote on a
-pair becomes round k. Where the file does not hold what that takes, nothing is written and one sentence says what is
-missing. Votes from Mephisto: import-mephisto.
+pair becomes round k. If the file lacks what that needs, nothing is written and one sentence says what is missing. Votes
+from Mephisto: import-mephisto.
 
   python -m crowd import-votes Batch_1.csv --from mturk --pairs pairs.jsonl --out runs/mine/votes.jsonl
 """
@@ -20,26 +20,28 @@ from dialogue.command_line import tell_next
 if TYPE_CHECKING:
     from crowd.exchange.importing import Imported
 
-TOOLS = ("potato", "label-studio", "mturk", "chateval")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The files, their tool, and what the user states about them."""
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="export; several files are read as one")
-    parser.add_argument("--from", dest="tool", choices=TOOLS, required=True, help="the tool that wrote it")
+    from crowd.exchange.other_tools import TOOLS
+
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the export; several files are read as one")
+    parser.add_argument("--from", dest="tool", choices=tuple(TOOLS), required=True, help="the tool that wrote it")
     parser.add_argument("--out", type=Path, required=True, metavar="VOTES", help="e.g. STUDY/votes.jsonl; must be new")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="the pairs that were shown")
     parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help="e.g. pair=id,left=shown_first")
     parser.add_argument(
         "--values", default="", metavar="OURS=THEIRS,...", help="e.g. a=Response 1,b=Response 2,tie=Same"
     )
-    parser.add_argument("--fixed-order", action="store_true", help="response a was always shown first (or left)")
-    parser.add_argument("--file-order", action="store_true", help="no times: rounds are places in the file")
+    parser.add_argument("--fixed-order", action="store_true", help="response a was always shown first, or on the left")
+    parser.add_argument(
+        "--file-order", action="store_true", help="the file has no times: rounds follow the order of the file"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
-    from crowd.exchange.importing import Rules, settle, values_of
+    from crowd.exchange.importing import ImportRules, as_votes, values_of
     from crowd.exchange.other_tools import judgements
     from crowd.rating.desk import keyed
     from dialogue.errors import InputError
@@ -51,11 +53,11 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out} is there already. Name another file: --out, or move it away first.")
     columns = dict(part.partition("=")[::2] for part in args.columns.split(",") if part)
     pairs = read_records(args.pairs, Pair) if args.pairs else None
-    rules = Rules(args.tool, values_of(args.tool, args.values), args.fixed_order, args.file_order)
+    rules = ImportRules(args.tool, values_of(args.tool, args.values), args.fixed_order, args.file_order)
     found = judgements(args.files, args.tool, columns)
     path = args.out.parent / "rater.key"
     key = path.read_text(encoding="ascii").strip() if path.exists() else secrets.token_hex(32)
-    result = settle(found, rules, pairs, lambda worker: keyed(key, "rater", worker)[:20])
+    result = as_votes(found, rules, pairs, lambda worker: keyed(key, "rater", worker)[:20])
     recipe = signature(
         votes=len(result.votes),
         read=result.read,
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     if not path.exists():
         _keep(path, key)
     write_records(args.out, result.votes, signature=recipe, kind=Vote)
-    _tell(args, result, recipe)
+    _print_import(args.out, args.tool, result, recipe)
 
 
 def _keep(path: Path, key: str) -> None:
@@ -76,15 +78,15 @@ def _keep(path: Path, key: str) -> None:
         handle.write(key + "\n")
 
 
-def _tell(args: argparse.Namespace, result: Imported, recipe: str) -> None:
+def _print_import(out: Path, tool: str, result: Imported, recipe: str) -> None:
     from crowd.exchange.exporting import analysis_of
 
-    print(f"{result.read} judgements read from {args.tool}.")
+    print(f"{result.read} judgements read from {tool}.")
     for reason, number in result.dropped.items():
         print(f"Dropped: {number} ({reason}).")
-    raters, pairs = ({getattr(vote, name) for vote in result.votes} for name in ("rater", "pair"))
-    print(f"{args.out}: {len(result.votes)} votes of {len(raters)} raters on {len(pairs)} pairs")
+    raters, pairs = {vote.rater for vote in result.votes}, {vote.pair for vote in result.votes}
+    print(f"{out}: {len(result.votes)} votes of {len(raters)} raters on {len(pairs)} pairs")
     for note in result.notes:
         print(f"Note: {note}")
     print(recipe)
-    tell_next(*analysis_of(args.out, result.votes))
+    tell_next(*analysis_of(out, result.votes))

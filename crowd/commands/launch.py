@@ -21,12 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the checklist; with --yes, create what it says."""
-    from crowd.arguments import again, named, options_of
+    from crowd.arguments import again, chosen, options_of
     from crowd.marketplaces.checklist import common_points, read_planned
     from crowd.marketplaces.money import check_budget
     from crowd.web.serving import hit_of
 
-    (row,) = named(args)
+    (row,) = chosen(args)
     options = options_of(args, row.options)
     study = read_planned(args.study, hit_of(args.study, None), args.database)
     market = row.launch(options)

@@ -13,7 +13,7 @@ from dialogue.command_line import given, tell_next
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
-    from crowd.arguments import add_places
+    from crowd.arguments import add_sites
 
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created where missing")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proxies", type=int, default=0, metavar="N", help="trusted reverse proxies in front")
     parser.add_argument("--https", action="store_true", help="raters come by https: cookies travel no other way")
     parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
-    add_places(parser)
+    add_sites(parser)
     parser.add_argument("--invited", action="store_true", help="let in only whom a marketplace sends (MTurk: always)")
     parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
     parser.add_argument("--dashboard", action="store_true", help="keep the figures of the researcher's page fresh")

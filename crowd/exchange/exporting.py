@@ -145,7 +145,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any) -> Rater:
     )
 
 
-def events(connection: sa.Connection) -> Iterable[dict[str, Any]]:
+def exported_events(connection: sa.Connection) -> Iterable[dict[str, Any]]:
     """The event log as plain values."""
     for event in event_log.read(connection):
         yield {

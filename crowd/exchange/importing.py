@@ -13,17 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from crowd.exchange.other_tools import Judgement
+from crowd.exchange.other_tools import TOOLS, Judgement
 from crowd.store.event_log import iso
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Choice, Pair, Side, Vote
 
-VALUES: dict[str, dict[str, str]] = {  # what the tool writes (in small letters) -> first shown, second shown, tie
-    "potato": {"a": "a", "b": "b", "tie": "tie"},
-    "label-studio": {"left": "a", "right": "b", "tie": "tie"},
-    "mturk": {"a": "a", "b": "b", "left": "a", "right": "b", "tie": "tie"},
-    "chateval": {"0": "a", "1": "b", "-1": "tie"},
-}
 LEFT: dict[str, Side] = {"a": "a", "b": "b", "0": "a", "1": "b", "ab": "a", "ba": "b", "[0, 1]": "a", "[1, 0]": "b"}
 TOO_LATE = 1e11  # seconds since 1970; more than that is milliseconds
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
@@ -42,7 +36,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ImportRules:
     """What the user states about the file, because the file does not say it."""
 
     tool: str
@@ -51,8 +45,8 @@ class Rules:
     file_order: bool = False  # no times: the order of the file stands for the order of the votes
 
 
-def settle(
-    found: Sequence[Judgement], rules: Rules, pairs: Sequence[Pair] | None, rater_id: Callable[[str], str]
+def as_votes(
+    found: Sequence[Judgement], rules: ImportRules, pairs: Sequence[Pair] | None, rater_id: Callable[[str], str]
 ) -> Imported:
     """Every judgement becomes a vote, is dropped for a reason that is counted, or stops the whole import."""
     known = {pair.pair: pair for pair in pairs} if pairs is not None else None
@@ -73,7 +67,7 @@ def settle(
 def values_of(tool: str, text: str) -> dict[str, str]:
     """`a=Response 1,b=Response 2,tie=Same` as the tool's word -> ours; without it the words the tool writes itself."""
     if not text:
-        return VALUES[tool]
+        return dict(TOOLS[tool].values)
     stated = dict(part.partition("=")[::2] for part in text.split(","))
     if set(stated) - {"a", "b", "tie"} or not {"a", "b"} <= set(stated) or len(set(stated.values())) < len(stated):
         raise InputError(f"--values is {text!r}; three different words are expected: a=FIRST,b=SECOND,tie=TIE.")
@@ -103,7 +97,7 @@ def _names(side: Candidate) -> tuple[str, str]:
     return side.model, f"{side.model}-{side.seed}"
 
 
-def _in_order(found: Sequence[Judgement], rules: Rules) -> list[Dated]:
+def _in_order(found: Sequence[Judgement], rules: ImportRules) -> list[Dated]:
     """By time of submission; equal times keep the order of the file."""
     missing = [one for one in found if not one.submitted]
     if not missing:
@@ -111,8 +105,9 @@ def _in_order(found: Sequence[Judgement], rules: Rules) -> list[Dated]:
     if rules.file_order:
         return [(_seconds_since_1970(one) if one.submitted else 0.0, one) for one in found]
     raise InputError(
-        f"{missing[0].where}: no time of submission ({len(missing)} of {len(found)} judgements), so the rounds cannot "
-        "be told. Name its column: --columns submitted=..., or state --file-order, and a round is a place in the file."
+        f"{missing[0].where}: no time of submission ({len(missing)} of {len(found)} judgements), so the order "
+        "of the votes is unknown. Name its column: --columns submitted=..., or state --file-order: then a round is a "
+        "place in the file."
     )
 
 
@@ -157,7 +152,7 @@ def _usable(ordered: Sequence[Dated], known: Mapping[str, Pair] | None, dropped:
 
 
 def _vote(
-    one: Judgement, time: float, number: int, rules: Rules, pair: Pair | None, rater_id: Callable[[str], str]
+    one: Judgement, time: float, number: int, rules: ImportRules, pair: Pair | None, rater_id: Callable[[str], str]
 ) -> Vote:
     word = rules.values.get(one.choice.lower())
     if word is None:
@@ -188,7 +183,7 @@ def _choice(word: str, left: Side | None) -> Choice:
     return "a" if (word == "a") == (left == "a") else "b"
 
 
-def _left(one: Judgement, rules: Rules, pair: Pair | None, *, tie: bool) -> Side | None:
+def _left(one: Judgement, rules: ImportRules, pair: Pair | None, *, tie: bool) -> Side | None:
     """Which response was shown first: from the file's own record, from the text that was shown, or as stated."""
     left = _recorded(one, pair)
     if rules.fixed_order and left == "b" and one.models is None:

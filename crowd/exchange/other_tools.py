@@ -2,6 +2,9 @@
 
 Every reader gives rows, one mapping of column names to values a judgement; `judgements` picks the columns that matter.
 Nothing is decided here: which side a letter stands for, what counts and who the rater is follows in `importing`.
+
+To add a tool: a row of `TOOLS` at the end of this file, and a reader where its files are not plain tables. The command
+and the words for its choices follow from the row.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import ast
 import contextlib
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,30 +21,10 @@ from typing import Any
 from dialogue.errors import InputError
 from dialogue.files import read_json
 
-Row = tuple[str, dict[str, Any]]  # place in the file, values
+ToolRow = tuple[str, dict[str, Any]]  # place in the file, values
+ToolReader = Callable[[Path, Mapping[str, str]], Iterable[ToolRow] | None]  # None: the file has no form of this tool's
 
-FIELDS = ("pair", "rater", "choice", "left", "left_text", "submitted", "seconds", "submission", "status")
-COLUMNS: dict[str, dict[str, str]] = {
-    "potato": {"pair": "instance_id", "rater": "user_id"},
-    "label-studio": {
-        "rater": "annotator",
-        "submitted": "created_at",
-        "seconds": "lead_time",
-        "submission": "annotation_id",
-        "status": "was_cancelled",
-    },
-    "mturk": {
-        "pair": "Input.pair",
-        "rater": "WorkerId",
-        "left": "Input.left",
-        "submitted": "SubmitTime",
-        "seconds": "WorkTimeInSeconds",
-        "submission": "AssignmentId",
-        "status": "AssignmentStatus",
-    },
-    "chateval": {"pair": "prompt_id", "rater": "worker_id", "choice": "value", "submitted": "submit_datetime"},
-}
-TOOLS = tuple(COLUMNS)
+JUDGEMENT_FIELDS = ("pair", "rater", "choice", "left", "left_text", "submitted", "seconds", "submission", "status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,46 +46,48 @@ class Judgement:
 
 def judgements(paths: Sequence[Path], tool: str, columns: Mapping[str, str]) -> list[Judgement]:
     """All judgements of the files, in their order."""
-    if unknown := [name for name in columns if name not in FIELDS]:
-        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
+    if unknown := [name for name in columns if name not in JUDGEMENT_FIELDS]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(JUDGEMENT_FIELDS)}.")
     rows = [row for path in paths for row in _whole(path, tool, columns)]
     if not rows:
         raise InputError(f"{', '.join(map(str, paths))} holds no judgements.")
-    usual = {name: name for name in ("pair", "left", "submitted", "seconds")} | COLUMNS[tool]
+    usual = {name: name for name in ("pair", "left", "submitted", "seconds")} | dict(TOOLS[tool].columns)
+    # A column that the user maps to one field no longer stands for the field it usually holds.
     names = {field: name for field, name in usual.items() if name not in columns.values()} | dict(columns)
-    names["choice"] = names.get("choice") or _choice_column(rows, tool)
+    names["choice"] = names.get("choice") or _choice_column(rows, TOOLS[tool])
     _complain_of_missing(rows, names, columns)
-    return [_judgement(where, row, one, tool) for where, row in rows for one in _each(row, names)]
+    return [_judgement(where, row, one, TOOLS[tool]) for where, row in rows for one in _each(row, names)]
 
 
-def _whole(path: Path, tool: str, columns: Mapping[str, str]) -> list[Row]:
+def _whole(path: Path, tool: str, columns: Mapping[str, str]) -> list[ToolRow]:
     """All rows of a file; a form that is not the tool's is one sentence too."""
     try:
-        return list(_read(path, tool, columns))
+        found = TOOLS[tool].read(path, columns)
+        if found is None:
+            raise InputError(f"{path}: a {tool} export is expected as {TOOLS[tool].forms}.")
+        return list(found)
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{path} does not have the form of a {tool} export ({error!r}).") from error
 
 
-def _read(path: Path, tool: str, columns: Mapping[str, str]) -> Iterable[Row]:
-    if tool == "potato" and path.is_dir():
-        return _potato_states(path, columns)
+def _plain_file(path: Path, _columns: Mapping[str, str]) -> Iterable[ToolRow] | None:
+    """What any tool may have written: a table, or JSON Lines."""
     if path.suffix == ".jsonl":
         return _flat_lines(path)
-    if tool == "label-studio" and path.suffix == ".json":
-        return _label_studio(path)
-    if path.suffix in (".csv", ".tsv"):
-        return _table(path)
-    raise InputError(f"{path}: a {tool} export is expected as {_legal(tool)}.")
+    return _table(path) if path.suffix in (".csv", ".tsv") else None
 
 
-def _legal(tool: str) -> str:
-    more = {"potato": ", .jsonl or the annotation_output folder", "label-studio": " or .json"}
-    return ".csv, .tsv" + more.get(tool, "")
+def _potato(path: Path, columns: Mapping[str, str]) -> Iterable[ToolRow] | None:
+    return _potato_states(path, columns) if path.is_dir() else _plain_file(path, columns)
 
 
-def _table(path: Path) -> Iterator[Row]:
+def _label_studio(path: Path, columns: Mapping[str, str]) -> Iterable[ToolRow] | None:
+    return _label_studio_tasks(path) if path.suffix == ".json" else _plain_file(path, columns)
+
+
+def _table(path: Path) -> Iterator[ToolRow]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:
             reader = csv.DictReader(handle, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
@@ -139,7 +124,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _flat_lines(path: Path) -> Iterator[Row]:
+def _flat_lines(path: Path) -> Iterator[ToolRow]:
     """Potato's annotations.jsonl: one object a person and item, with the answers under `labels`."""
     try:
         for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
@@ -152,7 +137,7 @@ def _flat_lines(path: Path) -> Iterator[Row]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _potato_states(folder: Path, columns: Mapping[str, str]) -> Iterator[Row]:
+def _potato_states(folder: Path, columns: Mapping[str, str]) -> Iterator[ToolRow]:
     """annotation_output/*/user_state.json: the only place where Potato keeps time and the order of the two sides."""
     files = sorted(folder.glob("*/user_state.json"))
     if not files:
@@ -185,7 +170,7 @@ def _potato_times(behaviour: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _label_studio(path: Path) -> Iterator[Row]:
+def _label_studio_tasks(path: Path) -> Iterator[ToolRow]:
     """A list of tasks, each with its annotations; `completed_by` is a number or a person with an address."""
     tasks = read_json(path)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) and "annotations" in task for task in tasks):
@@ -203,32 +188,39 @@ def _label_studio(path: Path) -> Iterator[Row]:
             yield f"{path}: task {task.get('id')}, annotation {one.get('id')}", row
 
 
-def _choice_column(rows: Sequence[Row], tool: str) -> str:
+def _choice_column(rows: Sequence[ToolRow], tool: Tool) -> str:
     """The one column that can hold the choice; with several or none the user must say."""
     found: dict[str, None] = {}
     for _, row in rows:
         for name, value in row.items():
-            if (root := _root(name, value, tool)) is not None:
-                found[root] = None
+            if (column := tool.choice(name, value)) is not None:
+                found[column] = None
     if len(found) != 1:
         shown = ", ".join(found) or "none"
         raise InputError(
-            f"{rows[0][0]}: which column holds the choice? Candidates: {shown}. Say it: --columns choice=..."
+            f"{rows[0][0]}: which column holds the choice? Candidates: {shown}. Name it: --columns choice=..."
         )
     return next(iter(found))
 
 
-def _root(name: str, value: Any, tool: str) -> str | None:
-    if tool == "label-studio":
-        return name if name.startswith("control.") or "'selected'" in str(value).replace('"', "'") else None
-    if tool == "mturk":
-        return ".".join(name.split(".")[:2]) if name.startswith("Answer.") and name != "Answer.taskAnswers" else None
+def _label_studio_choice(name: str, value: Any) -> str | None:
+    """A control's result. In tables it has the control's own name, so there its form gives it away."""
+    return name if name.startswith("control.") or "'selected'" in str(value).replace('"', "'") else None
+
+
+def _mturk_choice(name: str, _value: Any) -> str | None:
+    """`Answer.better` of `Answer.better` or of the group `Answer.better.a`, `Answer.better.b`."""
+    return ".".join(name.split(".")[:2]) if name.startswith("Answer.") and name != "Answer.taskAnswers" else None
+
+
+def _dotted_choice(name: str, _value: Any) -> str | None:
+    """Potato's `schema.label`, without its own bookkeeping (`schema._...`)."""
     return name.partition(".")[0] if "." in name and "._" not in name else None
 
 
-def _complain_of_missing(rows: Sequence[Row], names: Mapping[str, str], said: Mapping[str, str]) -> None:
+def _complain_of_missing(rows: Sequence[ToolRow], names: Mapping[str, str], stated: Mapping[str, str]) -> None:
     found = dict.fromkeys(name for _, row in rows for name in row)
-    for field in dict.fromkeys(["pair", "rater", *said]):
+    for field in dict.fromkeys(["pair", "rater", *stated]):
         name = names.get(field, field).replace("{n}", "1")
         if field != "choice" and name not in found:
             raise InputError(
@@ -276,13 +268,66 @@ def _plain(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _judgement(where: str, row: Mapping[str, Any], fields: Mapping[str, str], tool: str) -> Judgement:
-    known: dict[str, Any] = {field: fields[field] for field in FIELDS if field in fields}
+def _judgement(where: str, row: Mapping[str, Any], fields: Mapping[str, str], tool: Tool) -> Judgement:
+    known: dict[str, Any] = {field: fields[field] for field in JUDGEMENT_FIELDS if field in fields}
     for field in ("pair", "rater"):
         if not known[field]:
             raise InputError(f"{where}: {field} is empty; every judgement needs one.")
-    if tool != "chateval":
+    if not tool.names_models:
         return Judgement(where=where, **known)
     if not row.get("model_1") or not row.get("model_2"):
         raise InputError(f"{where}: ChatEval's table needs model_1 and model_2, which its values 0 and 1 stand for.")
     return Judgement(where=where, **known, models=(str(row["model_1"]), str(row["model_2"])))
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """How one tool writes judgements."""
+
+    columns: Mapping[str, str]  # our field -> its column
+    values: Mapping[str, str]  # its word in small letters -> a (shown first), b (shown second) or tie
+    read: ToolReader = _plain_file
+    forms: str = ".csv, .tsv"  # as a sentence lists them
+    choice: Callable[[str, Any], str | None] = _dotted_choice  # the choice that a column belongs to, if it can be one
+    names_models: bool = False  # its values stand for models and not for places on the screen
+
+
+TOOLS = {
+    "potato": Tool(
+        columns={"pair": "instance_id", "rater": "user_id"},
+        values={"a": "a", "b": "b", "tie": "tie"},
+        read=_potato,
+        forms=".csv, .tsv, .jsonl or the annotation_output folder",
+    ),
+    "label-studio": Tool(
+        columns={
+            "rater": "annotator",
+            "submitted": "created_at",
+            "seconds": "lead_time",
+            "submission": "annotation_id",
+            "status": "was_cancelled",
+        },
+        values={"left": "a", "right": "b", "tie": "tie"},
+        read=_label_studio,
+        forms=".csv, .tsv or .json",
+        choice=_label_studio_choice,
+    ),
+    "mturk": Tool(
+        columns={
+            "pair": "Input.pair",
+            "rater": "WorkerId",
+            "left": "Input.left",
+            "submitted": "SubmitTime",
+            "seconds": "WorkTimeInSeconds",
+            "submission": "AssignmentId",
+            "status": "AssignmentStatus",
+        },
+        values={"a": "a", "b": "b", "left": "a", "right": "b", "tie": "tie"},
+        choice=_mturk_choice,
+    ),
+    "chateval": Tool(
+        columns={"pair": "prompt_id", "rater": "worker_id", "choice": "value", "submitted": "submit_datetime"},
+        values={"0": "a", "1": "b", "-1": "tie"},
+        names_models=True,
+    ),
+}

@@ -118,7 +118,7 @@ def test_payment_and_answer_keys_are_in_no_export(tmp_path):
         place = desk.place(seat)
         desk.answer(seat, place.task.token, press(place, "a"), 1.0)
         with desk.store.read() as connection:
-            text = json.dumps(list(exporting.events(connection)))
+            text = json.dumps(list(exporting.exported_events(connection)))
         found = export(desk)
         text += repr(found)
         assert not any(word in text for word in ("AMTWORKER", "ASSIGNMENT", place.task.token, desk.secret))

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from crowd.commands import import_votes
+from crowd.exchange import other_tools
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
@@ -266,12 +267,12 @@ def test_a_side_that_nobody_ever_chose_is_pointed_out(tmp_path, imported):
         ({"time": "yesterday"}, [], "no time that is read here"),
         ({"time": "1706500045000"}, [], "no time that is read here"),
         ({"time": "nan"}, [], "no time that is read here"),
-        ({"time": ""}, [], "rounds cannot be told"),
+        ({"time": ""}, [], "so the order of the votes is unknown"),
         ({"worker": ""}, [], "rater is empty"),
         ({"status": "Rejected"}, [], "None of 1 judgements can be used"),
     ],
 )
-def test_what_cannot_be_told_is_refused_in_one_sentence(tmp_path, change, options, sentence):
+def test_what_the_file_does_not_say_is_refused_in_one_sentence(tmp_path, change, options, sentence):
     known = {"worker": "W1", "time": NOON, "pair": "p1", "left": "a", "answer": "A"} | change
     file = mturk_file(tmp_path / "batch.csv", mturk_row(1, **known))
     extra = [pairs_file(tmp_path)] if "--pairs" in options else []
@@ -348,7 +349,7 @@ def test_votes_a_pair_are_told_where_they_differ(tmp_path, imported):
         ("a.csv", "prompt_id,worker_id,value,submit_datetime\nq1,W1,0,2019-01-01\n", "chateval", "needs model_1"),
         ("a.csv", CHATEVAL + "x,hare,1,d1:1,W1,H1,2019-01-01,x,0\n", "chateval", "0 pairs compare x and hare"),
         ("a.csv", MTURK + "Input.pair,Answer.taskAnswers\n" + "," * 27 + "p1,[]\n", "mturk", "one JSON object"),
-        ("a.csv", "Input.pair,WorkerId,Answer.x\np1,W1,A\n", "mturk", "rounds cannot be told"),
+        ("a.csv", "Input.pair,WorkerId,Answer.x\np1,W1,A\n", "mturk", "so the order of the votes is unknown"),
         (
             "a.csv",
             "Input.pair,WorkerId,Answer.x,SubmitTime,WorkTimeInSeconds\np1,W,tie,0,nan\n",
@@ -366,3 +367,16 @@ def test_other_tools_files_are_refused_with_a_reason_too(tmp_path, name, text, t
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     for name in ("none.csv", "none.jsonl"):
         assert "cannot be read" in refused(tmp_path, tmp_path / name, "--from", "potato")
+
+
+def test_a_new_tool_is_one_row_of_the_table(tmp_path, imported, monkeypatch):
+    columns = {"pair": "task", "rater": "who", "choice": "better", "left": "first", "submitted": "at"}
+    monkeypatch.setitem(
+        other_tools.TOOLS, "pen-and-paper", other_tools.Tool(columns, {"top": "a", "bottom": "b", "same": "tie"})
+    )
+    file = written(
+        tmp_path / "sheet.csv", "task,who,better,first,at\np1,Ann,Top,b,2020-01-01\np2,Ann,same,a,2020-01-01\n"
+    )
+    votes, printed = imported(tmp_path, file, "--from", "pen-and-paper")
+    assert [(vote.pair, vote.choice, vote.left) for vote in votes] == [("p1", "b", "b"), ("p2", "tie", "a")]
+    assert "2 judgements read from pen-and-paper." in printed

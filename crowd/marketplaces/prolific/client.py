@@ -27,7 +27,7 @@ from dialogue.errors import InputError
 API = "https://api.prolific.com/api/v1"
 TOKEN, ENDPOINT = "PROLIFIC_TOKEN", "PROLIFIC_API_URL"
 CURRENCIES = ("USD", "GBP")
-BATCH = 100  # submissions that Prolific approves at once
+APPROVED_AT_ONCE = 100  # submissions that Prolific approves at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,8 @@ def add_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> Pro
 
 def approve_submissions(client: httpx.Client, ids: list[str]) -> None:
     """Approve submissions, a hundred at a time."""
-    for start in range(0, len(ids), BATCH):
-        body = {"submission_ids": ids[start : start + BATCH]}
+    for start in range(0, len(ids), APPROVED_AT_ONCE):
+        body = {"submission_ids": ids[start : start + APPROVED_AT_ONCE]}
         call(client, "POST", "/submissions/bulk-approve/", json=body)
 
 

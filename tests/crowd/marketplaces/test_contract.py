@@ -152,7 +152,7 @@ def test_no_marketplace_id_leaves_the_server(app, source, caplog):
     Person(app, source, "AWSECRET", sitting="ASITTING").work()
     with app.extensions["desk"].store.read() as connection:
         export = exporting.export(connection, votes_per_pair=3)
-        rows = [as_json(one) for one in (*export.votes, *export.raters)] + list(exporting.events(connection))
+        rows = [as_json(one) for one in (*export.votes, *export.raters)] + list(exporting.exported_events(connection))
         logged = [vars(record) for record in caplog.records if record.name == "crowd"]
         (line,) = connection.execute(sa.select(store.payments)).all()
     assert not any(word in f"{rows} {logged}" for word in ("AWSECRET", "ASITTING", "CDONE"))

@@ -91,7 +91,7 @@ def test_options_of_two_marketplaces_never_share_a_name():
 
 def test_a_new_row_brings_its_flag_and_options(table):
     made = parser("launch", arguments.add_launch).parse_args(["runs/x", "--fair", "--stalls", "5"])
-    assert arguments.named(made)[0].title == "The fair"
+    assert arguments.chosen(made)[0].title == "The fair"
     assert arguments.options_of(made, FairOptions).stalls == 5
     assert "--stalls" not in parser("expire").format_help() and "--fair" in parser("expire").format_help()
 
@@ -156,6 +156,6 @@ def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):
 def test_serve_names_the_sites_that_may_frame_the_page(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
     made = argparse.ArgumentParser()
-    arguments.add_places(made)
+    arguments.add_sites(made)
     assert arguments.sites_of(made.parse_args([])) == ()
     assert arguments.sites_of(made.parse_args(["--mturk", "live"]))[0] == "https://www.mturk.com"
