@@ -54,7 +54,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def study_of(votes: Path) -> Path | None:
+def study_beside(votes: Path) -> Path | None:
     """The study folder that votes belong to, if they lie in one under their own name."""
     folder = votes if votes.is_dir() else votes.parent
     return folder if (folder / "pairs.jsonl").exists() and (votes.is_dir() or votes.name == "votes.jsonl") else None

@@ -160,10 +160,10 @@ def plan(
     """Votes, raters and seeds needed, and whether a running study may stop (`python -m analysis plan`)."""
     from analysis.planning.text import Question, document, measured, plan_parts, running, unmeasured
     from analysis.reading.systems import contrasts
-    from analysis.stats.power import Crowd
+    from analysis.stats.power import Assumptions
 
     check_ranges(locals(), **LEGAL)
-    crowd = Crowd(ties, per_pair, per_rater, pair_icc, rater_icc)
+    crowd = Assumptions(ties, per_pair, per_rater, pair_icc, rater_icc)
     question = Question(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
     status, source = [], "assumed"
     if votes is not None:

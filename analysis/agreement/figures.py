@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.showing.plots import Estimate, forest_figure, scatter_figure
+from analysis.showing.plots import ForestRow, forest_figure, scatter_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def agreement_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
         ("Gwet's AC1", document["gwet_ac1"]),
     ]
     rows = [
-        Estimate(name, found["value"], found["low"], found["high"], f"{found['value']:.2f}")
+        ForestRow(name, found["value"], found["low"], found["high"], f"{found['value']:.2f}")
         for name, found in named
         if found and found["value"] is not None
     ]

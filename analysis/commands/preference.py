@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, study_of
+from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, study_beside
 from dialogue.command_line import given, next_command
 
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)
-    study = study_of(args.votes)
+    study = study_beside(args.votes)
     if study and (study / "states").is_dir() and not (study / "scores.parquet").exists():
         then = next_command("python -m probes run", study)
     elif study:

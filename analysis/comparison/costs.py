@@ -21,7 +21,7 @@ from scipy.stats import t
 from analysis.reading.panel import Method
 from analysis.reading.study import Study
 
-MOST = 100_000
+SEEDS_TRIED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def seeds_needed(sd: float, margin: float, *, level: float = 0.95) -> int | None
 @cache
 def _half_widths(level: float) -> npt.NDArray[np.float64]:
     """Half the t interval of a mean in SDs, for 2, 3, ... seeds."""
-    counts = np.arange(2, MOST)
+    counts = np.arange(2, SEEDS_TRIED)
     return np.asarray(t.ppf((1 + level) / 2, counts - 1) / np.sqrt(counts))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analysis.comparison.strengths import from_votes
+from analysis.comparison.strengths import people_panels
 from analysis.reading.panel import Panel, System
 from analysis.reading.study import Study
 from analysis.reading.values import Floats, Key, Value
 
 TOKEN_METRICS = ("bleu2", "rouge_l", "meteor", "embedding")
-KINDS = {"people": 0, "token": 1, "probe": 2}
+KIND_ORDER = {"people": 0, "token": 1, "probe": 2}
 
 
 def panels_of(study: Study) -> list[Panel]:
@@ -22,12 +22,12 @@ def panels_of(study: Study) -> list[Panel]:
     votes = study.votes
     if votes is not None and study.pairs:
         net = np.where(votes.tie, 0.0, np.where(votes.choice == votes.labels.index("a"), 1.0, -1.0))
-        found += from_votes([votes.pairs[code] for code in votes.pair], net, study.pairs, votes.rater)
-    found += [panel for panel in from_values(study.by_seed) if panel.kind in KINDS]
-    return sorted(found, key=lambda p: (KINDS[p.kind], p.checkpoint != "last", p.checkpoint, p.name))
+        found += people_panels([votes.pairs[code] for code in votes.pair], net, study.pairs, votes.rater)
+    found += [panel for panel in score_panels(study.by_seed) if panel.kind in KIND_ORDER]
+    return sorted(found, key=lambda p: (KIND_ORDER[p.kind], p.checkpoint != "last", p.checkpoint, p.name))
 
 
-def from_values(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel]:
+def score_panels(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel]:
     """One panel for each evaluator, task, checkpoint, rater and condition, from what `by_seed` found."""
     groups = {key: found for key, found in values.items() if _first_answer(key)}
     raters: dict[tuple[str, str], set[str]] = {}

@@ -38,7 +38,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DifficultyGroup:
     """Mean and SD (n-1) across the tasks of one difficulty group, for one model."""
 
     model: str
@@ -73,7 +73,7 @@ def published() -> list[Published]:
 
 # Twin of task_difficulty in probes/comparisons.py: packages import the leaf alone. tests/house/test_twins.py holds
 # the two equal.
-def difficulty(scores: Sequence[Published]) -> dict[str, str]:
+def difficulty_of_tasks(scores: Sequence[Published]) -> dict[str, str]:
     """Task -> easy, medium or hard, by the mean untrained F1 of the four recurrent models on MultiWOZ."""
     untrained: dict[str, list[float]] = {}
     for score in scores:
@@ -86,14 +86,14 @@ def _group(mean: float) -> str:
     return "easy" if mean > EASY else "medium" if mean >= HARD else "hard"
 
 
-def difficulty_groups(scores: Sequence[Published], *, checkpoint: str = "best_bleu") -> list[Group]:
+def difficulty_groups(scores: Sequence[Published], *, checkpoint: str = "best_bleu") -> list[DifficultyGroup]:
     """The papers' table of difficulty groups from the scores of one checkpoint."""
-    group_of = difficulty(scores)
+    group_of = difficulty_of_tasks(scores)
     cells: dict[tuple[str, str], dict[str, float]] = {}
     for score in scores:
         if score.corpus == "multiwoz" and score.checkpoint == checkpoint:
             cells.setdefault((score.model, group_of[score.task]), {})[score.task] = score.f1
     return [
-        Group(model, group, tuple(sorted(found)), fmean(found.values()), stdev(found.values()))
+        DifficultyGroup(model, group, tuple(sorted(found)), fmean(found.values()), stdev(found.values()))
         for (model, group), found in cells.items()
     ]

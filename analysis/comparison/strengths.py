@@ -19,10 +19,10 @@ from dialogue.records import Candidate, Pair
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Trained = tuple[str, str, int | None]  # checkpoint, model, seed
+TrainedModel = tuple[str, str, int | None]  # checkpoint, model, seed
 
 
-def from_votes(pair: Sequence[str], net: Floats, pairs: Sequence[Pair], rater: Ints | None = None) -> list[Panel]:
+def people_panels(pair: Sequence[str], net: Floats, pairs: Sequence[Pair], rater: Ints | None = None) -> list[Panel]:
     """One panel for each set of models that votes connect; `net` is +1 (a), -1 (b), 0 (tie), one a vote."""
     known = {p.pair: p for p in pairs if p.kind == "real" and _trained(p.a) != _trained(p.b)}
     kept = np.array([place for place, name in enumerate(pair) if name in known], np.int64)
@@ -49,16 +49,16 @@ def from_votes(pair: Sequence[str], net: Floats, pairs: Sequence[Pair], rater: I
     ]  # fmt: skip
 
 
-def _trained(side: Candidate) -> Trained:
+def _trained(side: Candidate) -> TrainedModel:
     return side.checkpoint, side.model, side.seed
 
 
-def _order(model: Trained) -> tuple[str, str, int]:
+def _order(model: TrainedModel) -> tuple[str, str, int]:
     return model[0], model[1], -1 if model[2] is None else model[2]
 
 
 def _panel(
-    models: Sequence[Trained],
+    models: Sequence[TrainedModel],
     sides: Ints,
     score: Floats,
     names: npt.NDArray[np.str_],

@@ -180,11 +180,11 @@ def _plain_cost(cost: Cost) -> dict[str, Any]:
 
 def figure(found: Sequence[Method], recipe: str) -> Figure:
     """SDs over seeds with their intervals, trained checkpoints only."""
-    from analysis.showing.plots import BLUE, GREEN, ORANGE, Estimate, forest_figure
+    from analysis.showing.plots import BLUE, GREEN, ORANGE, ForestRow, forest_figure
 
     colours = {"people": ORANGE, "token": GREEN, "probe": BLUE}
     rows = [
-        Estimate(
+        ForestRow(
             f"{m.kind}: {m.name} ({m.model})",
             m.over_seeds.sd,
             m.over_seeds.low,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.comparison.orders import WAYS, Order
 from analysis.reading.panel import UNSEEN, Method
 from analysis.showing.words import chance, count
-from analysis.stats.spread import Ratio, sd_ratio, spread
+from analysis.stats.spread import Ratio, sd_ratio, seed_spread
 
 
 def verdicts(methods: Sequence[Method], orders: Sequence[Order]) -> list[str]:
@@ -61,7 +61,7 @@ def _few(trained: Sequence[Method]) -> list[str]:
     few = sorted({len(m.seeds) for m in trained if m.several and m.over_seeds.few})
     if not few:
         return []
-    over = spread(range(few[0]))  # the factors depend on the number alone
+    over = seed_spread(range(few[0]))  # the factors depend on the number alone
     return [
         f"An SD over {count(few[0], 'seed')} is known to within a factor of {over.low / over.sd:.1f} to "
         f"{over.high / over.sd:.1f} only: read the interval, not the SD."

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.planning.text import Question
-from analysis.showing.plots import Line, curves_figure
+from analysis.showing.plots import PlottedLine, curves_figure
 from analysis.stats import power as planning
-from analysis.stats.power import Crowd
+from analysis.stats.power import Assumptions
 from analysis.stats.sequential import mixture_reach
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 LOOKS = 60  # clusters
 
 
-def power_figures(question: Question, crowd: Crowd, recipe: str) -> dict[str, Figure]:
+def power_figures(question: Question, crowd: Assumptions, recipe: str) -> dict[str, Figure]:
     """Power against votes, and the interval that allows stopping at any time beside the one that does not."""
-    alone = Crowd(crowd.ties)
+    alone = Assumptions(crowd.ties)
     most = 2 * planning.votes_for_difference(question.difference, crowd, alpha=question.alpha, power=question.power)
     votes = np.unique(np.geomspace(10, max(most, 4 * question.size), 200).round())
     lines = [
-        Line(name, votes, np.array([power(size, n, who, alpha=question.alpha) for n in votes]))
+        PlottedLine(name, votes, np.array([power(size, n, who, alpha=question.alpha) for n in votes]))
         for name, power, size, who in (
             ("difference", planning.power_for_difference, question.difference, alone),
             ("difference, crowd", planning.power_for_difference, question.difference, crowd),
@@ -45,7 +45,7 @@ def power_figures(question: Question, crowd: Crowd, recipe: str) -> dict[str, Fi
     return {"": figure, "-stopping": stopping_figure(question, crowd, votes, recipe)}
 
 
-def stopping_figure(question: Question, crowd: Crowd, votes: Any, recipe: str) -> Figure:
+def stopping_figure(question: Question, crowd: Assumptions, votes: Any, recipe: str) -> Figure:
     """Half the interval against votes, for one look at the end and for looks at any time."""
     errors = np.array([planning.se_of_net(n, crowd) for n in votes])
     reach = np.array([mixture_reach(question.difference**2 / se**2, question.alpha) for se in errors])
@@ -53,8 +53,8 @@ def stopping_figure(question: Question, crowd: Crowd, votes: Any, recipe: str) -
     seen = votes >= LOOKS
     return curves_figure(
         [
-            Line("look at any time", votes[seen], (reach * errors)[seen]),
-            Line("look once", votes[seen], (fixed * errors)[seen]),
+            PlottedLine("look at any time", votes[seen], (reach * errors)[seen]),
+            PlottedLine("look once", votes[seen], (fixed * errors)[seen]),
         ],
         title="The price of looking early: half width of the interval",
         xlabel="votes of the crowd",

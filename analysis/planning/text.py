@@ -15,7 +15,7 @@ from analysis.showing.words import number
 from analysis.stats import power as planning
 from analysis.stats.components import RESIDUAL, components
 from analysis.stats.intervals import mean_interval
-from analysis.stats.power import Crowd
+from analysis.stats.power import Assumptions
 from analysis.stats.sequential import betting, mixture
 from dialogue.errors import InputError
 
@@ -40,7 +40,7 @@ class Question:
         return None if self.price is None else votes * self.price * (1 + self.fee)
 
 
-def measured(contrasts: Sequence[Contrast]) -> Crowd:
+def measured(contrasts: Sequence[Contrast]) -> Assumptions:
     """Ties, votes a pair and a rater, and how alike their votes are, from the votes of a study."""
     votes = [contrast.votes for contrast in contrasts]
     ties = float(np.mean(np.concatenate([v.tie for v in votes])))
@@ -58,7 +58,7 @@ def measured(contrasts: Sequence[Contrast]) -> Crowd:
         found = components(scores, factors, terms, generator=np.random.default_rng(0), sets=0)
         total = sum(max(part.value, 0.0) for part in found.parts)
         icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
-    return Crowd(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
+    return Assumptions(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
 
 
 def unmeasured(votes: Votes) -> str:
@@ -115,7 +115,7 @@ def running(contrast: Contrast, question: Question, *, stated: bool) -> dict[str
 
 def document(
     question: Question,
-    crowd: Crowd,
+    crowd: Assumptions,
     source: str,
     status: Sequence[Mapping[str, Any]],
     seed_sd: float | None,
@@ -134,9 +134,9 @@ def document(
     }
 
 
-def _study(question: Question, crowd: Crowd) -> dict[str, Any]:
+def _study(question: Question, crowd: Assumptions) -> dict[str, Any]:
     """What the study of `size` votes can tell, for independent votes and for those of the crowd."""
-    alone, rates = Crowd(crowd.ties), {"alpha": question.alpha, "power": question.power}
+    alone, rates = Assumptions(crowd.ties), {"alpha": question.alpha, "power": question.power}
     return {
         "votes": question.size,
         "effective_votes": question.size / crowd.design_effect,
@@ -148,22 +148,22 @@ def _study(question: Question, crowd: Crowd) -> dict[str, Any]:
     }
 
 
-def _difference(net: float, question: Question, crowd: Crowd, generator: np.random.Generator) -> dict[str, Any]:
+def _difference(net: float, question: Question, crowd: Assumptions, generator: np.random.Generator) -> dict[str, Any]:
     alpha, power = question.alpha, question.power
     votes = planning.votes_for_difference(net, crowd, alpha=alpha, power=power)
     peek = planning.anytime(net, crowd, generator=generator, alpha=alpha, power=power)
     return {
         "difference": net,
-        "votes": planning.votes_for_difference(net, Crowd(crowd.ties), alpha=alpha, power=power),
+        "votes": planning.votes_for_difference(net, Assumptions(crowd.ties), alpha=alpha, power=power),
         **_cost(votes, question, crowd),
         "anytime_most": peek.most,
         "anytime_mean": peek.mean,
     }
 
 
-def _equivalence(margin: float, question: Question, crowd: Crowd) -> dict[str, Any]:
+def _equivalence(margin: float, question: Question, crowd: Assumptions) -> dict[str, Any]:
     rates = {"alpha": question.alpha, "power": question.power}
-    alone = planning.votes_for_margin(margin, Crowd(crowd.ties), **rates)
+    alone = planning.votes_for_margin(margin, Assumptions(crowd.ties), **rates)
     return {
         "margin": margin,
         "votes": alone,
@@ -171,7 +171,7 @@ def _equivalence(margin: float, question: Question, crowd: Crowd) -> dict[str, A
     }
 
 
-def _cost(votes: int, question: Question, crowd: Crowd) -> dict[str, Any]:
+def _cost(votes: int, question: Question, crowd: Assumptions) -> dict[str, Any]:
     return {
         "votes_clustered": votes,
         "pairs": int(np.ceil(votes / crowd.per_pair)),
@@ -195,7 +195,7 @@ def plan_parts(said: Mapping[str, Any]) -> list[Table | str]:
     """Tables and sentences for people."""
     given, study = said["assumptions"], said["study"]
     parts: list[Table | str] = [
-        f"Crowd ({given['source']}): {given['ties']:.1%} ties, {given['per_pair']:.3g} votes a pair (ICC "
+        f"Assumptions ({given['source']}): {given['ties']:.1%} ties, {given['per_pair']:.3g} votes a pair (ICC "
         f"{given['pair_icc']:.3f}), {given['per_rater']:.3g} votes a rater (ICC {given['rater_icc']:.3f}): design "
         f"effect {given['design_effect']:.2f}.",
         f"{study['votes']} votes are worth {study['effective_votes']:.0f} independent ones. With power "

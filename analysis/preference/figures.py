@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from analysis.showing.plots import Estimate, forest_figure
+from analysis.showing.plots import ForestRow, forest_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ def ranking_figure(said: Mapping[str, Any]) -> Figure:
     found = said["davidson"]
     wrong = {row["above"]: "< .01" if row["p"] < 0.005 else f"{row['p']:.2f}" for row in found["wrong_order"]}
     rows = [
-        Estimate(name, part["value"], part["low"], part["high"], f"below next {wrong[name]}" if name in wrong else "")
+        ForestRow(name, part["value"], part["low"], part["high"], f"below next {wrong[name]}" if name in wrong else "")
         for name, part in found["strengths"].items()
     ]
     model = "Davidson's model" if found["model"] == "davidson" else "Rao and Kupper's model"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.spread import Spread, spread
+from analysis.stats.spread import SeedSpread, seed_spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,9 +67,9 @@ class Method:
     rater_se: tuple[float, ...] = ()  # people only
 
     @property
-    def over_seeds(self) -> Spread:
+    def over_seeds(self) -> SeedSpread:
         """The SD over seeds with its interval; NaN for one seed."""
-        return spread(self.values)
+        return seed_spread(self.values)
 
     @property
     def noise(self) -> float:

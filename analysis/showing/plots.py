@@ -61,7 +61,7 @@ def footnote(figure: Figure, recipe: str) -> None:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ForestRow:
     """One line of a forest: a value with its interval, and what to write beside it."""
 
     label: str
@@ -73,7 +73,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class PlottedLine:
     """One curve: x and y (n,), and a band low to high (n,) where there is one."""
 
     label: str
@@ -85,7 +85,7 @@ class Line:
 
 @styled
 def forest_figure(
-    rows: Sequence[Estimate], *, title: str, xlabel: str, recipe: str, references: Mapping[float, str] | None = None
+    rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str, references: Mapping[float, str] | None = None
 ) -> Figure:
     """Values with intervals, one a line from the top, their notes at the right; `references` are named vertical lines.
 
@@ -108,7 +108,7 @@ def forest_figure(
 
 @styled
 def curves_figure(
-    lines: Sequence[Line],
+    lines: Sequence[PlottedLine],
     *,
     title: str,
     xlabel: str,
@@ -167,7 +167,7 @@ def scatter_figure(
 
 
 @styled
-def bars_figure(rows: Sequence[Estimate], *, title: str, xlabel: str, recipe: str) -> Figure:
+def bars_figure(rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str) -> Figure:
     """Bars from zero with intervals and notes, one a line from the top. For components of variance."""
     figure, axes = _frame(title, recipe, height=1.25 + 0.36 * len(rows), left=_margin(rows), right=0.8)
     for place, row in enumerate(rows):
@@ -191,7 +191,7 @@ def _frame(title: str, recipe: str, *, height: float, left: float, right: float)
     return figure, axes
 
 
-def _margin(rows: Sequence[Estimate]) -> float:
+def _margin(rows: Sequence[ForestRow]) -> float:
     return min(0.4, 0.03 + 0.0115 * max(len(row.label) for row in rows))
 
 
@@ -209,7 +209,7 @@ def _line_at(axes: Axes, at: float, name: str, *, foot: bool = False) -> None:
     )
 
 
-def _name_ends(axes: Axes, lines: Sequence[Line]) -> None:
+def _name_ends(axes: Axes, lines: Sequence[PlottedLine]) -> None:
     """Write each curve's name at its right end, moved apart where ends are close, the highest curve's name on top."""
     low, high = axes.get_ylim()
     step = 0.065 * (high - low)

@@ -34,7 +34,7 @@ class Cube:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Bootstrapped:
     """A value with its bootstrap interval and the whole distribution."""
 
     value: float
@@ -47,13 +47,13 @@ class Estimate:
 
 # Twins of probes/scoring.py and generation/metrics/overlap.py: packages import the leaf alone.
 # tests/house/test_twins.py holds them equal.
-def micro_f1(names: Sequence[str]) -> Metric:
+def micro_f1_metric(names: Sequence[str]) -> Metric:
     """2 tp / (2 tp + fp + fn), 0 to 1."""
     tp, fp, fn = _places(names, ("tp", "fp", "fn"))
     return lambda sums: 2 * sums[..., tp] / np.maximum(2 * sums[..., tp] + sums[..., fp] + sums[..., fn], 1e-300)
 
 
-def bleu2(names: Sequence[str]) -> Metric:
+def bleu2_metric(names: Sequence[str]) -> Metric:
     """Corpus BLEU-2, 0 to 100: brevity penalty times the geometric mean of the clipped precisions."""
     m1, t1, m2, t2, length, reference = _places(names, ("match1", "total1", "match2", "total2", "length", "reference"))
 
@@ -65,13 +65,17 @@ def bleu2(names: Sequence[str]) -> Metric:
     return value
 
 
-def mean(names: Sequence[str]) -> Metric:
+def mean_metric(names: Sequence[str]) -> Metric:
     """Mean of the scores."""
     score, n = _places(names, ("score", "n"))
     return lambda sums: sums[..., score] / sums[..., n]
 
 
-METRICS: dict[str, Callable[[Sequence[str]], Metric]] = {"mean": mean, "micro_f1": micro_f1, "bleu2": bleu2}
+METRICS: dict[str, Callable[[Sequence[str]], Metric]] = {
+    "mean": mean_metric,
+    "micro_f1": micro_f1_metric,
+    "bleu2": bleu2_metric,
+}
 
 
 def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -80,7 +84,9 @@ def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return [names.index(name) for name in wanted]
 
 
-def one_system(cube: Cube, metric: str, *, sets: int, generator: np.random.Generator, level: float = 0.95) -> Estimate:
+def one_system(
+    cube: Cube, metric: str, *, sets: int, generator: np.random.Generator, level: float = 0.95
+) -> Bootstrapped:
     """The metric's mean over seeds."""
     measure, groups = METRICS[metric](cube.names), _by_cluster(cube)
     values = _drawn(groups, measure, _times(groups.shape[1], sets, generator), _times(len(cube.seeds), sets, generator))
@@ -96,7 +102,7 @@ def difference(
     sets: int,
     generator: np.random.Generator,
     level: float = 0.95,
-) -> Estimate:
+) -> Bootstrapped:
     """Difference of two systems on the same items.
 
     Items are drawn together. `paired` draws the seeds together too, which is right only where seed k of both shares
@@ -142,7 +148,7 @@ def _value(cube: Cube, measure: Metric) -> float:
     return float(measure(cube.counts.sum(1)).mean())
 
 
-def _estimate(value: float, drawn: Floats, level: float) -> Estimate:
+def _estimate(value: float, drawn: Floats, level: float) -> Bootstrapped:
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     p = 2 * min((np.sum(drawn <= 0) + 1) / (len(drawn) + 1), (np.sum(drawn >= 0) + 1) / (len(drawn) + 1), 0.5)
-    return Estimate(value, float(drawn.std(ddof=1)), float(low), float(high), float(p), drawn)
+    return Bootstrapped(value, float(drawn.std(ddof=1)), float(low), float(high), float(p), drawn)

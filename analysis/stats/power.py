@@ -21,7 +21,7 @@ MOST_SEEDS = 2**13
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class Assumptions:
     """What is assumed of the votes: share of ties, votes on a pair and by a rater, how alike these are."""
 
     ties: float
@@ -50,7 +50,7 @@ class Anytime:
     power: float
 
 
-def se_of_net(votes: float, crowd: Crowd) -> float:
+def se_of_net(votes: float, crowd: Assumptions) -> float:
     """Standard error of the net preference."""
     return float(np.sqrt(crowd.variance * crowd.design_effect / votes))
 
@@ -60,35 +60,35 @@ def reach_of_net(alpha: float) -> float:
     return float(norm.ppf(1 - alpha / 2))
 
 
-def votes_for_difference(net: float, crowd: Crowd, *, alpha: float = 0.05, power: float = 0.8) -> int:
+def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes that show a net preference of `net` with this power (two-sided, normal)."""
     reach = norm.ppf(1 - alpha / 2) + norm.ppf(power)
     return int(np.ceil(crowd.variance * crowd.design_effect * reach**2 / _positive(net, "difference") ** 2))
 
 
-def smallest_difference(votes: float, crowd: Crowd, *, alpha: float = 0.05, power: float = 0.8) -> float:
+def smallest_difference(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The net preference that so many votes show with this power."""
     return float((norm.ppf(1 - alpha / 2) + norm.ppf(power)) * se_of_net(votes, crowd))
 
 
-def votes_for_margin(margin: float, crowd: Crowd, *, alpha: float = 0.05, power: float = 0.8) -> int:
+def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes after which two systems without any difference pass TOST at `margin` with this power."""
     reach = norm.ppf(1 - alpha) + norm.ppf((1 + power) / 2)
     return int(np.ceil(crowd.variance * crowd.design_effect * reach**2 / _positive(margin, "margin") ** 2))
 
 
-def smallest_margin(votes: float, crowd: Crowd, *, alpha: float = 0.05, power: float = 0.8) -> float:
+def smallest_margin(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The smallest margin at which so many votes can call two equal systems alike with this power."""
     return float((norm.ppf(1 - alpha) + norm.ppf((1 + power) / 2)) * se_of_net(votes, crowd))
 
 
-def power_for_difference(net: float, votes: float, crowd: Crowd, *, alpha: float = 0.05) -> float:
+def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of the two-sided test of no preference."""
     ratio, reach = net / se_of_net(votes, crowd), norm.ppf(1 - alpha / 2)
     return float(norm.sf(reach - ratio) + norm.cdf(-reach - ratio))
 
 
-def power_for_margin(margin: float, votes: float, crowd: Crowd, *, alpha: float = 0.05) -> float:
+def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of TOST where there is no difference."""
     return max(0.0, float(2 * norm.cdf(margin / se_of_net(votes, crowd) - norm.ppf(1 - alpha)) - 1))
 
@@ -126,7 +126,7 @@ def power_of_seeds(effect: float, seeds: int, *, alpha: float = 0.05) -> float:
 
 def anytime(
     net: float,
-    crowd: Crowd,
+    crowd: Assumptions,
     *,
     generator: np.random.Generator,
     alpha: float = 0.05,

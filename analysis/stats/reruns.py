@@ -23,7 +23,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Sizes:
     """How many levels the mean of one level of `target` averages: by factor, and by term (`residual`: observations)."""
 
     target: str | None  # None: the mean of everything
@@ -56,7 +56,7 @@ class Flip:
     high: float
 
 
-def study_of(factors: Mapping[str, Ints], found: Components, target: str | None) -> Study:
+def sizes_of(factors: Mapping[str, Ints], found: Components, target: str | None) -> Sizes:
     """The sizes of the study that gave these components."""
     levels = {} if target is None else {target: int(factors[target].max()) + 1}
 
@@ -67,10 +67,10 @@ def study_of(factors: Mapping[str, Ints], found: Components, target: str | None)
 
     sizes = {name: count((name,)) for name in factors if name != target}
     counts = {part.name: count(part.factors) for part in found.parts if part.name != RESIDUAL}
-    return Study(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)})
+    return Sizes(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)})
 
 
-def resized(study: Study, found: Components, sizes: Mapping[str, float]) -> Study:
+def resized(study: Sizes, found: Components, sizes: Mapping[str, float]) -> Sizes:
     """The same kind of study with other sizes: a term grows with each of its factors, the residual with all."""
     ratio = {name: sizes.get(name, size) / size for name, size in study.sizes.items()}
     counts = {
@@ -78,11 +78,11 @@ def resized(study: Study, found: Components, sizes: Mapping[str, float]) -> Stud
         * float(np.prod([ratio.get(name, 1.0) for name in (ratio if part.name == RESIDUAL else part.factors)]))
         for part in found.parts
     }
-    return Study(study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts)
+    return Sizes(study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts)
 
 
 def error_variance(
-    found: Components, study: Study, *, absolute: bool = False, redrawn: Collection[str] | None = None
+    found: Components, study: Sizes, *, absolute: bool = False, redrawn: Collection[str] | None = None
 ) -> tuple[float, Floats]:
     """Error variance of the mean of one level of the target, and the same for every draw of the components.
 
@@ -102,7 +102,7 @@ def error_variance(
     return value, draws
 
 
-def design(found: Components, study: Study) -> Design:
+def design(found: Components, study: Sizes) -> Design:
     """Error and generalisability of a study."""
     truth = next((max(part.value, 0.0) for part in found.parts if part.factors == (study.target,)), float("nan"))
     relative, _ = error_variance(found, study)
@@ -119,7 +119,7 @@ def flip(
     first: tuple[str, float],
     second: tuple[str, float],
     found: Components,
-    study: Study,
+    study: Sizes,
     *,
     redrawn: Collection[str],
 ) -> Flip:

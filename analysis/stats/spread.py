@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2, f
 
-FEW = 5
+FEW_SEEDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SeedSpread:
     """Values over seeds with their sample SD (n-1) and its interval; `low` and `high` are NaN below two seeds."""
 
     values: tuple[float, ...]
@@ -29,18 +29,18 @@ class Spread:
     @property
     def few(self) -> bool:
         """Too few seeds to rank this SD against another."""
-        return len(self.values) < FEW
+        return len(self.values) < FEW_SEEDS
 
 
 # Twin of probes/scoring.py: packages import the leaf alone. tests/house/test_twins.py holds the two equal.
-def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
+def seed_spread(values: Sequence[float], *, level: float = 0.95) -> SeedSpread:
     """The SD of `values` over seeds, in the values' own unit."""
     n = len(values)
     if n < 2:
-        return Spread(tuple(values), math.nan, math.nan, math.nan, level)
+        return SeedSpread(tuple(values), math.nan, math.nan, math.nan, level)
     sd = float(np.std(values, ddof=1))
     upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
-    return Spread(tuple(values), sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower), level)
+    return SeedSpread(tuple(values), sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower), level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Ratio:
         return self.low > 1 or self.high < 1
 
 
-def sd_ratio(one: Spread, other: Spread, *, level: float = 0.95) -> Ratio | None:
+def sd_ratio(one: SeedSpread, other: SeedSpread, *, level: float = 0.95) -> Ratio | None:
     """Ratio of the SDs of two independent normal samples; None below two seeds or where an SD is zero."""
     sizes = len(one.values), len(other.values)
     if min(sizes) < 2 or not (one.sd > 0 and other.sd > 0):

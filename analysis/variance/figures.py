@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.showing.plots import BLUE, GREY, Estimate, bars_figure
+from analysis.showing.plots import BLUE, GREY, ForestRow, bars_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ def component_figures(said: Mapping[str, Any]) -> dict[str, Figure]:
     return drawn
 
 
-def _bar(part: Mapping[str, Any]) -> Estimate:
+def _bar(part: Mapping[str, Any]) -> ForestRow:
     low, high = (float(np.sqrt(max(part[end] or 0.0, 0.0))) for end in ("low", "high"))
     colour = GREY if part["name"] == "residual" else BLUE
-    return Estimate(part["name"], part["sd"], low, high, f"{100 * part['share']:.0f} % of variance", colour)
+    return ForestRow(part["name"], part["sd"], low, high, f"{100 * part['share']:.0f} % of variance", colour)

@@ -13,7 +13,7 @@ from analysis.reading.long_tables import NESTED, LongTable
 from analysis.showing.tables import Table
 from analysis.showing.words import number, p_value
 from analysis.stats.components import Components, components, terms_of
-from analysis.stats.reruns import Design, Study, design, flip, resized, study_of
+from analysis.stats.reruns import Design, Sizes, design, flip, resized, sizes_of
 
 SHOWN = 6  # systems whose pairs are shown as flips
 
@@ -24,7 +24,7 @@ def analyse(
     """Everything about one table, under the keys of `--json`."""
     terms = terms_of(table.factors, NESTED)
     found = components(table.score, table.factors, terms, generator=generator, sets=sets)
-    study = study_of(table.factors, found, target if target in table.factors else None)
+    study = sizes_of(table.factors, found, target if target in table.factors else None)
     others = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
     return {
         "name": table.name,
@@ -56,7 +56,7 @@ def _line(found: Design) -> dict[str, Any]:
     return asdict(found)
 
 
-def _flips(table: LongTable, found: Components, study: Study) -> list[dict[str, Any]]:
+def _flips(table: LongTable, found: Components, study: Sizes) -> list[dict[str, Any]]:
     """For the pairs of the leading levels: a re-run with new seeds (items, raters) alone, and with everything new."""
     means = list(table.means(str(study.target)).items())[:SHOWN]
     ways: list[tuple[str, ...]] = [(name,) for name in study.sizes]

@@ -17,7 +17,7 @@ from analysis.report import advice as advice_module
 from analysis.report.advice import advice, smallest_shown, votes_or_seeds, votes_to_show
 from analysis.report.checklist import checklist
 from analysis.stats.intervals import mean_interval
-from analysis.stats.spread import sd_ratio, spread
+from analysis.stats.spread import sd_ratio, seed_spread
 from tests.analysis.report_study import add_scores, add_votes
 
 
@@ -55,11 +55,12 @@ def test_the_ratio_of_two_sds_covers_the_truth():
     random = np.random.default_rng(2)
     inside = 0
     for _ in range(3000):
-        found = sd_ratio(spread(random.normal(0, 3, 4)), spread(random.normal(0, 1, 6)))
+        found = sd_ratio(seed_spread(random.normal(0, 3, 4)), seed_spread(random.normal(0, 1, 6)))
         inside += found.low <= 3 <= found.high
     assert inside / 3000 == pytest.approx(0.95, abs=0.012)
     assert (
-        sd_ratio(spread([1.0]), spread([1.0, 2.0])) is None and sd_ratio(spread([1.0, 1.0]), spread([1.0, 2.0])) is None
+        sd_ratio(seed_spread([1.0]), seed_spread([1.0, 2.0])) is None
+        and sd_ratio(seed_spread([1.0, 1.0]), seed_spread([1.0, 2.0])) is None
     )
 
 

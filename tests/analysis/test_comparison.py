@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.comparison.methods import from_values
-from analysis.comparison.strengths import from_votes
+from analysis.comparison.methods import score_panels
+from analysis.comparison.strengths import people_panels
 from analysis.reading.panel import methods
 from analysis.reading.values import by_seed, ratio
 from dialogue.records import Candidate, Pair
@@ -27,7 +27,7 @@ def pair(name, a, b, dialogue):
 
 def test_probes_give_micro_f1_a_seed_in_points():
     table = pa.Table.from_pylist([*rows(0, [(1, 0, 1), (2, 1, 0)]), *rows(1, [(1, 0, 0), (2, 0, 0)])])
-    (panel,) = from_values(by_seed(table))
+    (panel,) = score_panels(by_seed(table))
     (method,) = methods(panel)
     assert method.seeds == (0, 1)
     assert method.values == pytest.approx((75.0, 100.0))
@@ -41,10 +41,10 @@ def token_row(row, **more):
 
 def test_one_seed_has_no_spread_and_other_scores_are_averaged():
     (row,) = rows(0, [(0, 0, 0)])
-    (alone,) = methods(from_values(by_seed(pa.Table.from_pylist([token_row(row)])))[0])
+    (alone,) = methods(score_panels(by_seed(pa.Table.from_pylist([token_row(row)])))[0])
     assert not alone.several and math.isnan(alone.over_seeds.sd)
     both = pa.Table.from_pylist([token_row(row), token_row(row, seed=7)])
-    assert from_values(by_seed(both))[0].values.tolist() == [50.0, 50.0]
+    assert score_panels(by_seed(both))[0].values.tolist() == [50.0, 50.0]
 
 
 def test_second_draws_and_diagnostic_metrics_are_left_out():
@@ -61,7 +61,7 @@ def test_second_draws_and_diagnostic_metrics_are_left_out():
         for row in rows(seed, [(0, 0, 0)])
         for task, condition in kinds
     ]
-    assert [panel.name for panel in from_values(by_seed(pa.Table.from_pylist(found)))] == ["bleu2"]
+    assert [panel.name for panel in score_panels(by_seed(pa.Table.from_pylist(found)))] == ["bleu2"]
 
 
 def test_the_item_error_is_the_spread_of_means_over_new_dialogues():
@@ -89,7 +89,7 @@ def test_votes_between_seeds_give_back_the_strengths_that_made_them():
         names.append(f"p{number}")
         wins = (1 + strength[a] - strength[b]) / 2
         net.append(1.0 if random.random() < wins else -1.0)
-    (panel,) = from_votes(names, np.array(net), [*pairs, pair("other", 0, 0, "d")])
+    (panel,) = people_panels(names, np.array(net), [*pairs, pair("other", 0, 0, "d")])
     (method,) = methods(panel)
     assert method.seeds == (0, 3, 5)
     assert sum(method.values) == pytest.approx(0, abs=1e-9)
@@ -106,7 +106,7 @@ def test_votes_across_architectures_put_them_on_one_scale_that_sums_to_zero():
         for a, b in [sides[n % 3]]
     ]
     net = np.array([(1.0, 1.0, -1.0)[n % 3] for n in range(30)])
-    (panel,) = from_votes([p.pair for p in pairs], net, pairs, np.arange(30) % 5)
+    (panel,) = people_panels([p.pair for p in pairs], net, pairs, np.arange(30) % 5)
     strength = dict(zip(panel.systems, panel.values, strict=True))
     assert sum(strength.values()) == pytest.approx(0, abs=1e-9)
     assert strength["hred", 0] > strength["hred", 1] > strength["seq2seq", 0]
@@ -118,21 +118,21 @@ def test_votes_across_architectures_put_them_on_one_scale_that_sums_to_zero():
 def test_models_that_no_vote_connects_are_on_scales_of_their_own():
     pairs = [pair("p", 0, 1, "d0"), pair("q", 0, 1, "d1")]
     far = [Pair(n, f"{n}:1", (), Candidate("x", "far", 0), Candidate("y", "far", 1)) for n in ("r", "s")]
-    panels = from_votes(["p", "q", "r", "s"], np.array([1.0, 1.0, -1.0, -1.0]), [*pairs, *far])
+    panels = people_panels(["p", "q", "r", "s"], np.array([1.0, 1.0, -1.0, -1.0]), [*pairs, *far])
     assert [panel.models for panel in panels] == [("far",), ("hred",)]
     assert panels[0].values.tolist() == pytest.approx([-50, 50])
 
 
 def test_votes_on_checks_and_on_one_model_alone_say_nothing():
     check = Pair("p", "d:1", (), Candidate("x", "hred", 0), Candidate("y", "seq2seq", 1), kind="check", answer="a")
-    assert from_votes(["p", "q", "r"], np.array([1.0, -1.0, 0.0]), [check, pair("r", 0, 0, "d")]) == []
+    assert people_panels(["p", "q", "r"], np.array([1.0, -1.0, 0.0]), [check, pair("r", 0, 0, "d")]) == []
 
 
 def test_the_covariance_of_strengths_is_that_of_a_brute_force_sandwich():
     random = np.random.default_rng(7)
     pairs = [pair(f"p{n}", *random.choice(4, 2, replace=False).tolist(), f"d{n // 3}") for n in range(90)]
     rater, net = random.integers(0, 11, 90), random.integers(-1, 2, 90).astype(float)
-    (panel,) = from_votes([p.pair for p in pairs], net, pairs, rater)
+    (panel,) = people_panels([p.pair for p in pairs], net, pairs, rater)
     design = np.zeros((90, 4))
     for row, p in zip(design, pairs, strict=True):
         row[p.a.seed], row[p.b.seed] = 1, -1

@@ -11,13 +11,13 @@ from analysis.planning.text import Question
 from analysis.preference.figures import ranking_figure
 from analysis.reading.votes import votes_from_columns
 from analysis.showing import plots
-from analysis.showing.plots import Estimate, Line
+from analysis.showing.plots import ForestRow, PlottedLine
 from analysis.stats import laws
-from analysis.stats.power import Crowd
+from analysis.stats.power import Assumptions
 from analysis.ties.answer import Recipe, analyse
 from analysis.ties.figures import ties_figure
 
-ROWS = [Estimate("kappa", 0.2, 0.1, 0.3, "0.20"), Estimate("alpha", 0.25, 0.15, 0.35, "0.25")]
+ROWS = [ForestRow("kappa", 0.2, 0.1, 0.3, "0.20"), ForestRow("alpha", 0.25, 0.15, 0.35, "0.25")]
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
 X = np.linspace(1, 100, 20)
 RANKING = {
@@ -52,11 +52,11 @@ FIGURES = {
     "ties by every unit": lambda: ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
     "ranking": lambda: ranking_figure(RANKING),
     "stopping": lambda: stopping_figure(
-        Question(0.16, 0.167, 200, 0.8, 0.05, None, 0.2), Crowd(0.35, 3, 12, 0.3, 0.1), X + 60, TEXT["recipe"]
+        Question(0.16, 0.167, 200, 0.8, 0.05, None, 0.2), Assumptions(0.35, 3, 12, 0.3, 0.1), X + 60, TEXT["recipe"]
     ),
     "bars": lambda: plots.bars_figure(ROWS, **TEXT),
     "curves": lambda: plots.curves_figure(
-        [Line("one", X, X / 100, X / 200, X / 90), Line("two", X, X / 100)],
+        [PlottedLine("one", X, X / 100, X / 200, X / 90), PlottedLine("two", X, X / 100)],
         ylabel="y",
         references={0.8: "80 %"},
         logarithmic=True,
@@ -91,7 +91,9 @@ def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name):
 
 
 def test_names_at_curve_ends_do_not_overlap():
-    figure = plots.curves_figure([Line(f"curve {i}", X, 1 - np.exp(-X * i)) for i in range(1, 6)], ylabel="y", **TEXT)
+    figure = plots.curves_figure(
+        [PlottedLine(f"curve {i}", X, 1 - np.exp(-X * i)) for i in range(1, 6)], ylabel="y", **TEXT
+    )
     figure.draw_without_rendering()
     boxes = [t.get_window_extent() for t in figure.findobj(mpl.text.Text) if t.get_text().startswith("curve ")]
     tops = sorted((box.y0, box.y1) for box in boxes)

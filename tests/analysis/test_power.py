@@ -10,11 +10,11 @@ from statsmodels.stats.power import NormalIndPower, TTestIndPower
 from analysis.__main__ import COMMANDS
 from analysis.stats import power as planning
 from analysis.stats.equivalence import tost
-from analysis.stats.power import Crowd
+from analysis.stats.power import Assumptions
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 
-PAPER = Crowd(0.35)
+PAPER = Assumptions(0.35)
 
 
 def test_what_two_hundred_votes_can_tell():
@@ -26,13 +26,13 @@ def test_what_two_hundred_votes_can_tell():
 
 
 def test_design_effects_of_the_papers_study():
-    assert [round(Crowd(0.35, per_rater=11.8, rater_icc=icc).design_effect, 1) for icc in (0.1, 0.2, 0.3)] == [
+    assert [round(Assumptions(0.35, per_rater=11.8, rater_icc=icc).design_effect, 1) for icc in (0.1, 0.2, 0.3)] == [
         2.1,
         3.2,
         4.2,
     ]
-    assert Crowd(0.35, per_pair=3, pair_icc=0.3).design_effect == pytest.approx(1.6)
-    clustered = Crowd(0.35, per_pair=3, pair_icc=0.3)
+    assert Assumptions(0.35, per_pair=3, pair_icc=0.3).design_effect == pytest.approx(1.6)
+    clustered = Assumptions(0.35, per_pair=3, pair_icc=0.3)
     assert planning.votes_for_difference(0.16, clustered) == pytest.approx(1.6 * 200, abs=2)
 
 

@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 
-from analysis.stats.spread import spread
+from analysis.stats.spread import seed_spread
 
 
 def test_three_seeds_give_an_interval_from_half_to_six_times_the_sd():
-    found = spread([1.0, 2.0, 3.0])
+    found = seed_spread([1.0, 2.0, 3.0])
     assert found.sd == 1.0
     assert (found.low, found.high) == pytest.approx((0.5207, 6.2847), abs=1e-4)
     assert found.few
 
 
 def test_one_seed_gives_no_spread_rather_than_none_at_all():
-    assert np.isnan(spread([4.0]).sd)
+    assert np.isnan(seed_spread([4.0]).sd)
 
 
 def test_the_interval_covers_the_true_sd_as_often_as_it_says():
     random = np.random.default_rng(0)
     samples = random.normal(0, 2.0, (4000, 5))
-    covered = [found.low <= 2.0 <= found.high for found in map(spread, samples)]
+    covered = [found.low <= 2.0 <= found.high for found in map(seed_spread, samples)]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
