@@ -83,6 +83,13 @@ def check_ranges(values: Mapping[str, Any], **ranges: tuple[float, float]) -> No
             raise InputError(f"--{name.replace('_', '-')} is {value:g}; it must be at least {least:g}{above}.")
 
 
+def check_margin(margin: float | None) -> None:
+    """Refuse a margin of equivalence that is no net preference between 0 and 1; None is no margin stated."""
+    if margin is not None and not 0 < margin < 1:
+        points = f" For {margin:g} points write --margin {margin / 100:g}." if 1 <= margin < 100 else ""
+        raise InputError(f"--margin is {margin:g}; it is a net preference between 0 and 1.{points}")
+
+
 def add_json_argument(parser: argparse.ArgumentParser) -> None:
     """`--json FILE` writes the document beside the table; `--json -` prints the document alone."""
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON too (- for standard output, alone)")

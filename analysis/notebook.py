@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from analysis.arguments import check_ranges
+from analysis.arguments import check_margin, check_ranges
 from analysis.reading.inputs import long_tables, matches_of, sources_of, study_from, votes_of
 from analysis.reading.votes import Votes
 from analysis.showing.result import Result
@@ -23,11 +23,10 @@ from dialogue.signature import signature
 
 SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
 LEGAL = {
-    "difference": (0.001, 1), "margin": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
+    "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
     "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
     "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
 }  # fmt: skip
-EXAMPLE_MARGIN = 0.167  # of the plan's tables where none is stated: what 200 votes with 35 % ties can show
 
 
 def ties(
@@ -158,32 +157,26 @@ def plan(
     **reading: Any,
 ) -> Result:
     """Votes, raters and seeds needed, and whether a running study may stop (`python -m analysis plan`)."""
-    from analysis.planning.text import Question, document, measured, plan_parts, running, unmeasured
+    from analysis.planning import answer as planning
+    from analysis.planning.text import document, parts
     from analysis.reading.systems import contrasts
     from analysis.stats.power import Assumptions
 
     check_ranges(locals(), **LEGAL)
-    crowd = Assumptions(ties, per_pair, per_rater, pair_icc, rater_icc)
-    question = Question(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
-    status, source = [], "assumed"
-    if votes is not None:
-        matches, _ = matches_of(votes, pairs, **reading)
-        found = contrasts(matches)
-        crowd, source = measured(found), f"measured on {len(matches.votes)} votes{unmeasured(matches.votes)}"
-        status = [running(contrast, question, stated=margin is not None) for contrast in found]
-    generator = np.random.default_rng(child_seed(seed, "plan"))
-    recipe = signature(
-        ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
-        rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed,
+    check_margin(margin)
+    found = planning.answer(
+        [] if votes is None else contrasts(matches_of(votes, pairs, **reading)[0]),
+        assumed=Assumptions(ties, per_pair, per_rater, pair_icc, rater_icc),
+        difference=difference, margin=margin, size=size, power=power, alpha=alpha, price=price, fee=fee,
+        seed_sd=seed_sd, seed=seed,
     )  # fmt: skip
-    said = plain(document(question, crowd, source, status, seed_sd, generator, recipe))
 
     def draw() -> Any:
-        from analysis.planning.figures import power_figures
+        from analysis.planning.figures import figures
 
-        return power_figures(question, crowd, recipe)
+        return figures(found)
 
-    return Result(said, plan_parts(said), draw)
+    return Result(document(found), parts(found), draw)
 
 
 def variance(

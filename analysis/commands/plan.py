@@ -1,8 +1,9 @@
-"""How many votes, raters and seeds you need to say something, what they cost, and whether a running study may stop.
+"""Find out how many votes, raters and seeds you need, what they cost, and whether a running study may stop.
 
-Without VOTES from what you assume (--ties, --pair-icc, --rater-icc); with VOTES from what they show, and with an
-always-valid interval, so that looking early costs no false alarm. The tables give votes for a difference or for a
-margin of equivalence, for votes as independent as coins and for votes of a crowd, and the price of peeking.
+Without VOTES the plan follows from what you assume (--ties, --pair-icc, --rater-icc). With VOTES it follows from what
+they show, and each comparison gets an interval that stays valid however often you look. The tables give the votes
+needed to show a difference, or to show that two systems are alike within a margin: for independent votes, for votes of
+a crowd, and for a study that may stop early.
 """
 
 from __future__ import annotations
@@ -10,31 +11,36 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, add_vote_arguments, deliver, reading
+from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, study_beside
+from dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is asked, what is assumed, what it costs."""
     add_vote_arguments(parser, needed=False)
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl (default: the one beside the votes)")
-    parser.add_argument("--difference", type=float, default=0.16, help="net preference to be shown (default .16)")
+    parser.add_argument(
+        "--difference", type=float, default=0.16, metavar="D", help="net preference to be shown, 0 to 1 (default .16)"
+    )
     parser.add_argument(
         "--margin",
         type=float,
-        help="margin of equivalence (tables: .167; a running study is called alike only if given)",
+        metavar="M",
+        help="net preference, 0 to 1, below which systems count as alike (default: .167 in the tables, none for "
+        "a running study)",
     )
-    parser.add_argument("--size", type=int, default=200, help="votes of the study to be judged (default 200)")
+    parser.add_argument("--size", type=int, default=200, help="votes of the planned study (default 200)")
     parser.add_argument("--power", type=float, default=0.8, help="(default .8)")
     parser.add_argument("--alpha", type=float, default=0.05, help="(default .05)")
-    parser.add_argument("--ties", type=float, default=0.35, help="share of ties (default .35, the papers')")
-    parser.add_argument("--per-pair", type=float, default=3, help="votes a pair (default 3)")
-    parser.add_argument("--per-rater", type=float, default=12, help="votes a rater (default 12)")
-    parser.add_argument("--pair-icc", type=float, default=0.3, help="how alike votes on a pair are (default .3)")
-    parser.add_argument("--rater-icc", type=float, default=0.1, help="how alike a rater's votes are (default .1)")
+    parser.add_argument("--ties", type=float, default=0.35, help="share of ties (default .35, as in the papers)")
+    parser.add_argument("--per-pair", type=float, default=3, help="votes per pair (default 3)")
+    parser.add_argument("--per-rater", type=float, default=12, help="votes per rater (default 12)")
+    parser.add_argument("--pair-icc", type=float, default=0.3, help="correlation of votes on one pair (default .3)")
+    parser.add_argument("--rater-icc", type=float, default=0.1, help="correlation of one rater's votes (default .1)")
     parser.add_argument("--price", type=float, metavar="DOLLARS", help="pay for one vote")
-    parser.add_argument("--fee", type=float, default=0.2, help="the platform's share on top (default .2)")
-    parser.add_argument("--seed-sd", type=float, metavar="SD", help="SD over seeds of a score, for the number of seeds")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the simulated stopping (default 0)")
+    parser.add_argument("--fee", type=float, default=0.2, help="the marketplace's share on top (default .2)")
+    parser.add_argument("--seed-sd", type=float, metavar="SD", help="a score's SD over seeds, to plan the seeds")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the simulated early stopping (default 0)")
     parser.add_argument(
         "--figure", metavar="STEM", help="draw power and stopping: STEM.png, STEM-stopping.png (and .pdf)"
     )
@@ -52,4 +58,13 @@ def run(args: argparse.Namespace) -> None:
     found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document)
+    deliver(args, str(found), found.document, then=_then(args))
+
+
+def _then(args: argparse.Namespace) -> str:
+    """Without votes the raters' check comes next, with a study its report, with loose votes what they prefer."""
+    if args.votes is None:
+        return "python -m crowd plan-checks"
+    if study := study_beside(args.votes):
+        return next_command("python -m analysis report", study)
+    return next_command("python -m analysis variance", args.votes, "--score", "net", *given(args, *READING))

@@ -1,65 +1,77 @@
-"""The figures of planning: power against votes (""), and the price of looking early ("-stopping")."""
+"""The figures of a plan: power against votes (""), and the price of looking early ("-stopping")."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.planning.text import Question
+from analysis.planning.answer import FIRST_LOOK, PlanAnswer
 from analysis.showing.plots import PlottedLine, curves_figure
-from analysis.stats import power as planning
+from analysis.stats import power as sizing
 from analysis.stats.power import Assumptions
 from analysis.stats.sequential import mixture_reach
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOOKS = 60  # clusters
+POINTS = 200  # of every curve
 
 
-def power_figures(question: Question, crowd: Assumptions, recipe: str) -> dict[str, Figure]:
+def figures(answer: PlanAnswer) -> dict[str, Figure]:
     """Power against votes, and the interval that allows stopping at any time beside the one that does not."""
-    alone = Assumptions(crowd.ties)
-    most = 2 * planning.votes_for_difference(question.difference, crowd, alpha=question.alpha, power=question.power)
-    votes = np.unique(np.geomspace(10, max(most, 4 * question.size), 200).round())
+    return {"": power_figure(answer), "-stopping": stopping_figure(answer)}
+
+
+def power_figure(answer: PlanAnswer) -> Figure:
+    """Power to show the difference and the margin asked for, with independent votes and with those of the crowd."""
+    question, crowd = answer.question, answer.crowd
+    alone, votes = Assumptions(crowd.ties), _votes(answer, 10)
     lines = [
-        PlottedLine(name, votes, np.array([power(size, n, who, alpha=question.alpha) for n in votes]))
-        for name, power, size, who in (
-            ("difference", planning.power_for_difference, question.difference, alone),
-            ("difference, crowd", planning.power_for_difference, question.difference, crowd),
-            ("alike", planning.power_for_margin, question.margin, alone),
-            ("alike, crowd", planning.power_for_margin, question.margin, crowd),
+        PlottedLine(name, votes, np.array([of(size, n, who, alpha=question.alpha) for n in votes]))
+        for name, of, size, who in (
+            ("difference", sizing.power_for_difference, question.difference, alone),
+            ("difference, crowd", sizing.power_for_difference, question.difference, crowd),
+            ("alike", sizing.power_for_margin, question.margin, alone),
+            ("alike, crowd", sizing.power_for_margin, question.margin, crowd),
         )
     ]
-    title = f"Power to show a net preference of {question.difference:g}, or equality within {question.margin:g}"
-    figure = curves_figure(
+    return curves_figure(
         lines,
-        title=title,
+        title=f"Power to show a net preference of {question.difference:g}, or equality within {question.margin:g}",
         xlabel="votes",
         ylabel="power",
-        recipe=recipe,
+        recipe=answer.signature,
         references={question.power: f"power {question.power:g}"},
         logarithmic=True,
     )
-    return {"": figure, "-stopping": stopping_figure(question, crowd, votes, recipe)}
 
 
-def stopping_figure(question: Question, crowd: Assumptions, votes: Any, recipe: str) -> Figure:
+def stopping_figure(answer: PlanAnswer) -> Figure:
     """Half the interval against votes, for one look at the end and for looks at any time."""
-    errors = np.array([planning.se_of_net(n, crowd) for n in votes])
+    question, crowd = answer.question, answer.crowd
+    # Before the first look nothing is decided, so the curves begin where the rarer of pairs and raters reach it.
+    votes = _votes(answer, FIRST_LOOK * max(crowd.per_pair, crowd.per_rater))
+    errors = np.array([sizing.se_of_net(n, crowd) for n in votes])
     reach = np.array([mixture_reach(question.difference**2 / se**2, question.alpha) for se in errors])
-    fixed = planning.reach_of_net(question.alpha)
-    seen = votes >= LOOKS
     return curves_figure(
         [
-            PlottedLine("look at any time", votes[seen], (reach * errors)[seen]),
-            PlottedLine("look once", votes[seen], (fixed * errors)[seen]),
+            PlottedLine("look at any time", votes, reach * errors),
+            PlottedLine("look once", votes, sizing.reach_of_net(question.alpha) * errors),
         ],
-        title="The price of looking early: half width of the interval",
-        xlabel="votes of the crowd",
-        ylabel="half width, net preference",
-        recipe=recipe,
+        title="The price of looking early: half the width of the interval",
+        xlabel="votes of this crowd",
+        ylabel="half the width, net preference",
+        recipe=answer.signature,
         references={question.difference: f"net preference {question.difference:g}"},
         logarithmic=True,
     )
+
+
+def _votes(answer: PlanAnswer, least: float) -> np.ndarray:
+    """Votes from `least` to well beyond what the difference needs, over a decade or more for the ticks of a log axis."""
+    question = answer.question
+    most = 2 * sizing.votes_for_difference(
+        question.difference, answer.crowd, alpha=question.alpha, power=question.power
+    )
+    return np.unique(np.geomspace(least, max(most, 4 * question.size, 12 * least), POINTS).round())

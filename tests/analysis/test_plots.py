@@ -1,13 +1,14 @@
 """Figures: what is drawn is what was computed, in both formats, the same bytes each time."""
 
+import dataclasses
 import itertools
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
+from analysis.planning.answer import answer as plan
 from analysis.planning.figures import stopping_figure
-from analysis.planning.text import Question
 from analysis.preference.figures import ranking_figure
 from analysis.reading.votes import votes_from_columns
 from analysis.showing import plots
@@ -20,6 +21,7 @@ from analysis.ties.figures import ties_figure
 ROWS = [ForestRow("kappa", 0.2, 0.1, 0.3, "0.20"), ForestRow("alpha", 0.25, 0.15, 0.35, "0.25")]
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
 X = np.linspace(1, 100, 20)
+PLAN = plan(assumed=Assumptions(0.35, 3, 12, 0.3, 0.1))
 RANKING = {
     "davidson": {
         "model": "rao-kupper",
@@ -51,9 +53,7 @@ FIGURES = {
     "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
     "ties by every unit": lambda: ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
     "ranking": lambda: ranking_figure(RANKING),
-    "stopping": lambda: stopping_figure(
-        Question(0.16, 0.167, 200, 0.8, 0.05, None, 0.2), Assumptions(0.35, 3, 12, 0.3, 0.1), X + 60, TEXT["recipe"]
-    ),
+    "stopping": lambda: stopping_figure(dataclasses.replace(PLAN, signature=TEXT["recipe"])),
     "bars": lambda: plots.bars_figure(ROWS, **TEXT),
     "curves": lambda: plots.curves_figure(
         [PlottedLine("one", X, X / 100, X / 200, X / 90), PlottedLine("two", X, X / 100)],

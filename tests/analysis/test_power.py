@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom, ttest_ind
 from statsmodels.stats.power import NormalIndPower, TTestIndPower
 
+from analysis import notebook
 from analysis.__main__ import COMMANDS
 from analysis.stats import power as planning
 from analysis.stats.equivalence import tost
@@ -111,6 +112,7 @@ def test_the_command_from_assumptions(capsys, tmp_path):
     shown = plan(capsys)
     assert "dollars" not in shown
     assert "200 votes are worth 74 independent ones" in shown
+    assert shown.endswith("Next: python -m crowd plan-checks\n")
 
 
 def growing_study(path, votes, net):
@@ -151,7 +153,7 @@ def test_votes_without_any_spread_are_no_plan(capsys, tmp_path):
     with pytest.raises(InputError, match="One vote shows no spread"):
         plan(capsys, path)
     path.write_text("pair,rater,choice\n" + "".join(f"p{k // 2},r{k % 20},a\n" for k in range(120)))
-    assert "all votes of this contrast are alike" in plan(capsys, path)
+    assert "all votes of this comparison are alike" in plan(capsys, path)
 
 
 def test_a_single_rater_is_said_where_the_votes_cannot_show_how_alike_raters_are(capsys, tmp_path):
@@ -178,3 +180,21 @@ def test_votes_that_nothing_ties_together_have_a_design_effect_of_one(capsys, tm
     found = json.loads(plan(capsys, path, "--json", "-"))
     assert found["assumptions"]["design_effect"] == 1
     assert "raters not named" in found["assumptions"]["source"]
+
+
+@pytest.mark.parametrize(
+    ("margin", "sentence"),
+    [
+        (16.7, "--margin is 16.7; it is a net preference between 0 and 1. For 16.7 points write --margin 0.167."),
+        (1, "--margin is 1; it is a net preference between 0 and 1. For 1 points write --margin 0.01."),
+        (0, "--margin is 0; it is a net preference between 0 and 1."),
+        (500, "--margin is 500; it is a net preference between 0 and 1."),
+        (float("nan"), "--margin is nan; it is a net preference between 0 and 1."),
+    ],
+)
+def test_a_margin_in_points_is_refused_with_the_share_to_write(capsys, margin, sentence):
+    with pytest.raises(InputError) as refused:
+        plan(capsys, "--margin", margin)
+    assert str(refused.value) == sentence
+    with pytest.raises(InputError, match="it is a net preference between 0 and 1"):
+        notebook.plan(margin=margin)

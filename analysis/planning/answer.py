@@ -1,0 +1,289 @@
+"""How many votes, raters and seeds a study needs, and whether a running one may stop: computed once, for everybody.
+
+The crowd is assumed, or measured on votes. A running study is judged by an interval that stays valid however often one
+looks, and beside it by an exact bet on the means of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from analysis.reading.systems import Contrast
+from analysis.reading.votes import net_scores, ways
+from analysis.stats import power as sizing
+from analysis.stats.components import RESIDUAL, components
+from analysis.stats.intervals import mean_interval
+from analysis.stats.power import Anytime, Assumptions
+from analysis.stats.sequential import Now, betting, mixture
+from dialogue.errors import InputError
+from dialogue.seeds import child_seed
+from dialogue.signature import signature
+
+EXAMPLE_MARGIN = 0.167  # of the tables where none is stated: what 200 votes with 35 % ties can show
+MULTIPLES = (0.5, 0.75, 1.0, 1.5, 2.0)  # the tables' differences and margins, as multiples of those asked for
+SEED_MULTIPLES = (0.5, 1.0, 2.0, 3.0)  # differences of architectures, in SDs over seeds
+FIRST_LOOK = 20  # clusters of the rarer kind: with fewer, a clustered standard error is too small to stop by
+UNNAMED = "raters not named: taken as one vote each"
+ONE_RATER = "all of one rater: how alike a rater's votes are is not known and taken as 0"
+
+Verdict = Literal["too early", "no spread", "open", "preferred", "alike"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanQuestion:
+    """What the study is to show, at which error rates, and what a vote costs (None: no money)."""
+
+    difference: float
+    margin: float
+    size: int
+    power: float
+    alpha: float
+    price: float | None
+    fee: float
+
+    def money(self, votes: float) -> float | None:
+        """Pay and fee for so many votes."""
+        return None if self.price is None else votes * self.price * (1 + self.fee)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPower:
+    """What a study of `votes` votes can show with the power asked for: if independent, and of this crowd."""
+
+    votes: int
+    effective_votes: float
+    difference: float
+    difference_clustered: float
+    margin: float
+    margin_clustered: float
+    chance_power: float  # of telling this share of ties from the 1/3 of random clicking
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Votes of this crowd, and the pairs, raters and money that they take."""
+
+    votes_clustered: int
+    pairs: int
+    raters: int
+    money: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """Votes that show a net preference: independent ones, those of the crowd, and the price of peeking."""
+
+    difference: float
+    votes: int
+    effort: Effort
+    peeking: Anytime
+
+
+@dataclass(frozen=True, slots=True)
+class MarginRow:
+    """Votes that show two equal systems to be alike within a margin."""
+
+    margin: float
+    votes: int
+    effort: Effort
+
+
+@dataclass(frozen=True, slots=True)
+class SeedsRow:
+    """Seeds of each architecture that show a difference of so many SDs over seeds."""
+
+    difference: float
+    in_sd: float
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """The exact bet on the means of pairs: evidence against no preference, its interval, and where it could stop."""
+
+    pairs: int
+    e: float
+    low: float
+    high: float
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One comparison of a running study at this look; `now` is None where there is no always-valid interval yet."""
+
+    first: str
+    second: str
+    votes: int
+    clusters: int
+    bet: Bet
+    verdict: Verdict
+    now: Now | None = None
+
+    @property
+    def leader(self) -> str:
+        """The system that is ahead."""
+        return self.second if self.now is not None and self.now.estimate < 0 else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """Every number of a plan; `measured` is the number of votes that the crowd was measured on, None if assumed."""
+
+    question: PlanQuestion
+    crowd: Assumptions
+    measured: int | None
+    stated: bool  # whether a margin was stated, without which no two systems are called alike
+    study: StudyPower
+    differences: tuple[DifferenceRow, ...]
+    margins: tuple[MarginRow, ...]
+    seeds: tuple[SeedsRow, ...]
+    looks: tuple[Look, ...]
+    warnings: tuple[str, ...]
+    signature: str
+
+
+def answer(
+    contrasts: Sequence[Contrast] = (),
+    *,
+    assumed: Assumptions,
+    difference: float = 0.16,
+    margin: float | None = None,
+    size: int = 200,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    price: float | None = None,
+    fee: float = 0.2,
+    seed_sd: float | None = None,
+    seed: int = 0,
+) -> PlanAnswer:
+    """Plan for the crowd that the contrasts' votes show, or for the one `assumed`."""
+    question = PlanQuestion(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
+    crowd = measured(contrasts) if contrasts else assumed
+    generator = np.random.default_rng(child_seed(seed, "plan"))
+    return PlanAnswer(
+        question, crowd, sum(len(one.votes) for one in contrasts) if contrasts else None, margin is not None,
+        _study(question, crowd),
+        tuple(_difference(question.difference * f, question, crowd, generator) for f in MULTIPLES),
+        tuple(_margin(question.margin * f, question, crowd) for f in MULTIPLES),
+        () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
+        tuple(_look(contrast, question, stated=margin is not None) for contrast in contrasts),
+        _unmeasured(contrasts),
+        signature(ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
+                  rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed),
+    )  # fmt: skip
+
+
+def measured(contrasts: Sequence[Contrast]) -> Assumptions:
+    """Ties, votes per pair and per rater, and how alike these are, from the votes of a study."""
+    votes = [contrast.votes for contrast in contrasts]
+    ties = float(np.mean(np.concatenate([v.tie for v in votes])))
+    if ties == 1:
+        raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
+    if sum(map(len, votes)) < 2:
+        raise InputError("One vote shows no spread to plan with; give --ties and no VOTES.")
+    # Each comparison about its own mean: a difference between systems is no likeness of votes on a pair.
+    scores = np.concatenate([net_scores(v.choice) - net_scores(v.choice).mean() for v in votes])
+    columns = {"pair": [v.pair for v in votes], "rater": [v.rater for v in votes if v.rater is not None]}
+    factors = {name: np.unique(np.concatenate(c), return_inverse=True)[1] for name, c in columns.items() if c}
+    per = {name: _cluster_size(codes) for name, codes in factors.items()}
+    terms = [(name,) for name, codes in factors.items() if per[name] > 1 and codes.any()]
+    icc = {}
+    if terms and scores.any():
+        # The point estimates draw nothing (sets=0), so the seed of this generator is never used.
+        found = components(scores, factors, terms, generator=np.random.default_rng(0), sets=0)
+        total = sum(max(part.value, 0.0) for part in found.parts)
+        icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
+    return Assumptions(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
+
+
+def _unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+    """What the votes cannot show about their raters."""
+    raters = [one.votes.rater for one in contrasts]
+    if not raters:
+        return ()
+    if any(rater is None for rater in raters):
+        return (UNNAMED,)
+    return () if any(rater.any() for rater in raters if rater is not None) else (ONE_RATER,)
+
+
+def _cluster_size(codes: np.ndarray[Any, Any]) -> float:
+    """Votes in the cluster of a vote, on average: sum n^2 / sum n, which is what a design effect goes by."""
+    sizes = np.bincount(codes).astype(float)
+    return float((sizes**2).sum() / sizes.sum())
+
+
+def _look(contrast: Contrast, question: PlanQuestion, *, stated: bool) -> Look:
+    """Whether a comparison may stop; two systems are called alike only where the margin was `stated`."""
+    votes = contrast.votes
+    clusters = min((len(np.unique(codes)) for codes in ways(votes).values()), default=len(votes))
+    scores = net_scores(votes.choice)
+    place = contrast.first, contrast.second, len(votes), clusters, _bet(votes.pair, scores, question.alpha)
+    if clusters < FIRST_LOOK:
+        return Look(*place, "too early")
+    net = mean_interval(scores, by=ways(votes))
+    if net.se == 0:
+        return Look(*place, "no spread")
+    now = mixture(net.value, net.se, scale=question.difference, alpha=question.alpha)
+    return Look(*place, _verdict(now, question.margin if stated else None), now)
+
+
+def _bet(pair: np.ndarray[Any, Any], scores: np.ndarray[Any, Any], alpha: float) -> Bet:
+    """Bet on the means of pairs in the order of the file: a stake may know only the pairs before it."""
+    _, first, code = np.unique(pair, return_index=True, return_inverse=True)
+    means = (np.bincount(code, scores) / np.bincount(code))[np.argsort(first)]
+    path = betting(means, alpha=alpha)
+    return Bet(len(means), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
+
+
+def _verdict(now: Now, margin: float | None) -> Verdict:
+    if now.low > 0 or now.high < 0:
+        return "preferred"
+    return "alike" if margin is not None and -margin < now.low and now.high < margin else "open"
+
+
+def _study(question: PlanQuestion, crowd: Assumptions) -> StudyPower:
+    alone, size, alpha, wanted = Assumptions(crowd.ties), question.size, question.alpha, question.power
+    return StudyPower(
+        votes=size,
+        effective_votes=size / crowd.design_effect,
+        difference=sizing.smallest_difference(size, alone, alpha=alpha, power=wanted),
+        difference_clustered=sizing.smallest_difference(size, crowd, alpha=alpha, power=wanted),
+        margin=sizing.smallest_margin(size, alone, alpha=alpha, power=wanted),
+        margin_clustered=sizing.smallest_margin(size, crowd, alpha=alpha, power=wanted),
+        chance_power=sizing.power_of_share(crowd.ties, size, alpha=alpha),
+    )
+
+
+def _difference(
+    net: float, question: PlanQuestion, crowd: Assumptions, generator: np.random.Generator
+) -> DifferenceRow:
+    alpha, wanted = question.alpha, question.power
+    alone, votes = (
+        sizing.votes_for_difference(net, who, alpha=alpha, power=wanted) for who in (Assumptions(crowd.ties), crowd)
+    )
+    peeking = sizing.anytime(net, crowd, generator=generator, alpha=alpha, power=wanted)
+    return DifferenceRow(net, alone, _effort(votes, question, crowd), peeking)
+
+
+def _margin(margin: float, question: PlanQuestion, crowd: Assumptions) -> MarginRow:
+    alone, votes = (
+        sizing.votes_for_margin(margin, who, alpha=question.alpha, power=question.power)
+        for who in (Assumptions(crowd.ties), crowd)
+    )
+    return MarginRow(margin, alone, _effort(votes, question, crowd))
+
+
+def _effort(votes: int, question: PlanQuestion, crowd: Assumptions) -> Effort:
+    pairs, raters = (int(np.ceil(votes / per)) for per in (crowd.per_pair, crowd.per_rater))
+    return Effort(votes, pairs, raters, question.money(votes))
+
+
+def _seeds(factor: float, sd: float, question: PlanQuestion) -> SeedsRow:
+    difference = factor * sd
+    seeds = sizing.seeds_for_difference(difference, sd, alpha=question.alpha, power=question.power)
+    return SeedsRow(difference, factor, seeds)
