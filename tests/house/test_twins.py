@@ -12,7 +12,7 @@ import torch
 from analysis.comparison import published
 from analysis.stats import multibootstrap
 from analysis.stats.laws import hypergeometric
-from analysis.stats.spread import spread as analysis_spread
+from analysis.stats.spread import seed_spread
 from crowd.watching.curves import law_of_ties
 from dialogue.errors import InputError
 from generation import devices as generation_devices
@@ -29,7 +29,7 @@ BLEU_NAMES = ("match1", "total1", "match2", "total2", "length", "reference")
 @pytest.mark.parametrize("level", [0.5, 0.95])
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value encountered")
 def test_the_sd_over_seeds_at_the_edges(values, level):
-    ours, theirs = analysis_spread(values, level=level), probes_spread(values, level=level)
+    ours, theirs = seed_spread(values, level=level), probes_spread(values, level=level)
     np.testing.assert_equal((ours.sd, ours.low, ours.high), (theirs.sd, theirs.low, theirs.high))
 
 
@@ -37,13 +37,13 @@ def test_the_sd_over_seeds_of_random_values():
     rng = np.random.default_rng(0)
     for n in range(2, 40):
         values = rng.normal(50, rng.uniform(0, 30), n).tolist()
-        ours, theirs = analysis_spread(values), probes_spread(values)
+        ours, theirs = seed_spread(values), probes_spread(values)
         assert (ours.values, ours.sd, ours.low, ours.high) == (theirs.values, theirs.sd, theirs.low, theirs.high)
         assert theirs.low < theirs.sd < theirs.high
 
 
 def test_micro_f1_of_summed_counts():
-    whole = multibootstrap.micro_f1(("tp", "fp", "fn"))
+    whole = multibootstrap.micro_f1_metric(("tp", "fp", "fn"))
     counts = np.random.default_rng(1).integers(0, 50, (200, 3))
     edges = np.array([(0, 0, 0), (0, 3, 0), (0, 0, 3), (7, 0, 0), (1, 1_000_000, 1)])
     for row in np.concatenate([counts, edges]).astype(float):
@@ -52,7 +52,7 @@ def test_micro_f1_of_summed_counts():
 
 def test_corpus_bleu2_from_summed_counts():
     """They part where no response has a bigram: there the one scores unigrams alone, the other nothing."""
-    rng, whole = np.random.default_rng(2), multibootstrap.bleu2(BLEU_NAMES)
+    rng, whole = np.random.default_rng(2), multibootstrap.bleu2_metric(BLEU_NAMES)
     for _ in range(200):
         texts = [["abcdef"[n] for n in rng.integers(0, 6, length)] for length in rng.integers(1, 9, 6)]
         counts = add_counts(bleu_counts(*pair) for pair in zip(texts[::2], texts[1::2], strict=True))
@@ -98,7 +98,7 @@ def test_tasks_are_as_difficult_in_a_study_as_in_the_papers():
         means = random_scores(np.random.default_rng(seed))
         cells = [published.Published("multiwoz", t, m, c, f1, 0.0) for (t, m, c), f1 in means.items()]
         levels = comparisons.task_difficulty(means)
-        assert levels == published.difficulty(cells)
+        assert levels == published.difficulty_of_tasks(cells)
         if all(list(levels.values()).count(name) > 1 for name in set(levels.values())):  # theirs has no SD of one task
             ours = {(g.model, g.difficulty): g for g in comparisons.means_by_difficulty(means, "best_bleu")}
             theirs = {(g.model, g.group): g for g in published.difficulty_groups(cells)}
