@@ -1,7 +1,7 @@
 """The whole study on the built-in corpus: `make demo` runs this file.
 
-Each stage is a command that a person could type; it reads and writes files of the study folder. A stage is skipped if its
-command, code, inputs and outputs are unchanged: a second run ends in seconds, and a killed run goes on.
+Each stage is a command that a person could type; it reads and writes files of the study folder. A stage is skipped
+if its command, code, inputs and outputs are unchanged: a second run ends in seconds, and a killed run goes on.
 """
 
 from __future__ import annotations

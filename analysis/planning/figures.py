@@ -69,7 +69,7 @@ def stopping_figure(answer: PlanAnswer) -> Figure:
 
 
 def _votes(answer: PlanAnswer, least: float) -> np.ndarray:
-    """Votes from `least` to well beyond what the difference needs, over a decade or more for the ticks of a log axis."""
+    """Votes from `least` to well beyond what the difference needs: over a decade, so that a log axis has ticks."""
     question = answer.question
     most = 2 * sizing.votes_for_difference(
         question.difference, answer.crowd, alpha=question.alpha, power=question.power
