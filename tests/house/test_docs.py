@@ -18,13 +18,13 @@ from tests.house.doc_blocks import DOCUMENTS, PACKAGES, ROOT, blocks, checkout, 
 NOT_RUN = {
     r"make |python3 -m venv|pip install|^\. \.venv": "sets up; test_first_command runs README's first block",
     r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
-    r"crowd launch .*--(mturk|prolific)": "wants an account; test_crowd_mturk_study and its like run it on a stand-in",
-    r"crowd (pay|extend|expire|resume) ": "wants a launch on a marketplace; the same tests run it",
-    r"--mephisto": "runs until every unit is done; test_crowd_mephisto runs it",
-    r"--protocol paper": "takes minutes; test_probes_run runs both classifiers and the papers' way",
-    r"--on (ray|slurm)|ray start|export (RAY|SBATCH)_": "wants a cluster; test_scale starts one here",
+    r"crowd launch .*--(mturk|prolific)": "needs an account; tests/crowd/marketplaces run it on a stand-in",
+    r"crowd (pay|extend|expire|resume) ": "needs a launch on a marketplace; the same tests run it",
+    r"--mephisto": "runs until every unit is done; tests/crowd/marketplaces/test_mephisto.py runs it",
+    r"--protocol paper": "takes minutes; tests/probes/test_run.py runs both classifiers and the papers' way",
+    r"--on (ray|slurm)|ray start|export (RAY|SBATCH)_": "needs a cluster; tests/dialogue/test_engines.py starts one",
     r"--seeds 0-9": "trains fifty models; the same command with fewer stands in generation.md",
-    r"gunicorn": "wants PostgreSQL; test_crowd_faults runs it",
+    r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
     "generation train": "--models seq2seq --seeds 0-1 --epochs 1",
@@ -57,7 +57,7 @@ def walked(tmp_path_factory):
     """A study made by typing nothing but the command that the last one printed, and the names of those commands."""
     folder = checkout(tmp_path_factory.mktemp("walk"))
     line, names = "python -m dialogue toy 'runs/my study/corpus' --dialogues 30", []
-    while line:
+    while line and len(names) < len(WALK):  # the report names a next command too
         names.append(name_of(line))
         if names[-1] == "crowd serve":
             run("python -m crowd simulate 'runs/my study' --raters 12 --seed 0", folder)  # the people
