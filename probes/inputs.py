@@ -42,7 +42,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
-    """Read what the arguments of `add_arguments` name, to report on that split; write the baselines' features."""
+    """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features."""
     from dialogue.corpora.reading import read_corpus
     from probes import splits, states, suite
     from probes.plan import lay_out

@@ -1,6 +1,6 @@
 """The probes' figures: colours safe for the colour-blind, baselines drawn in, the recipe in the footnote.
 
-Figures are built without pyplot, so nothing global changes; `save` writes PNG and PDF, whole or not at all.
+Figures are built without pyplot, so nothing global changes; `save_figure` writes PNG and PDF, whole or not at all.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _forced(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def write_scores(path: Path, rows: Iterable[Score], *, signature: str) -> int:
-    """Write rows as Parquet while they come and count them; `stats` is a struct with one number a name of `STATS`."""
+    """Write rows as Parquet while they come, and count them; `stats` has a number for each of STAT_NAMES."""
     texts = {
         "seed": pa.int64(),
         "score": pa.float64(),
