@@ -40,6 +40,7 @@ def _choices(action: argparse.Action) -> Iterator[str]:
 
 def _options(parser: argparse.ArgumentParser, before: Sequence[str]) -> Iterator[str]:
     """Options with their help, without those that stand there already and those that are not for people."""
+    # argparse has no public way to list its options.
     for action in parser._get_optional_actions():
         again = isinstance(action, argparse._AppendAction) or not set(action.option_strings) & set(before)
         if again and action.help is not argparse.SUPPRESS:

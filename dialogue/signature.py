@@ -20,6 +20,7 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
+        # Twelve digits: 0.1 + 0.2 and 0.3 are one setting.
         return f"{value:.12g}"
     if isinstance(value, (list, tuple)):
         return ",".join(_shown(part) for part in value)

@@ -45,6 +45,7 @@ def save_weights(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
     """Write tensors and text notes as one safetensors file, whole or not at all."""
     try:
         with atomic(path, "wb") as handle:
+            # safetensors refuses tensors that are not contiguous in memory, as views may be.
             handle.write(save({name: part.detach().cpu().contiguous() for name, part in tensors.items()}, dict(notes)))
     except OSError as error:
         raise InputError(

@@ -73,6 +73,7 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
     items = [e.item for e in sampling.contexts]
     for one in todo:
         clear_halves(one.path)
+        # The model is part of the name: with the same numbers, two models' responses to an item would be correlated.
         seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, one.draw)
         with threads(THREADS):
             contexts = [e.context for e in sampling.contexts]

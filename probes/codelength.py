@@ -78,5 +78,6 @@ def _cut(dialogues: Sequence[Sequence[int]], total: int) -> Iterator[np.ndarray]
         if sent >= PORTIONS[portion] * total:
             yield np.array(block)
             block = []
+            # One long dialogue may pass several portions.
             while portion < len(PORTIONS) - 1 and sent >= PORTIONS[portion] * total:
                 portion += 1

@@ -100,6 +100,7 @@ def _cell(group: Sequence[TaskScore]) -> Cell:
     by_seed: dict[int | None, list[float]] = defaultdict(list)
     for score in true:
         by_seed[score.seed].append(score.f1)
+    # First over the classifier's seeds, then over training seeds: only the latter are the model's.
     over = spread([float(np.mean(values)) for values in by_seed.values()])
     sds = [float(np.std(values, ddof=1)) for values in by_seed.values() if len(values) > 1]
     first = true[0]

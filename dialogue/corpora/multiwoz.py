@@ -84,6 +84,7 @@ def _turn(log: Sequence[Mapping[str, Any]], n: int, separate: Mapping[int, Acts]
         if acts is None and separate is not None:
             acts = separate.get(n // 2 + 1, {})
         return Turn("system", text, None, acts)
+    # MultiWOZ keeps the belief state after a user's turn with the system's answer to it.
     following = log[n + 1].get("metadata") if n + 1 < len(log) else None
     return Turn("user", text, belief(following) if following else None, acts)
 

@@ -66,6 +66,7 @@ def ask_all(
                 reply = future.result()
                 known[reply.item] = reply
                 file.write(json.dumps([reply.item, reply.text, reply.tokens_in, reply.tokens_out]) + "\n")
+                # At every reply: a run that is killed pays for none of them twice.
                 file.flush()
                 tell()
         finally:

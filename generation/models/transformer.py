@@ -101,6 +101,7 @@ class Transformer(Model):
         self.source = nn.Embedding(vocabulary, sizes.width)
         self.target = nn.Embedding(vocabulary, sizes.width)
         for table in (self.source, self.target):
+            # Times sqrt(width) below, so that words and positions come in at one size (Vaswani et al., section 3.4).
             nn.init.normal_(table.weight, std=sizes.width**-0.5)
         self.encoder = nn.ModuleList(Block(sizes, decoder=False) for _ in range(sizes.layers))
         self.decoder = nn.ModuleList(Block(sizes, decoder=True) for _ in range(sizes.layers))

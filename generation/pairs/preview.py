@@ -40,7 +40,7 @@ def preview_page(pairs: Sequence[Pair], recipe: str) -> str:
 
 def _article(pair: Pair) -> str:
     lines = "".join(f"<div><b>{escape(line.speaker)}</b> {escape(line.text)}</div>" for line in pair.context)
-    note = " · same text twice" if pair.identical else ""
+    note = " · identical responses" if pair.identical else ""
     return (
         f"<article><header>{escape(f'{pair.kind} · {pair.contrast} · {pair.item}')}{note}</header>{lines}"
         f'<div class="sides">{_side("A", pair.a, pair)}{_side("B", pair.b, pair)}</div></article>'
@@ -49,5 +49,5 @@ def _article(pair: Pair) -> str:
 
 def _side(letter: str, side: Candidate, pair: Pair) -> str:
     who = side.model if side.seed is None else f"{side.model}, seed {side.seed}, {side.checkpoint}"
-    right = ", right" if pair.answer == letter.lower() else ""
-    return f'<div class="side">{escape(side.text)}<div class="who">{letter}: {escape(who)}{right}</div></div>'
+    verdict = ", correct" if pair.answer == letter.lower() else ""
+    return f'<div class="side">{escape(side.text)}<div class="who">{letter}: {escape(who)}{verdict}</div></div>'

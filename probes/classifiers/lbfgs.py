@@ -119,6 +119,7 @@ def _close(here: _Open, found: Minimum, problems: Problems, done: int, tolerance
     near = torch.nonzero(stuck | ((fall <= tolerance * here.value) & (here.share == 1)))[:, 0]
     if not len(near):
         return
+    # A value costs a pass over the data, so it is computed only for problems that it might close.
     here.value[near] = problems.values(here.point[near], here.problem[near])
     finished = stuck | ((fall <= tolerance * here.value) & (here.share == 1))
     found.passes[here.problem[finished].cpu()] = done

@@ -195,7 +195,7 @@ def test_the_page_of_pairs_shows_every_text_literally_and_the_right_answers(held
     assert text.count("<article") == 5
     assert text.count("right") == 4
     assert "recipe:&lt;here&gt;" in text
-    assert "same text twice" in text
+    assert "identical responses" in text
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
