@@ -23,7 +23,7 @@ from dialogue.errors import InputError, unusable
 from dialogue.signature import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
-THREADS = 1
+JOB_THREADS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def at_once(place: Place) -> int | None:
 def job_environment() -> dict[str, str]:
     """What a process of ours needs: this checkout on its path, and one thread in every numerical library."""
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    threads = {f"{name}_NUM_THREADS": str(THREADS) for name in ("OMP", "MKL", "OPENBLAS")}
+    threads = {f"{name}_NUM_THREADS": str(JOB_THREADS) for name in ("OMP", "MKL", "OPENBLAS")}
     return {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), **threads}
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from dialogue.errors import InputError
 from dialogue.files import atomic, digest, read_json, temporary_name
 from generation.models.architectures import build
-from generation.models.interface import Model
+from generation.models.interface import DialogueModel
 from generation.vocabulary import Vocabulary
 
 
@@ -91,7 +91,7 @@ def find_trained(study: str | Path) -> list[TrainedModel]:
     return sorted(found, key=lambda trained: (trained.model, trained.seed))
 
 
-def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -> Model:
+def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -> DialogueModel:
     """A model with the weights of a checkpoint, ready to answer."""
     path, config = trained.weights(checkpoint), read_json(trained.folder / "config.json")
     check_vocabulary(config, vocabulary, trained.folder)

@@ -25,7 +25,7 @@ from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from generation.batches import stack_contexts
 from generation.devices import keep_freed_memory
-from generation.models.interface import Encoded, Model
+from generation.models.interface import DialogueModel, Encoded
 from generation.vocabulary import BOS, EOS, SPECIAL
 
 LONGEST_RESPONSE = 60
@@ -91,7 +91,7 @@ def parse_decoding(text: str) -> Decoding:
 
 
 def respond(
-    model: Model,
+    model: DialogueModel,
     contexts: Sequence[Sequence[int]],
     *,
     how: Decoding,
@@ -128,7 +128,7 @@ def respond(
 
 
 @torch.inference_mode()
-def rounding(model: Model, contexts: Sequence[Sequence[int]]) -> float:
+def rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
     """How far single precision moves the logits after these contexts, as a share of their range.
 
     Each context's own last tokens stand for the response.
@@ -146,7 +146,7 @@ def rounding(model: Model, contexts: Sequence[Sequence[int]]) -> float:
 
 @torch.inference_mode()
 def _write(
-    model: Model, contexts: Sequence[Sequence[int]], how: Decoding, seed: int, items: Sequence[str],
+    model: DialogueModel, contexts: Sequence[Sequence[int]], how: Decoding, seed: int, items: Sequence[str],
     device: torch.device,
 ) -> Written:  # fmt: skip
     encoded = model.encode(stack_contexts(contexts, device))
@@ -155,7 +155,7 @@ def _write(
     return run_free(model, encoded, Sampler(how, items, seed, device).choose if how.sampled else most_likely)
 
 
-def run_free(model: Model, encoded: Encoded, choose: Chooser) -> Written:
+def run_free(model: DialogueModel, encoded: Encoded, choose: Chooser) -> Written:
     """Each row written one choice at a time."""
     size, device = len(encoded.mask), encoded.mask.device
     written = torch.full((size, LONGEST_RESPONSE), EOS, device=device)
@@ -183,7 +183,7 @@ def run_free(model: Model, encoded: Encoded, choose: Chooser) -> Written:
     return Written(written, logprob, least)
 
 
-def run_beam(model: Model, encoded: Encoded, width: int) -> Written:
+def run_beam(model: DialogueModel, encoded: Encoded, width: int) -> Written:
     """The best finished prefix a row, by log-probability a token (with <eos>).
 
     At each step the `width` best continuations of the open prefixes are kept; those that end leave the beam.

@@ -21,7 +21,7 @@ from dialogue.files import as_json, atomic, write_json
 from dialogue.records import States
 from dialogue.signature import signature
 from generation.batches import Contexts, stack_contexts
-from generation.models.interface import Model
+from generation.models.interface import DialogueModel
 from generation.numbering import Numbered
 from generation.vocabulary import LONGEST_CONTEXT, PAD
 
@@ -44,8 +44,8 @@ class Form:
 
 
 def write_states(
-    path: Path, model: Model, examples: Sequence[Numbered], form: Form, *, name: str, seed: int, checkpoint: str,
-    weights: str, key: str, splits: Sequence[str], device: torch.device,
+    path: Path, model: DialogueModel, examples: Sequence[Numbered], form: Form, *, name: str, seed: int,
+    checkpoint: str, weights: str, key: str, splits: Sequence[str], device: torch.device,
 ) -> None:  # fmt: skip
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
     with atomic(path, "wb") as handle:
@@ -62,7 +62,7 @@ def write_states(
     write_json(path.with_suffix(".json"), as_json(sidecar))
 
 
-def pooling_name(model: Model, form: Form) -> str:
+def pooling_name(model: DialogueModel, form: Form) -> str:
     """What the sidecar says: `last`, `mean`, `padded last`, `last of all layers`, ..."""
     if form.pooling == "mean" and form.layers == "all":
         raise InputError("--pooling mean reads the top layer alone; with --layers all, use --pooling own or padded.")
@@ -71,7 +71,7 @@ def pooling_name(model: Model, form: Form) -> str:
 
 
 def _stream(
-    handle: IO[bytes], name: str, model: Model, examples: Sequence[Numbered], form: Form, device: torch.device
+    handle: IO[bytes], name: str, model: DialogueModel, examples: Sequence[Numbered], form: Form, device: torch.device
 ) -> int:
     """Write a .npy file block by block; the width of a row."""
     width = 0
@@ -90,7 +90,7 @@ def _stream(
 
 
 def encode_block(
-    model: Model, contexts: Sequence[Sequence[int]], form: Form, device: torch.device, batch_size: int = 128
+    model: DialogueModel, contexts: Sequence[Sequence[int]], form: Form, device: torch.device, batch_size: int = 128
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     """Context vectors (contexts x width), in the order given."""
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
@@ -105,7 +105,7 @@ def encode_block(
     return block
 
 
-def _vectors(model: Model, batch: Contexts, form: Form) -> Tensor:
+def _vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
     if form.pooling == "padded":
         tokens = pad(batch.tokens, (0, LONGEST_CONTEXT - batch.tokens.shape[1]), value=PAD)
         batch = Contexts(tokens, torch.full_like(batch.lengths, LONGEST_CONTEXT))

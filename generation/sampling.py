@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from dialogue.files import clear_halves, write_records
-from dialogue.jobs import THREADS, content_key
+from dialogue.jobs import JOB_THREADS, content_key
 from dialogue.records import Response
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
@@ -59,7 +59,7 @@ def rounds(study: Path, models: Iterable[TrainedModel], sampling: Sampling, voca
         for how, draw in sampling.draws_of_each():
             key = content_key(
                 trained.model, trained.seed, sampling.checkpoint, weights, vocabulary.hash, contexts, how.name, draw,
-                sampling.seed if how.sampled else None, THREADS,
+                sampling.seed if how.sampled else None, JOB_THREADS,
             )  # fmt: skip
             path = study / "responses" / f"{trained.folder.name}-{sampling.checkpoint}-{key[:16]}.jsonl"
             found.append(Round(trained, how, draw, weights, path))
@@ -75,7 +75,7 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
         clear_halves(one.path)
         # The model is part of the name: with the same numbers, two models' responses to an item would be correlated.
         seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, one.draw)
-        with threads(THREADS):
+        with threads(JOB_THREADS):
             contexts = [e.context for e in sampling.contexts]
             texts = respond(model, contexts, how=one.how, seed=seed, items=items, device=device)
         responses = [
@@ -87,7 +87,8 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
         ]  # fmt: skip
         recipe = signature(
             model=trained.model, seed=trained.seed, checkpoint=sampling.checkpoint, weights=one.weights[:12],
-            decoding=one.how.name, draw=one.draw, seed_of_draws=sampling.seed, contexts=len(items), threads=THREADS,
+            decoding=one.how.name, draw=one.draw, seed_of_draws=sampling.seed,
+            contexts=len(items), threads=JOB_THREADS,
         )  # fmt: skip
         write_records(one.path, responses, signature=recipe, kind=Response)
 

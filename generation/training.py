@@ -33,7 +33,7 @@ from generation.loss import summed_cross_entropy
 from generation.metrics.embedding import cosines, learned_words
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
 from generation.models.architectures import build
-from generation.models.interface import Model
+from generation.models.interface import DialogueModel
 from generation.numbering import Data, Numbered
 from generation.vocabulary import PAD
 
@@ -267,7 +267,7 @@ class _Run:
         self.optimizer.load_state_dict(whole)
 
 
-def batch_loss(model: Model, batch: Batch) -> tuple[Tensor, int]:
+def batch_loss(model: DialogueModel, batch: Batch) -> tuple[Tensor, int]:
     """Summed cross-entropy of a batch under teacher forcing, and over how many real tokens."""
     real = batch.targets != PAD
     hidden = model.forced(model.encode(batch.contexts), batch.inputs)[real]
@@ -275,7 +275,7 @@ def batch_loss(model: Model, batch: Batch) -> tuple[Tensor, int]:
     return summed_cross_entropy(hidden, model.output.weight, model.output.bias, targets), len(targets)
 
 
-def mean_loss(model: Model, examples: Sequence[Numbered], batch_size: int, device: torch.device) -> float:
+def mean_loss(model: DialogueModel, examples: Sequence[Numbered], batch_size: int, device: torch.device) -> float:
     """Cross-entropy a token over examples, in nats."""
     total, tokens = 0.0, 0
     # By length, so that little of a batch is padding.

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dialogue.files import read_json, write_json
-from dialogue.jobs import THREADS, content_key
+from dialogue.jobs import JOB_THREADS, content_key
 from probes import codelength
 from probes.codelength import Codelength
 from probes.devices import threads
@@ -63,7 +63,7 @@ def code_parts(folder: Path, representations: Iterable[Representation], plan: Pl
 def code(coding: Coding, todo: Sequence[CodePart]) -> int:
     """Send the labels of each part of one representation, each written when it is coded; how many there were."""
     # The number of threads moves the last bits, and parts made on different machines must agree.
-    with threads(THREADS):
+    with threads(JOB_THREADS):
         material = Material(todo[0].representation, coding.plan)
         for part in todo:
             found = codelength.online(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)

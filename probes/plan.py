@@ -13,7 +13,7 @@ import numpy as np
 
 from dialogue.corpora.examples import Example
 from dialogue.corpora.reading import Corpus
-from dialogue.jobs import THREADS
+from dialogue.jobs import JOB_THREADS
 from dialogue.signature import signature
 from probes.splits import Splits
 from probes.tasks.catalogue import tasks_of
@@ -37,7 +37,7 @@ class Options:
     def recipe(self) -> str:
         """What the scores depend on, besides states and labels."""
         how = {"seeds": self.mlp_seeds} if self.method == "mlp" else {"c": self.c} if self.method != "paper" else {}
-        return signature(probe=self.method, **how, shuffle=self.shuffle_seed, threads=THREADS)
+        return signature(probe=self.method, **how, shuffle=self.shuffle_seed, threads=JOB_THREADS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from dialogue.files import atomic, write_json
-from dialogue.jobs import THREADS, Job, content_key
+from dialogue.jobs import JOB_THREADS, Job, content_key
 from probes.baselines import BASELINES
 from probes.devices import pick_device, threads
 from probes.plan import LabelledTask, Options, Plan
@@ -109,7 +109,7 @@ def probe_parts(shared: tuple[Plan, str], todo: Sequence[ScorePart]) -> int:
     by_task: dict[tuple[str, Options], list[ScorePart]] = {}
     for part in todo:
         by_task.setdefault((part.labelled.task, part.options), []).append(part)
-    with threads(THREADS):
+    with threads(JOB_THREADS):
         device = pick_device(device)
         materials = {folder: Material(who, plan, device) for folder, who in representations.items()}
         for (_, options), asked in by_task.items():

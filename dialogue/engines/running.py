@@ -39,7 +39,7 @@ def place_of(args: argparse.Namespace, *, device: str = "cpu") -> Place:
     return Place(engine, address, limit, gpus=int(device == "cuda"))
 
 
-def carry_out(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
+def run_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
     """Do the jobs, yielding each result when it is there; failures are told at the end, when all others are done."""
     failed: list[Outcome] = []
     with _environment():

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> None:
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
     work = jobs.Work(_encode, encoding, args.study / "logs" / "encode")
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
-        for _ in running.carry_out(work, todo, place):
+        for _ in running.run_jobs(work, todo, place):
             bar.update()
     print(f"{args.study / args.out}: {len(every)} matrices of {len(chosen)} contexts")
     print(f"{len(every) - len(todo)} of {len(every)} matrices were already there.")
@@ -103,7 +103,13 @@ def _matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], 
     from generation.checkpoints import weights_hash
     from generation.numbering import examples_hash
 
-    same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.THREADS
+    same = (
+        examples_hash(encoding.contexts),
+        encoding.splits,
+        encoding.form,
+        encoding.vocabulary.hash,
+        jobs.JOB_THREADS,
+    )
     found = []
     for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
         weights = weights_hash(trained, checkpoint)
@@ -121,7 +127,7 @@ def _encode(encoding: Encoding, matrix: Matrix) -> None:
     trained, device = matrix.trained, pick_device(encoding.device)
     model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
     clear_halves(matrix.path)
-    with threads(jobs.THREADS):
+    with threads(jobs.JOB_THREADS):
         write_states(
             matrix.path, model, encoding.contexts, encoding.form, name=trained.model, seed=trained.seed,
             checkpoint=matrix.checkpoint, weights=matrix.weights, key=matrix.key, splits=encoding.splits, device=device,

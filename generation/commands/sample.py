@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     todo = _by_model([one for one in every if not one.path.exists()])
     work = jobs.Work(_answer, (sampling, vocabulary, args.device), args.study / "logs" / "sample")
     with tqdm(total=len(models), initial=len(models) - len(todo), disable=None, unit="model") as bar:
-        for _ in running.carry_out(work, todo, place):
+        for _ in running.run_jobs(work, todo, place):
             bar.update()
     path = args.study / "responses.jsonl"
     earlier = read_records(path, Response) if path.exists() else []
@@ -77,7 +77,8 @@ def run(args: argparse.Namespace) -> None:
     responses = list({response_key(response): response for response in [*earlier, *made]}.values())
     recipe = signature(
         split=args.split, contexts=len(contexts), checkpoint=args.checkpoint, decoding=[how.name for how in decodings],
-        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12], corpus=corpus.digest, threads=jobs.THREADS,
+        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12],
+        corpus=corpus.digest, threads=jobs.JOB_THREADS,
     )  # fmt: skip
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)

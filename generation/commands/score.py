@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from dialogue.files import read_records
-    from dialogue.jobs import THREADS
+    from dialogue.jobs import JOB_THREADS
     from dialogue.records import Response
     from dialogue.signature import signature
     from generation.devices import threads
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
         bleu2="smooth exp", embedding=named, wordnet=wordnet.name if wordnet else "none",
     )  # fmt: skip
     corpus_scores: dict[_Group, OverlapCounts] = {}
-    with threads(THREADS):
+    with threads(JOB_THREADS):
         written = write_scores(args.study / "metrics.parquet", _added_up(rows, corpus_scores), signature=recipe)
     print(f"{args.study / 'metrics.parquet'}: {written} scores of {found} responses")
     _tell(corpus_scores)

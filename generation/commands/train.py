@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
     todo = [settings for settings in grid if not is_trained(_folder(args.study, settings), settings, data)]
     work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
     rows = place.limit or len(todo)
-    for line in running.carry_out(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
+    for line in running.run_jobs(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
         print(line, flush=True)
     print(f"{len(grid) - len(todo)} of {len(grid)} models were already trained.")
     from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from dialogue.errors import InputError
-from generation.models.interface import Model
+from generation.models.interface import DialogueModel
 from generation.vocabulary import PAD, Vocabulary
 
 Yardstick = Callable[[Sequence[str]], NDArray[np.float64]]
@@ -28,7 +28,7 @@ def cosines(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.fl
     return 100 * cosine
 
 
-def learned_words(model: Model, vocabulary: Vocabulary) -> Yardstick:
+def learned_words(model: DialogueModel, vocabulary: Vocabulary) -> Yardstick:
     """Mean of the word vectors at a trained model's input."""
     table = np.asarray(model.state_dict()["source.weight"].double().cpu())
 

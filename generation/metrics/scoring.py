@@ -27,7 +27,7 @@ from generation.decoding import mask_special
 from generation.loss import CHUNK
 from generation.metrics.embedding import Yardstick, cosines
 from generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
-from generation.models.interface import Model
+from generation.models.interface import DialogueModel
 from generation.numbering import Numbered
 from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
 
@@ -91,8 +91,8 @@ def _row(
 
 
 def forced_rows(
-    model: Model, examples: Sequence[Numbered], vocabulary: Vocabulary, *, name: str, seed: int, checkpoint: str,
-    batch_size: int = 32,
+    model: DialogueModel, examples: Sequence[Numbered], vocabulary: Vocabulary, *, name: str, seed: int,
+    checkpoint: str, batch_size: int = 32,
 ) -> Iterator[Score]:  # fmt: skip
     """Perplexity a token of each reference (with <eos>), and BLEU-2 of the argmax under teacher forcing."""
     order = sorted(examples, key=lambda e: len(e.target))
@@ -116,7 +116,7 @@ def forced_rows(
 
 
 @torch.inference_mode()
-def _forced(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+def _forced(model: DialogueModel, batch: Batch) -> tuple[Tensor, Tensor]:
     """-log p of each real token of a batch under teacher forcing, and the likeliest token there, row after row."""
     real = batch.targets != PAD
     hidden = model.forced(model.encode(batch.contexts), batch.inputs)[real]

@@ -1,6 +1,6 @@
 """The table of architectures: the class of each name, the papers' sizes and two smaller presets.
 
-To add one: a module with a `Model` beside this one, and a row in ARCHITECTURES.
+To add one: a module with a `DialogueModel` beside this one, and a row in ARCHITECTURES.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dialogue.errors import InputError
 from generation.models.attention import AttentionSizes, Seq2SeqAttention
 from generation.models.bilstm import BiLSTMAttention
 from generation.models.hred import HRED
-from generation.models.interface import Model
+from generation.models.interface import DialogueModel
 from generation.models.seq2seq import Seq2Seq, Seq2SeqSizes
 from generation.models.transformer import Transformer, TransformerSizes
 
@@ -20,7 +20,7 @@ from generation.models.transformer import Transformer, TransformerSizes
 class Architecture(NamedTuple):
     """How to build one model, and its sizes under each --preset."""
 
-    module: type[Model]
+    module: type[DialogueModel]
     paper: Any
     small: Any
     tiny: Any
@@ -56,7 +56,7 @@ def sizes_of(model: str, preset: str) -> dict[str, Any]:
     return asdict(getattr(ARCHITECTURES[known(model)], preset))
 
 
-def build(model: str, vocabulary: int, sizes: dict[str, Any]) -> Model:
+def build(model: str, vocabulary: int, sizes: dict[str, Any]) -> DialogueModel:
     """An architecture with fresh weights (drawn from torch's global generator: seed it first)."""
     made = ARCHITECTURES[known(model)]
     return made.module(vocabulary, type(made.paper)(**sizes))

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.interface import DecoderState, Encoded, Model
+from generation.models.interface import DecoderState, DialogueModel, Encoded
 from generation.models.recurrent import batch_first, run_masked
 
 
@@ -86,7 +86,7 @@ class AttentionDecoder(nn.Module):
         return torch.bmm(weights[:, None], encoded.memory)[:, 0]
 
 
-class Attentive(Model):
+class Attentive(DialogueModel):
     """Any encoder with the attention decoder."""
 
     pooling = "last"

@@ -37,7 +37,7 @@ class Encoded:
         )
 
 
-class Model(nn.Module):
+class DialogueModel(nn.Module):
     """One architecture: words in, words out."""
 
     pooling: str

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from generation.batches import Contexts
-from generation.models.interface import DecoderState, Encoded, Model
+from generation.models.interface import DecoderState, DialogueModel, Encoded
 from generation.models.recurrent import batch_first, layers_first, run_masked
 
 
@@ -22,7 +22,7 @@ class Seq2SeqSizes:
     dropout: float = 0.0
 
 
-class Seq2Seq(Model):
+class Seq2Seq(DialogueModel):
     """Encoder LSTM, decoder LSTM, no attention."""
 
     pooling = "last"

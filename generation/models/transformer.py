@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from generation.batches import Contexts
-from generation.models.interface import DecoderState, Encoded, Model
+from generation.models.interface import DecoderState, DialogueModel, Encoded
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Block(nn.Module):
 Past = tuple[Tensor, Tensor, Tensor]
 
 
-class Transformer(Model):
+class Transformer(DialogueModel):
     """Encoder and decoder stacks over sinusoidal positions."""
 
     pooling = "mean"

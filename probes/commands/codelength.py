@@ -49,14 +49,19 @@ def run(args: argparse.Namespace) -> None:
     place, read = running.place_of(args), inputs.read_inputs(args, "test")
     blocks = codelength.blocks(read.plan.fit.clusters, seed=args.seed)
     recipe = signature(
-        code="online", c=args.c, blocks=len(blocks), seed=args.seed, fit=read.sides.names[0], threads=jobs.THREADS
+        code="online",
+        c=args.c,
+        blocks=len(blocks),
+        seed=args.seed,
+        fit=read.sides.names[0],
+        threads=jobs.JOB_THREADS,
     )
     telling = [who for who in read.representations if who.model != "majority"]
     parts = coding.code_parts(read.folder, telling, read.plan, recipe)
     todo = [part for part in parts if not part.done]
     work = jobs.Work(coding.code, coding.Coding(read.plan, blocks, args.c), args.study / "logs" / "codelength")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="code", disable=None) as bar:
-        for coded in running.carry_out(work, suite.as_jobs(todo), place):
+        for coded in running.run_jobs(work, suite.as_jobs(todo), place):
             bar.update(coded)
     print(read.sides.banner + "\n" if read.sides.banner else "", end="")
     _report(read.folder / f"codelength-{read.corpus}.csv", parts, recipe)

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     work = jobs.Work(suite.probe_parts, (plan, args.device), args.study / "logs" / "probes")
     with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
         pieces = suite.as_jobs(todo, each=suite.in_a_job(todo, jobs.at_once(place)))
-        for answered in running.carry_out(work, pieces, place):
+        for answered in running.run_jobs(work, pieces, place):
             bar.update(answered)
     recipe = signature(
         probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],

@@ -39,7 +39,7 @@ def place(on, number=2):
 
 def carry_out(act, shared, pieces, logs, on, number=2):
     todo = [jobs.Job(f"job-{piece}", jobs.content_key(piece), piece) for piece in pieces]
-    return list(running.carry_out(jobs.Work(act, shared, logs), todo, place(on, number)))
+    return list(running.run_jobs(jobs.Work(act, shared, logs), todo, place(on, number)))
 
 
 def add(shared, piece):
@@ -93,7 +93,7 @@ def test_a_failed_job_names_its_log_and_takes_no_other_with_it(on, tmp_path):
     todo = [jobs.Job(f"job-{piece}", "key", piece) for piece in (0, 1, 2)]
     found = []
     with pytest.raises(InputError) as caught:
-        found.extend(running.carry_out(jobs.Work(divide, 6, logs), todo, place(on)))
+        found.extend(running.run_jobs(jobs.Work(divide, 6, logs), todo, place(on)))
     assert str(caught.value).startswith("job-0 failed with ZeroDivisionError: division by zero.")
     assert f"Log of job-0: {logs / 'job-0.log'}" in str(caught.value)
     assert "Traceback" in (logs / "job-0.log").read_text()
@@ -194,7 +194,7 @@ def test_an_engine_leaves_open_the_logs_of_the_program_that_calls_it(on, tmp_pat
         "import logging, sys; from pathlib import Path; from dialogue import jobs; "
         "from dialogue.engines import running\n"
         "log = logging.FileHandler(sys.argv[2] + '/log'); logging.getLogger().addHandler(log)\n"
-        "list(running.carry_out(jobs.Work(print, 'done', Path(sys.argv[2])), [jobs.Job('job', 'key', '')],"
+        "list(running.run_jobs(jobs.Work(print, 'done', Path(sys.argv[2])), [jobs.Job('job', 'key', '')],"
         " jobs.Place(*sys.argv[1].split(':'), limit=1)))\n"
         "assert 'submitit' in sys.modules and log.stream"
     )

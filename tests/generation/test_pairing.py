@@ -81,7 +81,7 @@ def test_two_systems_meet_under_the_seeds_that_both_have_else_under_all(seeds, c
 
 def test_systems_that_answered_different_contexts_cannot_be_paired():
     apart = {(0, 0): {"elsewhere:1": response("elsewhere:1", 0)}}
-    with pytest.raises(InputError, match="No context is answered by all"):
+    with pytest.raises(InputError, match="No context was answered by all"):
         system_pairs(ANSWERS, apart, EXAMPLES, 5, seed=0)
 
 
@@ -193,7 +193,7 @@ def test_the_page_of_pairs_shows_every_text_literally_and_the_right_answers(held
     assert "<script" not in text
     assert text.count("&lt;script&gt;x&lt;/script&gt;") == 2
     assert text.count("<article") == 5
-    assert text.count("right") == 4
+    assert text.count("correct") == 4
     assert "recipe:&lt;here&gt;" in text
     assert "identical responses" in text
 
