@@ -54,7 +54,7 @@ def test_an_empty_batch_or_context_is_said(rows):
 def test_devices():
     assert pick_device("cpu").type == "cpu"
     assert pick_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    with pytest.raises(InputError, match="Legal: auto, cpu"):
+    with pytest.raises(InputError, match="Choose from: auto, cpu"):
         pick_device("tpu")
 
 

@@ -249,7 +249,7 @@ def test_a_reference_in_a_control_is_spelt_like_a_response(study):
         (["sample", "{}", "--checkpoint", "epoch-9"], "has no checkpoint 'epoch-9'. It has: best_bleu"),
         (["sample", "{}", "--decoding", "hot"], "Decoding 'hot' is not understood"),
         (["encode", "{}", "--device", "abacus"], "Device 'abacus' is not available"),
-        (["pair", "{}", "--checkpoint", "best_bleu"], "none of checkpoint 'best_bleu'. It has: last"),
+        (["pair", "{}", "--checkpoint", "best_bleu"], "no responses of checkpoint 'best_bleu'. It has: last"),
         (["pair", "{}", "--model", "transformer"], "no responses of transformer. It has: hred, seq2seq."),
         (["pair", "{}", "--models", "hred,gpt"], "two names joined by a comma are expected, of: hred, seq2seq"),
         (["score", "{}", "--words-of", "gpt-0"], "'gpt-0' is not a model of this study"),

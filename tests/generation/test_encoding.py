@@ -134,5 +134,5 @@ def test_the_transformers_own_vector_is_the_mean(tmp_path):
 def test_names_and_refusals():
     model = tiny("seq2seq")
     assert pooling_name(model, Form("padded", "all")) == "padded last of all layers"
-    with pytest.raises(InputError, match="goes with --pooling own or padded"):
+    with pytest.raises(InputError, match="use --pooling own or padded"):
         pooling_name(model, Form("mean", "all"))

@@ -215,7 +215,7 @@ def test_a_loss_that_is_no_number_is_said_and_the_last_good_checkpoint_kept(tmp_
 
 
 def test_nothing_to_train_on_is_said(tmp_path):
-    with pytest.raises(InputError, match="no example to train on"):
+    with pytest.raises(InputError, match="No examples to train on"):
         train(tmp_path / "a", settings(), dataclasses.replace(DATA, train=[]), CPU)
 
 
