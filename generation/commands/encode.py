@@ -60,8 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
     add("--checkpoints", default="untrained,last", help="separated by commas (default untrained,last)")
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
-    add("--pooling", choices=["own", "mean", "padded"], default="own", help="see docs/generation.md")
-    add("--layers", choices=["top", "all"], default="top", help="default top")
+    add(
+        "--pooling",
+        choices=["own", "mean", "padded"],
+        default="own",
+        help="states to one vector, see docs/generation.md (default own)",
+    )
+    add("--layers", choices=["top", "all"], default="top", help="layers whose states are written (default top)")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
     add("--out", default="states", help="folder inside STUDY (default states)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("study", type=Path, help="study folder")
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
-    add("--split", choices=["train", "valid", "test"], default="test")
+    add("--split", choices=["train", "valid", "test"], default="test", help="split to answer (default test)")
     add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
     add("--checkpoint", default="last", help="untrained, epoch-N, last, best_bleu, ... (default last)")
     add(

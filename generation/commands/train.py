@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("study", type=Path, help="study folder")
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--models", default="all", help="names separated by commas, or all (default: all)")
-    add("--seeds", default="0-2", help="e.g. 0-2 or 0,5,7 (default 0-2)")
-    add("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes (default: paper)")
-    add("--epochs", type=int, default=25, help="default 25, as in the papers")
-    add("--batch-size", type=int, help="default: 64 (32 for small and tiny)")
-    add("--learning-rate", type=float, help="of Adam (default: 0.001; 0.004 for small, 0.01 for tiny)")
+    add("--seeds", default="0-2", help="training seeds, e.g. 0-2 or 0,5,7 (default 0-2)")
+    add("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes of the models (default: paper)")
+    add("--epochs", type=int, default=25, help="passes over the training data (default 25, as in the papers)")
+    add("--batch-size", type=int, help="examples per update (default: 64; 32 for small and tiny)")
+    add("--learning-rate", type=float, help="learning rate of Adam (default: 0.001; 0.004 for small, 0.01 for tiny)")
     add("--clip", type=float, default=1.0, help="clip the gradient to this norm (default 1)")
     add("--dialogues", type=int, help="number of training dialogues (default: all)")
     add("--valid", type=int, default=200, help="validation contexts scored after each epoch (default 200)")
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     add(
         "--precision", choices=["auto", "float32", "bf16"], default="auto",
-        help="of the matrix products (default auto: bf16 on CUDA if the device supports it, else float32)",
+        help="precision of matrix products (default auto: bf16 on CUDA if the device supports it, else float32)",
     )  # fmt: skip
     running.add_job_arguments(parser, one=True)
 

@@ -1,6 +1,7 @@
 """The generated corpora: the same for the same seed, annotated as the real ones, and true to their own databases."""
 
 import doctest
+import json
 import re
 from collections import Counter
 from itertools import pairwise
@@ -262,4 +263,6 @@ def test_the_commands_write_and_describe(tmp_path, capsys):
     assert re.search(r"multiwoz 2.1 \(generated\)\n.*train.*valid.*test.*all\ndialogues +16 +2 +2 +20\n", table)
     assert "databases" in table
     assert dispatch("dialogue", "", COMMANDS, ["describe", str(tmp_path), "--json"]) == 0
-    assert '"dialogues": 16' in capsys.readouterr().out
+    for_programs, for_people = capsys.readouterr()
+    assert json.loads(for_programs)["splits"]["train"]["dialogues"] == 16
+    assert for_people.startswith("Next: python -m generation train ")

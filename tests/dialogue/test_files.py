@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from dialogue.command_line import exit_with
+from dialogue.__main__ import COMMANDS
+from dialogue.command_line import dispatch, exit_with
 from dialogue.commands.format import format_document
 from dialogue.errors import InputError, unusable
 from dialogue.files import (
@@ -75,7 +76,7 @@ def test_a_bad_line_is_one_clear_sentence(tmp_path, changes, message):
         (b"[1]\n", r"found \[1\]; every line must be a JSON object"),
         (b"\xff\xfe\x00", "not UTF-8"),
         (b'{"format": "pairs", "version": 1}\n', "a file of pairs was given where votes are expected"),
-        (b'{"format": "votes", "version": 9}\n', "version 9 is not known"),
+        (b'{"format": "votes", "version": 9}\n', "version 9 is not supported"),
     ],
 )
 def test_a_file_that_is_something_else_is_refused(tmp_path, content, message):
@@ -134,9 +135,12 @@ def test_a_file_that_cannot_be_used_is_one_sentence_with_the_next_step(number, s
     assert capsys.readouterr().err == f"error: runs/votes.jsonl cannot be used: {step}\n"
 
 
-def test_docs_format_is_current(pytestconfig):
+def test_docs_format_is_current(pytestconfig, capsys):
     current = (pytestconfig.rootpath / "docs" / "format.md").read_text(encoding="utf-8")
     assert current == format_document(), "run: python -m dialogue format > docs/format.md"
+    assert dispatch("dialogue", "", COMMANDS, ["format"]) == 0
+    document, for_people = capsys.readouterr()
+    assert document == current and for_people.startswith("Next: python -m dialogue ")
 
 
 def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path, monkeypatch):
