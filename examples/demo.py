@@ -48,7 +48,7 @@ class Size:
 SIZES = {
     "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=50, judgements=200),
     "tiny": Size(
-        dialogues=60, seeds="0-1", epochs=1, contexts=40, pairs=12, raters=12, judgements=10
+        dialogues=30, seeds="0-1", epochs=1, contexts=20, pairs=12, raters=12, judgements=10
     ),  # tests that everything runs; not a study
 }
 TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"

@@ -5,12 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.house.waiting import PATIENCE
+from tests.house.waiting import PATIENCE, wait_for
 
 ANSWERS = ("pair", "rater", "choice", "round", "left", "kind", "counted", "rater_status", "identical", "dialogue")
 
@@ -65,19 +64,22 @@ def test_a_second_demo_changes_nothing(study, pytestconfig):
     assert {path: path.stat().st_mtime_ns for path in study.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("sign", ["models", "crowd.sqlite"])
-def test_a_demo_killed_half_way_finishes_with_the_same_result(study, pytestconfig, tmp_path, sign):
-    other = tmp_path / "study"
-    process = subprocess.Popen(
-        demo(pytestconfig.rootpath, other), cwd=pytestconfig.rootpath, stdout=subprocess.DEVNULL, start_new_session=True
-    )
-    while not (other / sign).exists():
-        assert process.poll() is None
-        time.sleep(0.02)
-    time.sleep(1.0)
+def kill_at(root, study, signs):
+    """Kill a demo as soon as a file is there that shows what it is at."""
+    process = subprocess.Popen(demo(root, study), cwd=root, stdout=subprocess.DEVNULL, start_new_session=True)
+    wait_for(lambda: any(study.glob(signs)) or process.poll() is not None)
+    assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    assert not (other / "report.html").exists()
+
+
+def test_a_demo_killed_in_training_and_again_while_raters_vote_finishes_with_the_same_result(
+    study, pytestconfig, tmp_path
+):
+    other = tmp_path / "study"
+    for signs in ("models/*/resume.safetensors", "crowd.sqlite"):
+        kill_at(pytestconfig.rootpath, other, signs)
+        assert not (other / "report.html").exists()
     run(pytestconfig.rootpath, other)
     assert answers(other) == answers(study)
     numbers, again = (json.loads((folder / "report.json").read_text()) for folder in (study, other))
