@@ -43,12 +43,13 @@ class Size:
     pairs: int
     raters: int
     judgements: int
+    alone: bool = False  # each command in one process, which loads torch once
 
 
 SIZES = {
     "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=50, judgements=200),
     "tiny": Size(
-        dialogues=30, seeds="0-1", epochs=1, contexts=20, pairs=12, raters=12, judgements=10
+        dialogues=60, seeds="0-1", epochs=1, contexts=40, pairs=12, raters=12, judgements=10, alone=True
     ),  # tests that everything runs; not a study
 }
 TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
@@ -60,6 +61,7 @@ def stages(study: str, size: Size) -> list[Stage]:
     def stage(title: str, command: str, reads: str, writes: str, code: str) -> Stage:
         return Stage(title, command.split(), reads.split(), writes.split(), [*code.split(), "dialogue"])
 
+    two, few = ("--jobs 1", "--jobs 1") if size.alone else ("--jobs 2", "")
     grid = f"--models seq2seq,bilstm_attn --seeds {size.seeds}"
     return [
         stage(
@@ -69,12 +71,12 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Train two architectures under several seeds",
-            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} --jobs 2",
+            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} {two}",
             *("corpus", "models vocabulary.json", "generation"),
         ),
         stage(
             "Sample responses to the same held-out contexts",
-            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8",
+            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8 {few}",
             *("corpus models", "responses.jsonl", "generation"),
         ),
         stage(
@@ -84,7 +86,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Encode the contexts for the probes",
-            f"-m generation encode {study} --checkpoints untrained,last",
+            f"-m generation encode {study} --checkpoints untrained,last {few}",
             *("corpus models", "states", "generation"),
         ),
         stage(
@@ -109,7 +111,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Probe the encoders",
-            f"-m probes run {study} --tasks {TASKS} --jobs 2",
+            f"-m probes run {study} --tasks {TASKS} {two}",
             *("corpus states", "scores.parquet", "probes"),
         ),
         stage(

@@ -2,8 +2,6 @@
 
 import doctest
 import json
-import subprocess
-import sys
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +15,7 @@ from analysis.reading.panel import Method
 from analysis.reading.study import read_study
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
+from tests.house.typed import typed
 
 
 @pytest.fixture
@@ -46,8 +45,7 @@ def folder(tmp_path):
 
 
 def compare(folder, *more):
-    command = [sys.executable, "-m", "analysis", "compare", folder, *more]
-    return subprocess.run(command, capture_output=True, text=True)
+    return typed("analysis", "compare", folder, *more)
 
 
 def test_examples_in_the_docstrings():

@@ -12,6 +12,7 @@ from analysis.notebook import agreement, compare, plan, preference, ties, varian
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
+from tests.house.typed import typed
 
 VOTES = "examples/votes.csv"
 
@@ -39,20 +40,21 @@ def study(tmp_path):
     return tmp_path, pairs, votes
 
 
-def command(root, *words):
-    line = [sys.executable, "-m", "analysis", *map(str, words), "--json", "-"]
-    return json.loads(subprocess.run(line, cwd=root, capture_output=True, text=True, check=True).stdout)
+def command(*words):
+    done = typed("analysis", *words, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_a_frame_a_mapping_records_and_the_file_give_the_numbers_of_the_command(pytestconfig, frame):
-    told = command(pytestconfig.rootpath, "agreement", VOTES, "--sets", "50")
+    told = command("agreement", VOTES, "--sets", "50")
     forms = [frame, dict(frame), frame.to_dict("records"), pytestconfig.rootpath / VOTES]
     assert [agreement(form, sets=50).document == told for form in forms] == [True] * 4
 
 
 def test_a_folder_knows_its_pairs_and_records_take_them(pytestconfig, study):
     folder, pairs, votes = study
-    told = command(pytestconfig.rootpath, "preference", folder, "--sets", "50")
+    told = command("preference", folder, "--sets", "50")
     assert preference(folder, sets=50).document == told
     assert preference(votes, pairs=pairs, sets=50).document == told
     assert set(told["systems"]) == {"<script>alert(1)</script>", "theirs"}

@@ -67,10 +67,11 @@ def test_a_flip_is_that_of_variance_components_where_the_design_is_balanced():
 
 
 @pytest.mark.parametrize("seeds", [3, 8])
-def test_re_runs_flip_as_often_as_predicted(seeds):
+@pytest.mark.parametrize("studies", [250, pytest.param(800, marks=pytest.mark.slow)])
+def test_re_runs_flip_as_often_as_predicted(seeds, studies):
     random = np.random.default_rng(seeds)
     shape, predicted, flipped, inside = (2, seeds, 40), [], [], []
-    for _ in range(800):
+    for _ in range(studies):
         truth = [0.0, random.uniform(-6, 6)]  # wide and flat, as the prediction assumes
         (found,) = orders(panel(draw(random, truth, SD, shape)))
         again = draw(random, truth, SD, shape).mean((1, 2))

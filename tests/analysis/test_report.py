@@ -1,8 +1,6 @@
 """The report of a study folder, whole or in parts."""
 
 import json
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -12,6 +10,7 @@ from analysis.reading.study import read_study
 from analysis.report.assembly import page, report
 from dialogue.errors import InputError
 from tests.analysis.report_study import add_scores, add_votes
+from tests.house.typed import typed
 
 VOID = {"meta", "link", "line", "circle", "rect", "path", "br"}
 
@@ -149,7 +148,7 @@ def test_all_ties_and_one_rater_still_make_a_report(tmp_path):
 
 def test_no_rater_appears_in_anything_that_is_written(folder):
     """Not even by pseudonym: a payment table could lead from it to a person."""
-    done = subprocess.run([sys.executable, "-m", "analysis", "report", folder], capture_output=True, text=True)
+    done = typed("analysis", "report", folder)
     assert done.returncode == 0, done.stderr
     names = {f"a1b2c3d4e5f6a7b8c9d{n}" for n in range(9)}
     for name in ("votes.jsonl", "raters.jsonl"):
@@ -158,7 +157,7 @@ def test_no_rater_appears_in_anything_that_is_written(folder):
             text = text.replace(f'"rater": "r{n}"', f'"rater": "a1b2c3d4e5f6a7b8c9d{n}"')
         path.write_text(text)
     (folder / "payments.csv").write_text("worker,pay\nA3SECRETWORKER,1.20\n")
-    done = subprocess.run([sys.executable, "-m", "analysis", "report", folder], capture_output=True, text=True)
+    done = typed("analysis", "report", folder)
     assert done.returncode == 0, done.stderr
     for suffix in ("html", "md", "tex", "json"):
         written = (folder / f"report.{suffix}").read_text()
@@ -173,7 +172,7 @@ def test_a_folder_without_votes_or_scores_is_refused(tmp_path):
 
 
 def test_the_command_writes_the_page_and_what_goes_with_it(folder):
-    done = subprocess.run([sys.executable, "-m", "analysis", "report", folder], capture_output=True, text=True)
+    done = typed("analysis", "report", folder)
     assert done.returncode == 0, done.stderr
     assert json.loads((folder / "report.json").read_text())["version"]
     assert (folder / "report.html").exists() and (folder / "report.md").exists() and (folder / "report.tex").exists()

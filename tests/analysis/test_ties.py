@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.commands import ties as program
 from analysis.reading.votes import votes_from_columns
 from analysis.stats import laws
 from analysis.ties.answer import UNITS, Recipe, analyse
 from analysis.ties.text import document, parts, sentences
 from dialogue.errors import InputError
+from tests.house.typed import typed_program
 
 ROOT = Path(__file__).resolve().parents[2]
 MARCO = ROOT.parent / "shared" / "data" / "marco_human_eval" / "human_annotation.json.gz"
@@ -250,11 +252,12 @@ def test_raters_who_vote_once_are_as_good_as_independent_votes():
 
 
 def run_program(*arguments):
-    return subprocess.run([sys.executable, "analyze_ties.py", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return typed_program(program, "analyze_ties.py", *arguments)
 
 
 def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path):
-    done = run_program("examples/votes.csv", "--size", "50", "--out", str(tmp_path))
+    command = [sys.executable, "analyze_ties.py", "examples/votes.csv", "--size", "50", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "HumanExp-3" in done.stdout and "pair+rater" in done.stdout
     document = json.loads((tmp_path / "ties.json").read_text())

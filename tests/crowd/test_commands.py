@@ -13,6 +13,7 @@ from crowd.web.app import Config
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_records
 from dialogue.records import Pair, Rater, Vote
+from tests.house.typed import typed
 from tests.house.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,11 @@ PAIRS = ROOT / "examples" / "pairs.jsonl"
 
 
 def crowd(*arguments):
+    return typed("crowd", *arguments)
+
+
+def crowd_itself(*arguments):
+    """In a process of its own: waitress leaves the sockets of a server that could not begin to the end of it."""
     return subprocess.run(
         [sys.executable, "-m", "crowd", *map(str, arguments)],
         cwd=ROOT,
@@ -101,7 +107,7 @@ def test_serving_without_pairs_says_what_to_do(tmp_path):
     ],
 )
 def test_an_address_that_cannot_be_served_is_one_sentence(tmp_path, options, told):
-    done = crowd("serve", tmp_path, "--pairs", PAIRS, *options)
+    done = crowd_itself("serve", tmp_path, "--pairs", PAIRS, *options)
     assert done.returncode == 2 and re.fullmatch(f"error: {told}\n", done.stderr)
 
 
@@ -130,7 +136,7 @@ def test_shares_of_simulated_raters_lie_between_0_and_1(tmp_path, options):
 def test_a_port_in_use_is_one_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = crowd("serve", tmp_path, "--pairs", PAIRS, "--port", port)
+        done = crowd_itself("serve", tmp_path, "--pairs", PAIRS, "--port", port)
     assert done.returncode == 2
     assert done.stderr == f"error: 127.0.0.1:{port} cannot be used: Address already in use. Choose another --port.\n"
 

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from crowd.store import event_log
 from dialogue.files import read_records
 from dialogue.records import Rater, Vote
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, press, seated, vote, work
-from tests.house.waiting import PATIENCE
+from tests.house.typed import typed
 
 ROOT = Path(__file__).resolve().parents[2]
 GATED = dataclasses.replace(SHORT, first_checks=1, later_checks=2, max_failures=3)
@@ -135,8 +133,7 @@ def study(tmp_path_factory):
 
 
 def crowd(*arguments):
-    command = [sys.executable, "-m", "crowd", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    return typed("crowd", *arguments)
 
 
 def test_the_command_regate_says_what_another_gate_would_have_done_and_writes_it_elsewhere(study, tmp_path):

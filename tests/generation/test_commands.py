@@ -3,8 +3,6 @@
 import json
 import math
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -24,8 +22,10 @@ from generation.__main__ import COMMANDS
 from generation.curves import draw_curves
 from generation.metrics.wordnet import find_wordnet
 from generation.vocabulary import normalize, tokenize
+from tests.house.typed import typed
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
+HERE = ["--jobs", "1"]  # in this process: each other one would load torch
 
 
 def generation(*arguments):
@@ -36,9 +36,9 @@ def generation(*arguments):
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     write_toy(folder / "corpus", 60, seed=0)
-    assert generation("train", folder, *GRID) == 0
-    assert generation("sample", folder, "--limit", "20") == 0
-    assert generation("encode", folder, "--limit", "15") == 0
+    assert generation("train", folder, *GRID, *HERE) == 0
+    assert generation("sample", folder, "--limit", "20", *HERE) == 0
+    assert generation("encode", folder, "--limit", "15", *HERE) == 0
     assert generation("score", folder) == 0
     assert generation("pair", folder, "--pairs", "16", "--controls", "3", "--checks", "4") == 0
     return folder
@@ -105,8 +105,8 @@ def test_more_contexts_keep_the_responses_that_are_there(study, tmp_path):
     responses = read_records(study / "responses.jsonl", Response)
     for name in ("corpus", "models", "vocabulary.json"):
         (tmp_path / name).symlink_to(study / name)
-    generation("sample", tmp_path, "--limit", "10")
-    generation("sample", tmp_path, "--limit", "20")
+    generation("sample", tmp_path, "--limit", "10", *HERE)
+    generation("sample", tmp_path, "--limit", "20", *HERE)
     again = {
         (r.model, r.seed, r.decoding, r.extra["draw"], r.item): r.text
         for r in read_records(tmp_path / "responses.jsonl", Response)
@@ -118,12 +118,12 @@ def test_halves_that_a_killed_run_left_go_when_it_is_run_again(study, tmp_path):
     for name in ("corpus", "models", "vocabulary.json"):
         (tmp_path / name).symlink_to(study / name)
     (tmp_path / "states").mkdir()
-    generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last")
+    generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last", *HERE)
     matrices = sorted((tmp_path / "states").glob("*.npy"))
     for path in matrices:
         path.rename(path.with_name(f".{path.name}.host.7.tmp"))
         path.with_suffix(".json").unlink()
-    generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last")
+    generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last", *HERE)
     assert sorted((tmp_path / "states").iterdir()) == sorted([*matrices, *(p.with_suffix(".json") for p in matrices)])
 
 
@@ -269,10 +269,8 @@ def test_a_study_without_models_is_told_the_next_step(tmp_path):
 
 def test_training_side_by_side_gives_the_weights_of_training_one_by_one(study, tmp_path):
     (tmp_path / "corpus").symlink_to(study / "corpus")
-    root = Path(__file__).resolve().parents[2]
     grid = ["--models", "seq2seq", *GRID[2:]]
-    command = [sys.executable, "-m", "generation", "train", str(tmp_path), *grid, "--jobs", "2"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    done = typed("generation", "train", tmp_path, *grid, "--jobs", "2")
     assert done.returncode == 0, done.stderr
     for name in ("seq2seq-0", "seq2seq-1"):
         path = Path("models", name, "last.safetensors")

@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from tests.house.doc_blocks import DOCUMENTS, PACKAGES, ROOT, blocks, checkout, lines, parse, parser_for, run
+from tests.house.typed import typed
 
 # Commands that a test cannot run, each with the reason. Those of ours are still read by their parser.
 NOT_RUN = {
@@ -27,17 +28,20 @@ NOT_RUN = {
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
-    "generation train": "--models seq2seq --seeds 0-1 --epochs 1",
-    "generation sample": "--limit 12",
+    "generation train": "--models seq2seq --seeds 0-1 --epochs 1 --jobs 1",
+    "generation sample": "--limit 12 --jobs 1",
+    "generation encode": "--jobs 1",
     "generation pair": "--pairs 12 --checks 6",
     "probes run": "--tasks UtteranceLoc,IsMultiTopic --jobs 1",
 }
 MTURK = "AssignmentId,WorkerId,SubmitTime,Input.pair,Input.left,Answer.better\n"
 SMALLER = {  # in the documents' own commands, for the same reason
     "--models all": "--models seq2seq",
-    "--epochs 5": "--epochs 1",
-    "probes run runs/demo  ": "probes run runs/demo --tasks AllTopics  ",
-    "probes codelength runs/demo  ": "probes codelength runs/demo --tasks IsMultiTopic  ",
+    "--epochs 5 --jobs 2": "--epochs 1 --jobs 1",
+    "--limit 500": "--limit 12 --jobs 1",
+    "--checkpoints untrained,best_bleu,last": "--checkpoints untrained,best_bleu,last --limit 20 --jobs 1",
+    "probes run runs/demo  ": "probes run runs/demo --tasks AllTopics --jobs 1  ",
+    "probes codelength runs/demo  ": "probes codelength runs/demo --tasks IsMultiTopic --jobs 1  ",
 }
 WALK = [
     *("dialogue toy", "dialogue describe", "generation train", "generation sample", "generation score"),
@@ -176,8 +180,7 @@ def test_every_command_and_option_in_the_shell_examples_exists():
     found = set(script_commands())
     assert {script for script, *_ in found} >= {"study.sh"}
     for package, name in {(package, name) for _, package, name, _ in found}:
-        command = [sys.executable, "-m", package, name, "--help"]
-        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        told = typed(package, name, "--help")
         assert told.returncode == 0, f"{package} {name}: {told.stderr}"
         options = set(re.findall(r"--[a-z-]+", told.stdout))
         for script, of, called, used in found:

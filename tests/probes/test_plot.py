@@ -47,16 +47,12 @@ def study(tmp_path_factory):
     return folder
 
 
-def test_every_picture_is_drawn_where_its_data_are_there(study, capsys):
+def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same_bytes(study, capsys):
     probes("plot", study)
     assert "not drawn" not in capsys.readouterr().out
     for name in ("evolution", "difficulty", "selection", "beside-bleu2", "states"):
         assert (study / "probes" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
         assert (study / "probes" / f"{name}.pdf").read_bytes()[:4] == b"%PDF"
-
-
-def test_drawing_again_gives_the_same_bytes(study):
-    probes("plot", study)
     before = (study / "probes" / "evolution.png").read_bytes()
     probes("plot", study)
     assert (study / "probes" / "evolution.png").read_bytes() == before
