@@ -61,7 +61,8 @@ def stages(study: str, size: Size) -> list[Stage]:
     def stage(title: str, command: str, reads: str, writes: str, code: str) -> Stage:
         return Stage(title, command.split(), reads.split(), writes.split(), [*code.split(), "dialogue"])
 
-    two, few = ("--jobs 1", "--jobs 1") if size.alone else ("--jobs 2", "")
+    jobs = "--jobs 1" if size.alone else "--jobs 2"
+    limit = "--jobs 1" if size.alone else ""  # otherwise one a core
     grid = f"--models seq2seq,bilstm_attn --seeds {size.seeds}"
     return [
         stage(
@@ -71,12 +72,12 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Train two architectures under several seeds",
-            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} {two}",
+            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} {jobs}",
             *("corpus", "models vocabulary.json", "generation"),
         ),
         stage(
             "Sample responses to the same held-out contexts",
-            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8 {few}",
+            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8 {limit}",
             *("corpus models", "responses.jsonl", "generation"),
         ),
         stage(
@@ -86,7 +87,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Encode the contexts for the probes",
-            f"-m generation encode {study} --checkpoints untrained,last {few}",
+            f"-m generation encode {study} --checkpoints untrained,last {limit}",
             *("corpus models", "states", "generation"),
         ),
         stage(
@@ -111,7 +112,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Probe the encoders",
-            f"-m probes run {study} --tasks {TASKS} {two}",
+            f"-m probes run {study} --tasks {TASKS} {jobs}",
             *("corpus states", "scores.parquet", "probes"),
         ),
         stage(
