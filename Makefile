@@ -17,7 +17,7 @@ check: setup-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
 test: setup-dev lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600

@@ -1,15 +1,22 @@
-"""What several test files need: the real data, and a real browser."""
+"""What several test files need: the real data, and a real browser; and in which order the files come."""
 
 import os
 import shutil
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+from tests.house.changed import LONG
 from tests.house.waiting import PATIENCE
 
 # One thread a process: two workers with two threads each wait for each other, and the last bits depend on the number.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Where this is set (as in many containers) every process that a test starts would compile the checkout anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Hypothesis would fail an example that takes more than 200 ms, and a test whose examples come slowly.
+hypothesis.settings.register_profile("patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("patient")
 
 FLAGS = [
     "--no-sandbox",
@@ -18,6 +25,11 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def pytest_collection_modifyitems(items):
+    """The files that take longest come first: two workers that share the files then end together."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.fixture(scope="session")
