@@ -1,8 +1,8 @@
-"""A study through Mephisto beside the same study at our own local door: how soon there is work, and is any lost?
+"""A study through Mephisto beside the same study without a marketplace: how soon there is work, and is any lost?
 
 300 pairs, three raters each. First task: from the start of the process until a worker has consented, done the examples
 and sees a pair. Next unit: from opening the next unit's address to its first pair, for the same worker, ten times. Then
-eight workers at once at four doors (a Mephisto run, a local and Prolific server, an MTurk server; one store): votes
+eight workers at once from four sources (a Mephisto run, a local and Prolific server, an MTurk server; one store): votes
 beyond three a pair are surplus, answers that were confirmed as saved and are not in the store are lost.
 
     python benchmarks/bench_mephisto.py
@@ -37,7 +37,7 @@ from dialogue.records import Pair
 
 PAIRS, RATERS, UNITS = 300, 3, 10
 HIT = "pairs_per_sitting = 20\nfirst_checks = 0\nlater_checks = 0\ncompletion_code = 'C1'\nscreened_out_code = 'C2'\n"
-DOORS = {
+SOURCES = {
     "local": {"rater": "WORKER", "sitting": "UNIT"},
     "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "UNIT", "STUDY_ID": "S1"},
     "mturk": {
@@ -51,10 +51,10 @@ DOORS = {
 
 
 class Worker:
-    """Somebody at a door who takes unit after unit and answers each pair within the twentieth part of a second."""
+    """Somebody who takes unit after unit and answers each pair within the twentieth part of a second."""
 
-    def __init__(self, url: str, door: str, name: str) -> None:
-        self.client, self.door, self.name, self.cookies = httpx.Client(base_url=url, timeout=60), door, name, ""
+    def __init__(self, url: str, source: str, name: str) -> None:
+        self.client, self.source, self.name, self.cookies = httpx.Client(base_url=url, timeout=60), source, name, ""
         self.unit, self.waits, self.saved = 0, list[float](), Counter[frozenset[str]]()
 
     def ask(self, method: str, path: str, **what: Any) -> httpx.Response:
@@ -73,7 +73,9 @@ class Worker:
         self.unit, self.cookies = self.unit + 1, ""
         words = {"WORKER": self.name, "UNIT": f"{self.name}-{self.unit}"}
         begun = time.perf_counter()
-        reply = self.ask("GET", "/", params={key: words.get(value, value) for key, value in DOORS[self.door].items()})
+        reply = self.ask(
+            "GET", "/", params={key: words.get(value, value) for key, value in SOURCES[self.source].items()}
+        )
         if reply.status_code == 200 and "/consent" not in reply.text:
             return {"status": "turned away"}
         if reply.status_code == 200:
@@ -143,22 +145,22 @@ LAUNCH = ("launch", "--mephisto", "--yes")
 LOCAL = ("serve", "--quiet")
 
 
-def alone(folder: Path, door: str, command: str, *words: str) -> tuple[float, list[float]]:
+def alone(folder: Path, source: str, command: str, *words: str) -> tuple[float, list[float]]:
     """Seconds to the first task, and to the first pair of each further unit."""
     begun = time.perf_counter()
     with started(command, study(folder), *words) as url:
-        worker = Worker(url, door, "w")
+        worker = Worker(url, source, "w")
         place = worker.open_next()
         first = time.perf_counter() - begun
         worker.finish(place)
         worker.units(UNITS + 1)
-    print(f"{door:<10}{first:>10.2f} s{1000 * statistics.median(worker.waits):>12.0f} ms", end="")
+    print(f"{source:<10}{first:>10.2f} s{1000 * statistics.median(worker.waits):>12.0f} ms", end="")
     print(f"{1000 * max(worker.waits):>12.0f} ms{len(worker.waits):>8}", flush=True)
     return first, worker.waits
 
 
 def together(folder: Path) -> None:
-    """Eight workers over four doors until every pair has its votes."""
+    """Eight workers from four sources until every pair has its votes."""
     study(folder)
     begun = time.perf_counter()
     with (
@@ -167,7 +169,7 @@ def together(folder: Path) -> None:
         started(LOCAL[0], folder, *LOCAL[1:], "--mturk", "sandbox") as mturk,
     ):
         urls = {"local": local, "prolific": local, "mturk": mturk, "mephisto": mephisto}
-        workers = [Worker(url, door, f"{door}-{n}") for door, url in urls.items() for n in range(2)]
+        workers = [Worker(url, source, f"{source}-{n}") for source, url in urls.items() for n in range(2)]
         with ThreadPoolExecutor(len(workers)) as pool:
             list(pool.map(lambda worker: worker.units(1000), workers))
     with opened(folder, None) as store, store.read() as connection:
@@ -177,18 +179,18 @@ def together(folder: Path) -> None:
     names = {frozenset((one.a.text, one.b.text)): one.pair for one in read_records(folder / "pairs.jsonl", Pair)}
     confirmed = Counter(names[texts] for worker in workers for texts in worker.saved.elements())
     lost = (confirmed - Counter(row.pair for row in kept)).total()
-    waits = [wait for worker in workers if worker.door == "mephisto" for wait in worker.waits]
-    doors = Counter(worker.door for worker in workers for _ in worker.saved.elements())
-    print(f"8 workers, 4 doors: {counted.total()} votes of {PAIRS * RATERS} in {time.perf_counter() - begun:.0f} s")
-    print(f"  {dict(doors)}; surplus {surplus}, lost {lost}")
+    waits = [wait for worker in workers if worker.source == "mephisto" for wait in worker.waits]
+    sources = Counter(worker.source for worker in workers for _ in worker.saved.elements())
+    print(f"8 workers, 4 sources: {counted.total()} votes of {PAIRS * RATERS} in {time.perf_counter() - begun:.0f} s")
+    print(f"  {dict(sources)}; surplus {surplus}, lost {lost}")
     copied = sum(len(unit["votes"]) for unit in task_module(folder).handed_in(task_name(folder)))
-    print(f"  in Mephisto's own store: {copied} of {doors['mephisto']}")
-    print(f"  next unit at Mephisto's door meanwhile: median {1000 * statistics.median(waits):.0f} ms,", end=" ")
+    print(f"  in Mephisto's own store: {copied} of {sources['mephisto']}")
+    print(f"  next unit from Mephisto meanwhile: median {1000 * statistics.median(waits):.0f} ms,", end=" ")
     print(f"worst {1000 * max(waits):.0f} ms, of {len(waits)}")
 
 
 def main() -> None:
-    """Both doors alone, then all together."""
+    """Each alone, then all together."""
     with tempfile.TemporaryDirectory() as base:
         print(f"{PAIRS} pairs x {RATERS} raters; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
         print(f"{'':<10}{'first task':>12}{'next unit':>15}{'worst':>15}{'units':>8}")

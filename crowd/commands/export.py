@@ -1,7 +1,7 @@
-"""Write what the store holds: votes.jsonl and raters.jsonl in the study folder, and the event log on request.
+"""Write votes.jsonl and raters.jsonl into the study folder, and the event log on request.
 
-Sides are un-swapped, rater ids are keyed hashes, and what payment needs is left out. CSV and Parquet hold the same
-columns.
+Choices name the response and not the side it was shown on, rater ids are keyed hashes, and nothing about payment is
+written. CSV and Parquet hold the same columns.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from dialogue.command_line import tell_next
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, place and form."""
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="default: jsonl")
+    from crowd.arguments import add_study
+
+    add_study(parser)
+    parser.add_argument(
+        "--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="form of the files (default: jsonl)"
+    )
     parser.add_argument("--events", action="store_true", help="write the event log as well")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: STUDY")
-    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write them (default: STUDY)")
 
 
 def run(args: argparse.Namespace) -> None:

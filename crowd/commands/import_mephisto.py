@@ -1,6 +1,6 @@
 """Restore the votes of a study from Mephisto's own data store, as a votes file.
 
-Every sitting that was handed in is there in full, so a lost crowd.sqlite does not mean lost votes.
+Mephisto keeps every finished sitting in full, so a lost crowd.sqlite does not mean lost votes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dialogue.command_line import tell_next
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study and the file."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study, with its mephisto folder")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: STUDY/mephisto-votes.jsonl")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="where to write them (default: STUDY/mephisto-votes.jsonl)"
+    )
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,6 +1,6 @@
-"""Votes of our form from the judgements of another tool, or one sentence on why that cannot be done honestly.
+"""Votes of our form from the judgements of another tool, or one sentence on why that is not possible.
 
-The traps: letters name the side that was shown and not the response; people answer twice; rounds follow time.
+Three traps: letters name the side that was shown and not the response; people answer twice; rounds follow time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dialogue.errors import InputError
 from dialogue.records import Candidate, Choice, Pair, Side, Vote
 
 LEFT: dict[str, Side] = {"a": "a", "b": "b", "0": "a", "1": "b", "ab": "a", "ba": "b", "[0, 1]": "a", "[1, 0]": "b"}
-TOO_LATE = 1e11  # seconds since 1970; more than that is milliseconds
+TOO_LATE = 1e11  # seconds since 1970 (the year 5138); a larger number is in milliseconds and not a time here
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
 
 Dated = tuple[float, Judgement]
@@ -60,7 +60,7 @@ def as_votes(
         pair = known[one.pair] if known is not None else None
         votes.append(_vote(one, time, rounds[one.pair], rules, pair, rater_id))
     if not votes:
-        raise InputError(f"None of {len(found)} judgements can be used: {_listed(dropped)}.")
+        raise InputError(f"None of the {len(found)} judgements can be used: {_listed(dropped)}.")
     return Imported(votes, len(found), dict(dropped), _notes(votes, known))
 
 
@@ -123,7 +123,7 @@ def _seconds_since_1970(one: Judgement) -> float:
             continue
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     raise InputError(
-        f"{one.where}: {one.submitted!r} is no time that is read here: ISO 8601, seconds since 1970, or "
+        f"{one.where}: {one.submitted!r} is not a time. Known forms: ISO 8601, seconds since 1970, and "
         "MTurk's `Mon Nov 16 21:23:44 PST 2020`."
     )
 
@@ -192,8 +192,8 @@ def _left(one: Judgement, rules: ImportRules, pair: Pair | None, *, tie: bool) -
         return "a"
     if left is None and not tie:
         raise InputError(
-            f"{one.where}: {one.choice!r} names the side that was shown, and nothing here says which response stood "
-            "there. Name the column that does (--columns left=..., with a or b; or left_text=..., with --pairs), "
+            f"{one.where}: {one.choice!r} names the side that was shown, and the file does not tell which response "
+            "was there. Name the column that does (--columns left=..., with a or b; or left_text=..., with --pairs), "
             "or state --fixed-order if response a always came first."
         )
     return left
@@ -220,7 +220,7 @@ def _number(one: Judgement) -> float | None:
     with contextlib.suppress(ValueError):
         if math.isfinite(float(one.seconds)):
             return float(one.seconds)
-    raise InputError(f"{one.where}: seconds is {one.seconds!r}, which is no number.")
+    raise InputError(f"{one.where}: seconds is {one.seconds!r}, which is not a number.")
 
 
 def _listed(dropped: Mapping[str, int]) -> str:

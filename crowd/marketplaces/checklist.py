@@ -1,4 +1,4 @@
-"""What has to be right before a launch, read from the study and the running server, and printed first."""
+"""What must be right before a launch: read from the study and the running server, and printed first."""
 
 from __future__ import annotations
 
@@ -41,13 +41,19 @@ def read_planned(folder: Path, hit: Hit, database: str | None) -> Planned:
         kinds = sa.select(sa.func.count()).select_from(pairs_table).where(pairs_table.c.kind == "check")
         checks = connection.scalar(kinds) or 0
     if not pairs.exists():
-        raise InputError(f"{pairs} does not exist, so nobody could say later what was launched. Put it there.")
+        raise InputError(
+            f"{pairs} does not exist, so nobody could check later what was launched. Put the pairs file there."
+        )
     sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted)
     return Planned(folder, pairs, hit, sittings, checks, digest(pairs))
 
 
 def check_page(public_url: str, frame: str = "") -> str:
-    """Ask the public address whether our server is there, and whether the marketplace may frame it."""
+    """Ask the public address whether our server is there, and whether the marketplace may frame it.
+
+    The page is asked for as an MTurk preview: a server of invited raters refuses everybody else, and a preview stores
+    nothing.
+    """
     try:
         health = httpx.get(f"{public_url}/health", timeout=15, trust_env=False)
         page = httpx.get(f"{public_url}/", params={"assignmentId": MTURK_PREVIEW}, timeout=15, trust_env=False)
@@ -56,11 +62,11 @@ def check_page(public_url: str, frame: str = "") -> str:
             f"{public_url} does not answer ({type(error).__name__}). Start `python -m crowd serve` there first."
         ) from error
     if health.status_code != 200 or page.status_code != 200 or "Content-Security-Policy" not in page.headers:
-        raise InputError(f"{public_url} answers, but not as our server does. Is the path prefix missing?")
+        raise InputError(f"{public_url} answers, but it is not our server. Is the path prefix missing?")
     if frame and frame not in page.headers["Content-Security-Policy"]:
         raise InputError(
             f"{public_url} does not let {frame} frame it, so workers would see an empty box. Serve the study with "
-            "--mturk live or --mturk sandbox, as you launch it."
+            "--mturk live or --mturk sandbox, whichever you launch on."
         )
     return f"{public_url} answers" + (f"; {frame} may frame it" if frame else "")
 
@@ -70,14 +76,19 @@ def common_points(study: Planned) -> Lines:
     hit = study.hit
     counted = {"row": "in a row", "total": "in total"}[hit.count_failures]
     gate = (
-        f"no more work after {hit.max_failures} failed {counted}" if study.checks else "anybody who clicks is counted"
+        f"no more work after {hit.max_failures} failed {counted}"
+        if study.checks
+        else "every vote counts, even careless ones"
     )
-    text = ", the default text: have your board read it" if hit.consent_text == Hit().consent_text else ""
+    text = ", the default text: show it to your ethics board" if hit.consent_text == Hit().consent_text else ""
     return [
         ("consent", f"version {hit.consent_version}{text}"),
         ("task", f"{hit.pairs_per_sitting} pairs a sitting, {hit.votes_per_pair} raters a pair"),
-        ("checks", f"{hit.first_checks} at the start, {hit.later_checks} more a sitting, from {study.checks}; {gate}"),
-        ("sittings", f"{study.sittings} give every pair its votes; raters who are blocked need more (crowd extend)"),
+        (
+            "checks",
+            f"{hit.first_checks} at the start, {hit.later_checks} more a sitting, out of {study.checks}; {gate}",
+        ),
+        ("sittings", f"{study.sittings} give every pair its votes; blocked raters make more necessary (crowd extend)"),
     ]
 
 

@@ -1,7 +1,7 @@
-"""What a marketplace lists, held against what was done here: who is to be paid, and whose votes can be trusted.
+"""What a marketplace lists, compared with what was done here: who is to be paid, and whose votes can be trusted.
 
 The address that brings a worker can be made up, so a visit counts as verified only when the marketplace lists it for
-that very worker. Nobody is ever rejected here: what does not fit is counted and left to the researcher.
+that very worker. Nobody is ever rejected: what does not match is counted and left to the researcher.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MarketVisit:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """Both lists held together."""
+    """Both lists compared."""
 
     verified: tuple[MarketVisit, ...]  # listed for this worker
     approve: tuple[Listed, ...]  # verified, something was answered, and the marketplace waits for our approval
@@ -72,7 +72,8 @@ def visits(connection: sa.Connection, source: Source) -> list[MarketVisit]:
 
 
 def settle_payments(here: Sequence[MarketVisit], there: Iterable[Listed]) -> Settlement:
-    """Hold the two lists together; a visit matches when key and worker both do."""
+    """Compare the two lists; a visit matches when key and worker both do."""
+    # The key alone would pay a worker for an assignment that somebody else opened under that key.
     known = {(visit.key, visit.worker): visit for visit in here}
     listed = list(there)
     matched = [(row, known.get((row.key, row.worker))) for row in listed]
@@ -91,23 +92,24 @@ def record(connection: sa.Connection, settlement: Settlement, now: float) -> Non
     """Remember which visits the marketplace has confirmed, and when."""
     for visit in settlement.verified:
         where = sa.and_(payments.c.rater == visit.rater, payments.c.sitting == visit.sitting)
-        query = sa.update(payments).where(where, payments.c.listed.is_(None))
+        query = sa.update(payments).where(where, payments.c.listed.is_(None))  # the first time stands
         connection.execute(query.values(listed=now))
 
 
 def set_aside(connection: sa.Connection, stale: Iterable[MarketVisit], votes_per_pair: int, now: float) -> int:
-    """Votes of visits that were never confirmed stop counting and their pairs are offered again; how many there were.
+    """Votes of visits that were never confirmed stop counting, and their pairs are offered again; how many there were.
 
-    The votes are kept, as those of a blocked rater are.
+    The votes are kept, like those of a blocked rater. Only votes that still count are touched, so that a second call
+    does not offer a pair twice.
     """
     number = 0
     for visit in stale:
         here = sa.select(leases.c.lease).where(leases.c.rater == visit.rater, leases.c.sitting == visit.sitting)
-        mine = sa.and_(votes.c.lease.in_(here), votes.c.counted == 1)
-        found = connection.scalars(sa.select(votes.c.pair).where(mine)).all()
+        counting = sa.and_(votes.c.lease.in_(here), votes.c.counted == 1)
+        found = connection.scalars(sa.select(votes.c.pair).where(counting)).all()
         for pair in found:
             pool.change(connection, pair, votes_per_pair, votes=-1)
-        connection.execute(sa.update(votes).where(mine).values(counted=0))
+        connection.execute(sa.update(votes).where(counting).values(counted=0))
         if found:
             event_log.append(connection, "study", now, visit.rater, set_aside=len(found), sitting=visit.sitting)
         number += len(found)

@@ -50,8 +50,8 @@ def sitting(connection: sa.Connection, rater: str, number: int) -> dict[str, Any
 def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int) -> list[Vote]:
     """Votes from what Mephisto kept: a rater who was blocked in the end does not count, rounds follow time."""
     sittings = list(outputs)
-    blocked = {one["rater"] for one in sittings if one["rater_status"] == "blocked"}
-    rows = [(vote["submitted"], one["rater"], vote) for one in sittings for vote in one["votes"]]
+    blocked = {unit["rater"] for unit in sittings if unit["rater_status"] == "blocked"}
+    rows = [(vote["submitted"], unit["rater"], vote) for unit in sittings for vote in unit["votes"]]
     number: dict[str, int] = defaultdict(int)
     found = []
     for _, rater, vote in sorted(rows, key=lambda row: row[:2]):

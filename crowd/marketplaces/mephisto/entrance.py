@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class MephistoEntrance:
-    """Workers whom a Mephisto provider sends; each sitting is one of its units."""
+    """Workers sent by a Mephisto provider; each sitting is one of its units."""
 
     reception: Reception
     submit_to: str = ""  # with an MTurk provider: where the form goes
+    # Both need a server or channel that exists only after this entrance: the market sets them before the first visit.
     desk: Desk | None = None
     run: MephistoRun | None = None
     _handed_in: set[tuple[str, str]] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""Mechanical Turk without an agent in between: HITs that show our own page, paid by the sitting.
+"""Calls to Mechanical Turk: HITs that show our own page, paid by the sitting.
 
 One HIT is up to nine sittings by different workers. From ten assignments on MTurk doubles its fee (20 % to 40 %,
 requester pricing page); within one HIT it never lets a worker in twice, and across HITs our own assignment core keeps
@@ -54,7 +54,7 @@ class MTurkLaunch:
 
 @dataclass(frozen=True, slots=True)
 class MTurkTerms:
-    """Whom and for how long: what the researcher decides beside hit.toml."""
+    """Which workers, and for how long: what the researcher decides beside hit.toml."""
 
     title: str
     description: str
@@ -87,7 +87,7 @@ def connect_to_mturk(*, sandbox: bool) -> Client:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turn what goes wrong at MTurk into one sentence; nothing of the request, so no id and no key, is repeated."""
+    """Turn an error of MTurk into one sentence that repeats nothing of the request: no id, no key."""
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError) as error:
@@ -138,7 +138,7 @@ def places(sittings: int) -> list[int]:
     >>> places(20)
     [7, 7, 6]
     """
-    hits = -(-sittings // PLACES_PER_HIT)
+    hits = -(-sittings // PLACES_PER_HIT)  # rounded up
     return [sittings // hits + (i < sittings % hits) for i in range(hits)] if hits else []
 
 
@@ -151,7 +151,7 @@ def external_question(url: str) -> str:
 
 
 def requirements(qualification: str, terms: MTurkTerms) -> list[dict[str, Any]]:
-    """Who may see the HITs: nobody with our qualification, and whom the researcher asks for."""
+    """Who may see the HITs: workers without our qualification, as the researcher asks for them."""
     asked: list[dict[str, Any]] = [{"QualificationTypeId": qualification, "Comparator": "DoesNotExist"}]
     if terms.locales:
         lands = [dict(zip(("Country", "Subdivision"), name.split("-"), strict=False)) for name in terms.locales]
@@ -159,6 +159,7 @@ def requirements(qualification: str, terms: MTurkTerms) -> list[dict[str, Any]]:
     for kind, least in ((APPROVED, terms.approval_rate), (COMPLETED, terms.approved_hits)):
         if least:
             asked.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]})
+    # The default guards accepting only: a closed-out worker would still see HITs that refuse them.
     return [{**one, "ActionsGuarded": "DiscoverPreviewAndAccept"} for one in asked]
 
 
@@ -207,7 +208,7 @@ def _qualification(client: Client, launch: MTurkLaunch) -> str:
     name = f"Seedvote {launch.key}: no further work in this study"
     about = "Held by workers for whom one study has no further tasks. It says nothing about the quality of their work."
     found = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
-    for kind in found["QualificationTypes"]:
+    for kind in found["QualificationTypes"]:  # Query finds similar names as well
         if kind["Name"] == name:
             return str(kind["QualificationTypeId"])
     made = client.create_qualification_type(Name=name, Description=about, QualificationTypeStatus="Active")
@@ -239,6 +240,7 @@ def _create(client: Client, launch: MTurkLaunch, terms: MTurkTerms, token: str, 
         )
     except ClientError as error:
         known = re.search(r"\b[0-9A-Z]{20,64}\b", str(error))
+        # The reply of an earlier attempt was lost: MTurk names the HIT that this token made.
         if turk_code(error).lower() == "hitalreadyexists" and known:
             return known[0]
         raise

@@ -79,7 +79,7 @@ def connect_to_prolific() -> httpx.Client:
 
 
 def call(client: httpx.Client, method: str, path: str, **options: Any) -> Any:
-    """One request, tried three times where trying again is harmless; what fails is one sentence."""
+    """One request. Reading is tried three times; writing once, because a lost reply may hide that it was done."""
     for attempt in (1, 2, 3):
         with contextlib.suppress(httpx.TransportError):
             reply = client.request(method, path, **options)
@@ -96,7 +96,7 @@ def _sentence(reply: httpx.Response) -> str:
     if reply.status_code in (401, 403):
         return f"Prolific does not accept the token in {TOKEN}. Make a new one on Prolific (Settings, API tokens)."
     if reply.status_code == 404:
-        return "Prolific does not know this study any more; was it deleted by hand? Its votes are kept."
+        return "Prolific does not have this study any more; was it deleted by hand? Its votes are kept."
     with contextlib.suppress(ValueError, AttributeError, KeyError):
         error = reply.json()["error"]
         return f"Prolific refused: {str(error.get('title') or error.get('detail'))[:200]}. Nothing else was done."
@@ -160,7 +160,7 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, terms: ProlificTe
 
 
 def submissions(client: httpx.Client, launch: ProlificLaunch) -> Iterator[Submission]:
-    """Every visit that Prolific knows of, page by page."""
+    """Every visit that Prolific lists, page by page."""
     path: str | None = f"/studies/{launch.study}/submissions/"
     while path:
         found = call(client, "GET", path)
@@ -168,6 +168,7 @@ def submissions(client: httpx.Client, launch: ProlificLaunch) -> Iterator[Submis
             status = str(row["status"]).replace("_", " ")
             yield Submission(str(row["id"]), str(row["participant_id"]), status, bool(row.get("bonus_payments")))
         following = ((found.get("_links") or {}).get("next") or {}).get("href")
+        # The token goes with every request, so a link that leads elsewhere is not followed.
         path = following if following and origin(following) == origin(str(client.base_url)) else None
 
 

@@ -202,7 +202,7 @@ def test_a_server_that_the_marketplace_may_not_frame_is_noticed(study, monkeypat
 
 
 def test_a_server_that_is_not_ours_or_not_there_is_noticed(study):
-    with pytest.raises(InputError, match="not as our server does"):
+    with pytest.raises(InputError, match="it is not our server"):
         study.command("launch", "--mturk", "--public-url", study.site)
     with pytest.raises(InputError, match="does not answer"):
         study.command("launch", "--mturk", "--public-url", "http://127.0.0.1:9")
