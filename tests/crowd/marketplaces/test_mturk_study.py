@@ -222,3 +222,30 @@ def test_votes_are_taken_back_from_the_pool_once(study):
             with store.write() as connection:
                 stale = settling.visits(connection, "mturk")
                 assert settling.set_aside(connection, stale, 3, 0.0) == expected
+
+
+def test_every_command_ends_with_a_command_that_can_be_typed_next(study, capsys):
+    folder = study.folder
+    walk = [
+        ("launch", ["--mturk", "--sandbox", "--public-url", study.url, "--yes"], f"status {folder}"),
+        ("pay", ["--bonus", "0.10"], f"pay {folder} --bonus 0.10 --yes"),
+        ("pay", ["--yes"], f"export {folder}"),
+        ("extend", ["--sittings", "2", "--days", "3"], f"extend {folder} --days 3 --sittings 2 --yes"),
+        ("extend", ["--sittings", "2", "--yes"], f"status {folder}"),
+        ("pause", [], f"resume {folder}"),
+        ("resume", [], f"resume {folder} --yes"),
+        ("resume", ["--yes"], f"status {folder}"),
+        ("stop", [], f"expire {folder}"),
+        ("expire", ["--mturk"], f"expire {folder} --mturk --yes"),
+        ("expire", ["--yes"], f"pay {folder}"),
+    ]
+    for name, words, following in walk:
+        study.command(name, *words)
+        assert capsys.readouterr().out.endswith(f"\nNext: python -m crowd {following}\n"), name
+
+
+def test_an_extension_below_its_price_is_refused_before_anything_is_added(study):
+    study.launch("--yes")
+    with pytest.raises(InputError, match=r"budget is 1\.00 USD, but this may cost 1\.80"):
+        study.command("extend", "--sittings", "2", "--budget", "1.00", "--yes")
+    assert len(study.hits()) == 1
