@@ -30,7 +30,7 @@ from bench_hit import ROOT, write_pairs
 from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
 from crowd.marketplaces.mturk.entrance import MTURK_SITES
 from crowd.simulation.browser import FETCH, Form
-from crowd.store.store import votes
+from crowd.store.tables import votes
 from crowd.web.serving import hit_of, opened, prepare
 from dialogue.files import read_records
 from dialogue.records import Pair

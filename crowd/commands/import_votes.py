@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
     from crowd.exchange.importing import ImportRules, as_votes, values_of
     from crowd.exchange.other_tools import judgements
-    from crowd.rating.desk import keyed
+    from crowd.store.identity import rater_hash
     from dialogue.errors import InputError
     from dialogue.files import read_records, write_records
     from dialogue.records import Pair, Vote
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     found = judgements(args.files, args.tool, columns)
     path = args.out.parent / "rater.key"
     key = path.read_text(encoding="ascii").strip() if path.exists() else secrets.token_hex(32)
-    result = as_votes(found, rules, pairs, lambda worker: keyed(key, "rater", worker)[:20])
+    result = as_votes(found, rules, pairs, lambda worker: rater_hash(key, worker))
     recipe = signature(
         votes=len(result.votes),
         read=result.read,

@@ -15,8 +15,9 @@ import sqlalchemy as sa
 
 from crowd.rating.pool import pair_from
 from crowd.rating.replaying import Replayed
-from crowd.store import event_log, store
+from crowd.store import event_log, tables
 from crowd.store.event_log import iso
+from crowd.store.store import settings
 from dialogue.files import as_json, atomic, write_records
 from dialogue.records import Pair, Rater, Source, Vote
 from dialogue.signature import signature
@@ -43,14 +44,14 @@ def export(
 
     With `replayed`, what counts and who is blocked is as another gate has it.
     """
-    pairs = {row.pair: pair_from(row.body) for row in connection.execute(sa.select(store.pairs))}
-    joined = sa.select(store.votes, store.leases.c.sitting).join(
-        store.leases, store.leases.c.lease == store.votes.c.lease
+    pairs = {row.pair: pair_from(row.body) for row in connection.execute(sa.select(tables.pairs))}
+    joined = sa.select(tables.votes, tables.leases.c.sitting).join(
+        tables.leases, tables.leases.c.lease == tables.votes.c.lease
     )
-    rows = connection.execute(joined.order_by(store.votes.c.vote)).all()
-    listed = sa.select(store.payments.c.rater, store.payments.c.sitting).where(store.payments.c.listed.is_not(None))
+    rows = connection.execute(joined.order_by(tables.votes.c.vote)).all()
+    listed = sa.select(tables.payments.c.rater, tables.payments.c.sitting).where(tables.payments.c.listed.is_not(None))
     confirmed = {(row.rater, row.sitting) for row in connection.execute(listed)}
-    raters = connection.execute(sa.select(store.raters).order_by(store.raters.c.arrived, store.raters.c.rater)).all()
+    raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
     votes = list(_votes(rows, pairs, status, counted, confirmed))
@@ -64,7 +65,7 @@ def export(
         votes_per_pair=votes_per_pair,
         raters=len(raters),
         blocked=sum(status[row.rater] == "blocked" for row in raters),
-        seed=int(store.settings(connection)["seed"]),
+        seed=int(settings(connection)["seed"]),
     )
     return Export(votes, _raters(raters, rows, status), recipe)
 

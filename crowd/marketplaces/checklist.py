@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from crowd.hit import Hit
 from crowd.marketplaces.launch import sittings_needed
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW
-from crowd.store.store import pairs as pairs_table
+from crowd.store.tables import pairs as pairs_table
 from crowd.watching.progress import progress
 from crowd.web.serving import opened
 from dialogue.errors import InputError

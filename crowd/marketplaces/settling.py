@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from crowd.rating import pool
 from crowd.store import event_log
-from crowd.store.store import leases, payments, raters, sittings, votes
+from crowd.store.tables import leases, payments, raters, sittings, votes
 from dialogue.records import Source
 
 ListedState = Literal["open", "waiting", "approved", "other"]

@@ -9,9 +9,11 @@ import sqlalchemy as sa
 from crowd.hit import Answer
 from crowd.rating import gate, pool
 from crowd.rating.assignment import counts, unswapped
-from crowd.rating.leasing import Refused, Seat, Sitter, Turn, token
+from crowd.rating.leasing import Refused, Seat, Sitter, Turn
 from crowd.store import event_log
-from crowd.store.store import ask, later, leases, pairs, raters, sittings, votes
+from crowd.store.identity import lease_token
+from crowd.store.store import ask, later
+from crowd.store.tables import leases, pairs, raters, sittings, votes
 from dialogue.records import Choice, RaterStatus
 
 Saved = Literal["saved", "again", "late"]
@@ -31,11 +33,11 @@ _VOTE = sa.select(votes.c.vote).where(votes.c.lease == _IS("lease"), votes.c.lat
 _LAST = sa.update(raters).where(raters.c.rater == _IS("this")).values(last_vote=_VOTE)
 
 
-def answer(turn: Turn, seat: Seat, lease_token: str, choice: Answer, seconds: float | None) -> Saved:
+def answer(turn: Turn, seat: Seat, token: str, choice: Answer, seconds: float | None) -> Saved:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given."""
-    if not lease_token.isalnum():  # PostgreSQL would not even take a NUL
+    if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
-    names = {"token": lease_token, "rater": seat.rater, "seat": seat.sitting}
+    names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
     (found,) = ask(turn.connection, (_CLAIM, names))
     if not found:
         raise Refused("no lease of this rater")
@@ -104,7 +106,7 @@ def undo(turn: Turn, sitter: Sitter) -> bool:
     joined = sa.select(votes, leases.c.attempt).join_from(votes, leases, votes.c.lease == leases.c.lease)
     row = turn.connection.execute(joined.where(votes.c.vote == sitter.last_vote)).one()
     attempt = row.attempt + 1
-    held = {"state": "held", "attempt": attempt, "token": token(turn.secret, row.rater, row.pair, attempt)}
+    held = {"state": "held", "attempt": attempt, "token": lease_token(turn.secret, row.rater, row.pair, attempt)}
     expires = turn.now + turn.rules.lease_seconds
     here = leases.c.lease == row.lease
     turn.connection.execute(sa.update(leases).where(here).values(**held, issued=turn.now, expires=expires))

@@ -5,8 +5,6 @@ Every door calls this and nothing below it. Each call is one transaction of the 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +17,9 @@ from crowd.rating.assignment import Rules, plan
 from crowd.rating.gate import Rule
 from crowd.rating.leasing import Place, Refused, Seat, Sitter, Turn
 from crowd.store import event_log
-from crowd.store.store import Store, leases, pairs, payments, raters, settings, sittings
+from crowd.store.identity import rater_hash, sitting_hash, study_page_token
+from crowd.store.store import Store, settings
+from crowd.store.tables import leases, pairs, payments, raters, sittings
 from dialogue.records import Source
 
 LONGEST_ID = 128
@@ -46,11 +46,11 @@ class Desk:
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever door they came by."""
-        return keyed(self._rater_key, "rater", worker)[:20]
+        return rater_hash(self._rater_key, worker)
 
     def study_token(self) -> str:
         """What opens the researcher's page: the same in every process that serves this store."""
-        return keyed(self.secret, "study")[:32]
+        return study_page_token(self.secret)
 
     @staticmethod
     def check_ids(*ids: str) -> None:
@@ -67,7 +67,7 @@ class Desk:
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
         """Sit down: the sitting that the door calls `sitting` is found again, or begins."""
         self.check_ids(worker, sitting)
-        rater, key = self.rater_id(worker), keyed(self._rater_key, "sitting", sitting)[:20]
+        rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
         with self._turn() as turn:
             mine = sa.and_(sittings.c.rater == rater, sittings.c.key == key)
             if number := turn.connection.scalar(sa.select(sittings.c.sitting).where(mine)):
@@ -148,11 +148,6 @@ def rules_of(hit: Hit) -> Rules:
         late_votes=hit.late_votes,
         max_votes_per_rater=hit.max_votes_per_rater,
     )
-
-
-def keyed(key: str, *parts: str) -> str:
-    """HMAC-SHA256 over the parts, in hexadecimal."""
-    return hmac.new(key.encode(), "\x1f".join(parts).encode(), hashlib.sha256).hexdigest()
 
 
 def _begin(turn: Turn, rater: str, key: str, source: Source) -> int:

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 
 from crowd.rating import pool
 from crowd.store import event_log
-from crowd.store.store import Store, events, leases, payments, raters, sittings, votes
+from crowd.store.store import Store
+from crowd.store.tables import events, leases, payments, raters, sittings, votes
 
 DAY = 86_400
 KEPT = ("answered", "undone", "blocked")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +13,9 @@ from crowd.rating.assignment import Fewest, Rules, left_side, verdict
 from crowd.rating.gate import Rule
 from crowd.rating.pool import Offer
 from crowd.store import event_log
-from crowd.store.store import ask, later, leases, pairs, raters, sittings, study, votes
+from crowd.store.identity import lease_token
+from crowd.store.store import ask, later
+from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
 from dialogue.records import Pair, RaterStatus, Side
 from dialogue.seeds import child_seed
 
@@ -36,7 +36,7 @@ _MINE = (
     .where(leases.c.rater == _IS("rater"))
     .subquery("mine")
 )
-_STATE = sa.select(study.c.value).where(study.c.key == "state").scalar_subquery()
+_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
 _LEASE = (leases.c.token, leases.c.lease, leases.c.slot, leases.c.pair, leases.c.left, leases.c.state, leases.c.expires)
 SIGHT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
@@ -190,12 +190,6 @@ def _showing(sitter: Sitter, task: Task) -> Place:
     return Place("task", sitter.done, len(sitter.slots), task=task, can_undo=sitter.last_vote is not None)
 
 
-def token(secret: str, rater: str, pair: str, attempt: int) -> str:
-    """The name by which a page speaks of a lease: unguessable, the same when asked for again, silent on the pair."""
-    text = "\x1f".join(("lease", rater, pair, str(attempt)))
-    return hmac.new(secret.encode(), text.encode(), hashlib.sha256).hexdigest()[:32]
-
-
 def _renew(turn: Turn, row: Any) -> Task | int:
     """Show it again if the pair still has room for it; else its slot is to be filled anew."""
     k, was_held = turn.rules.votes_per_pair, row.state == "held"
@@ -251,7 +245,7 @@ def _at_cap(turn: Turn, rater: str) -> bool:
 def _lease(turn: Turn, sitter: Sitter, slot: int, row: Any) -> Task:
     seat = sitter.seat
     left = left_side(pool.lefts(row), sitter.lefts, seed=turn.seed, name=(seat.rater, row.pair))
-    name, expires = token(turn.secret, seat.rater, row.pair, 0), turn.now + turn.rules.lease_seconds
+    name, expires = lease_token(turn.secret, seat.rater, row.pair, 0), turn.now + turn.rules.lease_seconds
     what = {"token": name, "attempt": 0, "pair": row.pair, "left": left, "slot": slot, "state": "held"}
     later(turn.connection, _SHOW, what | where(seat) | {"issued": turn.now, "expires": expires})
     pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, held=1)

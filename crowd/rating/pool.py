@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.store import event_log
-from crowd.store.store import Query, Store, ask, later, leases, pairs, put, settings
+from crowd.store.store import Query, Store, ask, later, put, settings
+from crowd.store.tables import leases, pairs
 from dialogue.errors import InputError
 from dialogue.files import as_json, digest, from_json, read_records
 from dialogue.records import Pair, Side

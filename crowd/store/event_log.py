@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.store.store import events, later
+from crowd.store.store import later
+from crowd.store.tables import events
 
 Kind = Literal[
     "arrived",

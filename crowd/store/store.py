@@ -1,4 +1,4 @@
-"""The store: tables, transactions, schema version. SQLite beside the study by default, PostgreSQL by URL.
+"""The store: transactions, schema version. SQLite beside the study by default, PostgreSQL by URL.
 
 One writer at a time: every change is one transaction that begins by taking the write lock (SQLite: BEGIN IMMEDIATE;
 PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
@@ -10,7 +10,6 @@ crowd/store/postgresql.py.
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,116 +19,11 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from crowd.store.identity import fresh_key, simulated_key
+from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
-from dialogue.seeds import child_seed
 
 SCHEMA = 1
-
-tables = sa.MetaData()
-
-study = sa.Table("study", tables, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
-
-pairs = sa.Table(
-    "pairs",
-    tables,
-    sa.Column("pair", sa.Text, primary_key=True),
-    sa.Column("position", sa.BigInteger, nullable=False),  # random order of the study, from its seed
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("open", sa.Integer, nullable=False),  # 1: offered to raters and short of votes
-    sa.Column("votes", sa.Integer, nullable=False, default=0),  # counted votes
-    sa.Column("live", sa.Integer, nullable=False, default=0),  # counted votes + leases that are held
-    sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
-    sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON
-    sa.Index("pairs_next", "open", "live", "position"),
-)
-
-raters = sa.Table(
-    "raters",
-    tables,
-    sa.Column("rater", sa.Text, primary_key=True),  # keyed hash of the id that the door gave
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False, default="incomplete"),
-    sa.Column("arrived", sa.Float, nullable=False),
-    sa.Column("consent", sa.Text),  # version
-    sa.Column("consented", sa.Float),
-    sa.Column("instructed", sa.Integer, nullable=False, default=0),  # worked examples answered
-    sa.Column("last_vote", sa.Integer),  # what undo would take back
-)
-
-sittings = sa.Table(
-    "sittings",
-    tables,
-    sa.Column("rater", sa.Text, primary_key=True),
-    sa.Column("sitting", sa.Integer, primary_key=True),
-    sa.Column("key", sa.Text, nullable=False),  # keyed hash of what the door calls it: assignment, session, "1", ...
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("slots", sa.Text, nullable=False),  # one letter a slot: c(heck) or r(eal)
-    sa.Column("begun", sa.Float, nullable=False),
-    sa.Column("finished", sa.Float),
-    sa.UniqueConstraint("rater", "key"),
-)
-
-leases = sa.Table(
-    "leases",
-    tables,
-    sa.Column("lease", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("token", sa.Text, nullable=False, unique=True),  # what the page carries; says nothing
-    sa.Column("attempt", sa.Integer, nullable=False, default=0),  # raised by undo, so that a stale click is no answer
-    sa.Column("rater", sa.Text, nullable=False),
-    sa.Column("sitting", sa.Integer, nullable=False),
-    sa.Column("slot", sa.Integer, nullable=False),
-    sa.Column("pair", sa.Text, nullable=False),
-    sa.Column("left", sa.Text, nullable=False),
-    sa.Column("state", sa.Text, nullable=False),  # held, answered, expired, or void: replaced by another
-    sa.Column("issued", sa.Float, nullable=False),
-    sa.Column("expires", sa.Float, nullable=False),
-    sa.UniqueConstraint("rater", "pair"),
-    sa.Index("leases_due", "state", "expires"),
-    sa.Index("leases_pair", "pair"),
-)
-
-votes = sa.Table(
-    "votes",
-    tables,
-    sa.Column("vote", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("lease", sa.Integer, nullable=False, unique=True),
-    sa.Column("rater", sa.Text, nullable=False),
-    sa.Column("pair", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("choice", sa.Text, nullable=False),
-    sa.Column("left", sa.Text, nullable=False),
-    sa.Column("seconds", sa.Float),
-    sa.Column("submitted", sa.Float, nullable=False),
-    sa.Column("late", sa.Integer, nullable=False),
-    sa.Column("counted", sa.Integer, nullable=False),
-    sa.Column("failed", sa.Integer),  # checks: 1 failed, 0 right; null for every other pair
-    sa.UniqueConstraint("rater", "pair"),
-    sa.Index("votes_pair", "pair"),
-)
-
-events = sa.Table(
-    "events",
-    tables,
-    sa.Column("event", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("at", sa.Float, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("rater", sa.Text),
-    sa.Column("pair", sa.Text),
-    sa.Column("data", sa.Text, nullable=False),
-    sa.Index("events_rater", "rater"),
-)
-
-payments = sa.Table(  # what paying needs, and the only place where an id stands as the door gave it; never exported
-    "payments",
-    tables,
-    sa.Column("rater", sa.Text, primary_key=True),
-    sa.Column("sitting", sa.Integer, primary_key=True),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("worker", sa.Text, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("listed", sa.Float),  # when the marketplace confirmed the visit
-)
-
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Migration = Callable[[sa.Connection], None]
 MIGRATIONS: dict[int, Migration] = {}  # version -> how a store of that version becomes the next one
@@ -214,13 +108,13 @@ def ask(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
 
 def settings(connection: sa.Connection) -> Mapping[str, str]:
     """The study's own table of settings: schema, seed, keys, state."""
-    return {row.key: row.value for row in connection.execute(sa.select(study))}
+    return {row.key: row.value for row in connection.execute(sa.select(study_settings))}
 
 
 def put(connection: sa.Connection, key: str, value: str) -> None:
     """Set one of the study's settings."""
-    connection.execute(sa.delete(study).where(study.c.key == key))
-    connection.execute(sa.insert(study).values(key=key, value=value))
+    connection.execute(sa.delete(study_settings).where(study_settings.c.key == key))
+    connection.execute(sa.insert(study_settings).values(key=key, value=value))
 
 
 def _shown(url: str) -> str:
@@ -262,10 +156,10 @@ def _create(store: Store, seed: int, simulated: bool) -> None:
     with store.write() as connection:
         if sa.inspect(connection).has_table("study"):
             return  # another process was faster
-        tables.create_all(connection)
-        key = f"{child_seed(seed, 'rater-key'):016x}" if simulated else secrets.token_hex(32)
-        values = {"schema": SCHEMA, "seed": seed, "rater_key": key, "secret": secrets.token_hex(32), "state": "running"}
-        connection.execute(sa.insert(study), [{"key": k, "value": str(v)} for k, v in values.items()])
+        METADATA.create_all(connection)
+        key = simulated_key(seed) if simulated else fresh_key()
+        values = {"schema": SCHEMA, "seed": seed, "rater_key": key, "secret": fresh_key(), "state": "running"}
+        connection.execute(sa.insert(study_settings), [{"key": k, "value": str(v)} for k, v in values.items()])
 
 
 def _migrate(store: Store) -> None:

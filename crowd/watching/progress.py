@@ -10,7 +10,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from crowd.store import event_log
-from crowd.store.store import Store, leases, pairs, put, raters, settings, votes
+from crowd.store.store import Store, put, settings
+from crowd.store.tables import leases, pairs, raters, votes
 
 State = Literal["running", "paused", "stopped"]
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowd.store.store import Store, votes
+from crowd.store.store import Store
+from crowd.store.tables import votes
 
 LOG = logging.getLogger("crowd")
 EVERY = 30.0  # seconds between two looks

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.marketplaces.launch import sittings_needed
-from crowd.store.store import leases, pairs, raters, sittings, votes
+from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.progress import Progress, progress
 from dialogue.signature import signature
 

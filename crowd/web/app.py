@@ -25,8 +25,9 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd.hit import Hit
-from crowd.rating.desk import Desk, keyed
+from crowd.rating.desk import Desk
 from crowd.rating.leasing import Refused
+from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
 from crowd.web.entrance import Entrance
@@ -84,7 +85,7 @@ def create_app(config: Config) -> Flask:
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
     app.extensions["entrances"] = config.entrances
-    app.secret_key = keyed(desk.secret, "cookie")
+    app.secret_key = cookie_key(desk.secret)
     framed = bool(config.frame_ancestors)
     app.config.update(
         MAX_CONTENT_LENGTH=LARGEST_BODY,

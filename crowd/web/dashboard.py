@@ -7,7 +7,6 @@ own.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import math
 import threading
@@ -20,6 +19,7 @@ from flask import Blueprint, abort, g, redirect, request, send_from_directory
 from werkzeug import Response
 
 from crowd.hit import Hit
+from crowd.store.identity import keyed
 from crowd.store.store import Store
 from crowd.watching.curves import law_of_ties, polyline, set_size
 from crowd.watching.progress import State, set_state
@@ -74,7 +74,7 @@ def blueprint(
 ) -> Blueprint:
     """The routes below /study for who has the token; `folder` is where the figures lie."""
     study = Blueprint("study", __name__, url_prefix="/study")
-    watch, proof = Watch(store, hit, clock), hmac.new(token.encode(), b"study", hashlib.sha256).hexdigest()
+    watch, proof = Watch(store, hit, clock), keyed(token, "study")
 
     @study.before_request
     def admit() -> Response | None:
@@ -134,7 +134,7 @@ def _figures(folder: Path | None) -> list[str]:
 
 
 def _csrf(proof: str) -> str:
-    return hashlib.sha256(f"{proof}|state".encode()).hexdigest()[:32]
+    return keyed(proof, "state")[:32]
 
 
 def _back() -> Response:

@@ -14,8 +14,9 @@ import sqlalchemy as sa
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
 from crowd.hit import Answer
-from crowd.rating.desk import Desk, keyed
+from crowd.rating.desk import Desk
 from crowd.rating.leasing import Place, Refused, Seat, Task
+from crowd.store.identity import form_token
 from crowd.web import page
 from crowd.web.entrance import Arrival, WayOut
 from dialogue.errors import InputError
@@ -190,7 +191,7 @@ def _frame() -> page.Frame:
 
 
 def _csrf() -> str:
-    return keyed(_desk().secret, "csrf", str(session.get("worker", "")), str(session.get("sitting", "")))[:32]
+    return form_token(_desk().secret, str(session.get("worker", "")), str(session.get("sitting", "")))
 
 
 def _check_form() -> None:

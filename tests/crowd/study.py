@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from crowd.hit import Hit
 from crowd.rating import pool
 from crowd.rating.desk import Desk
-from crowd.store.store import leases, open_store, pairs, votes
+from crowd.store.store import open_store
+from crowd.store.tables import leases, pairs, votes
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE

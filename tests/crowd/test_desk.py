@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from crowd.rating.leasing import Refused, Seat
 from crowd.rating.replaying import replay
 from crowd.store import event_log
-from crowd.store.store import leases, pairs, votes
+from crowd.store.tables import leases, pairs, votes
 from crowd.watching.progress import set_state
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
 

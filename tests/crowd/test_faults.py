@@ -19,7 +19,8 @@ from crowd.rating.desk import Desk
 from crowd.simulation.browser import Form, Visit
 from crowd.simulation.crowd import Crowd
 from crowd.simulation.raters import Reader, habits
-from crowd.store.store import leases, open_store, votes
+from crowd.store.store import open_store
+from crowd.store.tables import leases, votes
 from crowd.web import serving
 from crowd.web.app import Config, create_app
 from dialogue.files import write_records

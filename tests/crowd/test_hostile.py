@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crowd.hit import Hit
 from crowd.rating.gate import Rule
 from crowd.simulation.browser import Form
-from crowd.store.store import leases, votes
+from crowd.store.tables import leases, votes
 from crowd.web.app import Config, create_app
 from tests.crowd.study import database, desk_of, make_pairs
 

@@ -11,7 +11,8 @@ from crowd.rating import pool
 from crowd.rating.desk import Desk
 from crowd.rating.leasing import Refused
 from crowd.store import event_log
-from crowd.store.store import ask, events, later, open_store, pairs, study, votes
+from crowd.store.store import ask, later, open_store
+from crowd.store.tables import events, pairs, study_settings, votes
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
@@ -76,7 +77,7 @@ def test_a_change_that_the_database_refuses_is_an_error_of_the_store_and_undoes_
     for _ in range(2):
         with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
             event_log.append(connection, "shown", 1.0)
-            later(connection, sa.insert(study), {"key": "seed", "value": "twice"})
+            later(connection, sa.insert(study_settings), {"key": "seed", "value": "twice"})
     assert kinds(store) == []
     with store.write() as connection:
         event_log.append(connection, "shown", 1.0)
@@ -150,8 +151,9 @@ def test_a_look_cannot_write(store):
 
 def test_one_writer_at_a_time_across_processes(url):
     """Each reads a number and writes it back one higher; with two stores open, as two processes have."""
-    stores, number = [open_store(url, seed=0) for _ in range(2)], sa.select(study.c.value).where(study.c.key == "seed")
-    change = sa.update(study).where(study.c.key == "seed").values(value=sa.bindparam("new"))
+    seed = study_settings.c.key == "seed"
+    stores, number = [open_store(url, seed=0) for _ in range(2)], sa.select(study_settings.c.value).where(seed)
+    change = sa.update(study_settings).where(seed).values(value=sa.bindparam("new"))
 
     def count(store):
         for _ in range(25):

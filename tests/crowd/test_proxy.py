@@ -15,7 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.simulation.browser import Form
-from crowd.store.store import open_store, sqlite_url, votes
+from crowd.store.store import open_store, sqlite_url
+from crowd.store.tables import votes
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import make_pairs

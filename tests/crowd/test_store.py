@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from crowd.rating import pool
 from crowd.store import store
-from crowd.store.store import open_store, pairs, put, settings
+from crowd.store.store import open_store, put, settings
+from crowd.store.tables import pairs
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Pair

@@ -10,7 +10,7 @@ from crowd.hit import Hit
 from crowd.rating.forgetting import forget
 from crowd.rating.gate import Rule
 from crowd.simulation.browser import Form
-from crowd.store.store import events, raters, votes
+from crowd.store.tables import events, raters, votes
 from crowd.watching.progress import set_state
 from crowd.web.app import Config, create_app
 from tests.crowd.study import desk_of, make_pairs

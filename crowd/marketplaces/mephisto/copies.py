@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from crowd.store.event_log import iso
-from crowd.store.store import leases, pairs, raters, votes
+from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.files import from_json
 from dialogue.records import Vote
 

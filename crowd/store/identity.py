@@ -1,0 +1,61 @@
+"""Who is who without saying who: every keyed hash of a study is made here, and nowhere else.
+
+A person's id goes in and 20 hexadecimal digits come out, the same at every marketplace and after every restart.
+Without the store's key nobody can go back, nor test a list of ids, which a bare hash would allow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from dialogue.seeds import child_seed
+
+
+def fresh_key() -> str:
+    """A random key of 256 bits."""
+    return secrets.token_hex(32)
+
+
+def simulated_key(seed: int) -> str:
+    """The key of a study whose raters are all simulated: it follows from the seed, so that hashes can be repeated."""
+    return f"{child_seed(seed, 'rater-key'):016x}"
+
+
+def rater_hash(rater_key: str, worker: str) -> str:
+    """The name under which a person stands beside votes: 80 bits, too many for two people to meet by chance."""
+    return keyed(rater_key, "rater", worker)[:20]
+
+
+def sitting_hash(rater_key: str, sitting: str) -> str:
+    """The name of a visit: a marketplace's own id of it would lead back to the person."""
+    return keyed(rater_key, "sitting", sitting)[:20]
+
+
+def lease_token(secret: str, rater: str, pair: str, attempt: int) -> str:
+    """The name by which a page speaks of a lease: unguessable, the same when asked for again, silent on the pair."""
+    return keyed(secret, "lease", rater, pair, str(attempt))[:32]
+
+
+def form_token(secret: str, worker: str, sitting: str) -> str:
+    """What a form of ours carries, so that no other site can send it in this rater's name."""
+    return keyed(secret, "csrf", worker, sitting)[:32]
+
+
+def study_page_token(secret: str) -> str:
+    """What opens the researcher's page: the same in every process that serves this store."""
+    return keyed(secret, "study")[:32]
+
+
+def cookie_key(secret: str) -> str:
+    """What signs the raters' cookies."""
+    return keyed(secret, "cookie")
+
+
+def keyed(key: str, *parts: str) -> str:
+    """HMAC-SHA256 over the parts, in hexadecimal.
+
+    A unit separator parts them, which no checked id contains, so that ("ab", "c") and ("a", "bc") differ.
+    """
+    return hmac.new(key.encode(), "\x1f".join(parts).encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,113 @@
+"""The tables of a store. A study that was begun with 0.2.0 opens: no table or column here is renamed or dropped.
+
+Whoever changes them raises `SCHEMA` in crowd/store/store.py and writes the migration that brings older stores along.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+METADATA = sa.MetaData()
+
+study_settings = sa.Table("study", METADATA, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
+
+pairs = sa.Table(
+    "pairs",
+    METADATA,
+    sa.Column("pair", sa.Text, primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),  # random order of the study, from its seed
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("open", sa.Integer, nullable=False),  # 1: offered to raters and short of votes
+    sa.Column("votes", sa.Integer, nullable=False, default=0),  # counted votes
+    sa.Column("live", sa.Integer, nullable=False, default=0),  # counted votes + leases that are held
+    sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
+    sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON
+    sa.Index("pairs_next", "open", "live", "position"),
+)
+
+raters = sa.Table(
+    "raters",
+    METADATA,
+    sa.Column("rater", sa.Text, primary_key=True),  # keyed hash of the id that the door gave
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False, default="incomplete"),
+    sa.Column("arrived", sa.Float, nullable=False),
+    sa.Column("consent", sa.Text),  # version
+    sa.Column("consented", sa.Float),
+    sa.Column("instructed", sa.Integer, nullable=False, default=0),  # worked examples answered
+    sa.Column("last_vote", sa.Integer),  # what undo would take back
+)
+
+sittings = sa.Table(
+    "sittings",
+    METADATA,
+    sa.Column("rater", sa.Text, primary_key=True),
+    sa.Column("sitting", sa.Integer, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False),  # keyed hash of what the door calls it: assignment, session, "1", ...
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("slots", sa.Text, nullable=False),  # one letter a slot: c(heck) or r(eal)
+    sa.Column("begun", sa.Float, nullable=False),
+    sa.Column("finished", sa.Float),
+    sa.UniqueConstraint("rater", "key"),
+)
+
+leases = sa.Table(
+    "leases",
+    METADATA,
+    sa.Column("lease", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("token", sa.Text, nullable=False, unique=True),  # what the page carries; says nothing
+    sa.Column("attempt", sa.Integer, nullable=False, default=0),  # raised by undo, so that a stale click is no answer
+    sa.Column("rater", sa.Text, nullable=False),
+    sa.Column("sitting", sa.Integer, nullable=False),
+    sa.Column("slot", sa.Integer, nullable=False),
+    sa.Column("pair", sa.Text, nullable=False),
+    sa.Column("left", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),  # held, answered, expired, or void: replaced by another
+    sa.Column("issued", sa.Float, nullable=False),
+    sa.Column("expires", sa.Float, nullable=False),
+    sa.UniqueConstraint("rater", "pair"),
+    sa.Index("leases_due", "state", "expires"),
+    sa.Index("leases_pair", "pair"),
+)
+
+votes = sa.Table(
+    "votes",
+    METADATA,
+    sa.Column("vote", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("lease", sa.Integer, nullable=False, unique=True),
+    sa.Column("rater", sa.Text, nullable=False),
+    sa.Column("pair", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("choice", sa.Text, nullable=False),
+    sa.Column("left", sa.Text, nullable=False),
+    sa.Column("seconds", sa.Float),
+    sa.Column("submitted", sa.Float, nullable=False),
+    sa.Column("late", sa.Integer, nullable=False),
+    sa.Column("counted", sa.Integer, nullable=False),
+    sa.Column("failed", sa.Integer),  # checks: 1 failed, 0 right; null for every other pair
+    sa.UniqueConstraint("rater", "pair"),
+    sa.Index("votes_pair", "pair"),
+)
+
+events = sa.Table(
+    "events",
+    METADATA,
+    sa.Column("event", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("rater", sa.Text),
+    sa.Column("pair", sa.Text),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.Index("events_rater", "rater"),
+)
+
+payments = sa.Table(  # what paying needs, and the only place where an id stands as the door gave it; never exported
+    "payments",
+    METADATA,
+    sa.Column("rater", sa.Text, primary_key=True),
+    sa.Column("sitting", sa.Integer, primary_key=True),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("worker", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("listed", sa.Float),  # when the marketplace confirmed the visit
+)
