@@ -205,9 +205,9 @@ def study(folder: Path, number: int) -> list[str]:
     folder.mkdir()
     write_pairs(folder / "pairs.jsonl", number)
     (folder / "hit.toml").write_text(HIT)
-    from crowd.web.serving import hit_of, prepare
+    from crowd.study_folder import hit_of, prepare_study
 
-    prepare(folder, None, hit_of(folder, None), None, seed=0, simulated=True)
+    prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=True)
     return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet"]
 
 
@@ -220,7 +220,7 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
     """Two gunicorn workers on a database of their own."""
     import sqlalchemy as sa
 
-    from crowd.web.serving import hit_of, prepare
+    from crowd.study_folder import hit_of, prepare_study
 
     server = sa.create_engine("postgresql+psycopg://root@127.0.0.1/postgres", isolation_level="AUTOCOMMIT")
     name = f"bench_{uuid.uuid4().hex[:8]}"
@@ -229,7 +229,7 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
     try:
         url = f"postgresql+psycopg://root@127.0.0.1/{name}"
         study(folder, number)
-        prepare(folder, None, hit_of(folder, None), url, seed=0, simulated=True)
+        prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=True)
         environment = {
             "SEEDVOTE_STUDY": str(folder),
             "SEEDVOTE_DATABASE": url,
@@ -237,7 +237,7 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
             "SEEDVOTE_QUIET": "1",
         }
         command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]
-        command += ["--keep-alive", "60", "crowd.web.app:from_environment()"]
+        command += ["--keep-alive", "60", "crowd.wsgi:from_environment()"]
         return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, environment)
     finally:
         with server.connect() as connection:

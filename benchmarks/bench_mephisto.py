@@ -31,7 +31,7 @@ from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
 from crowd.marketplaces.mturk.entrance import MTURK_SITES
 from crowd.simulation.browser import FETCH, Form
 from crowd.store.tables import votes
-from crowd.web.serving import hit_of, opened, prepare
+from crowd.study_folder import hit_of, opened, prepare_study
 from dialogue.files import read_records
 from dialogue.records import Pair
 
@@ -117,7 +117,7 @@ def study(folder: Path) -> Path:
     folder.mkdir()
     write_pairs(folder / "pairs.jsonl", PAIRS)
     (folder / "hit.toml").write_text(HIT)
-    prepare(folder, None, hit_of(folder, None), None, seed=0, simulated=False)
+    prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=False)
     return folder
 
 

@@ -87,14 +87,13 @@ def command(package: str, *words: str) -> None:
 
 def vote(folder: Path, walk: Walk) -> None:
     """A rater answers a pair: from the POST to the reply that says it is saved."""
-    from crowd.study_folder import prepare
-
     from crowd.hit import Hit
     from crowd.simulation.browser import Form
+    from crowd.study_folder import prepare_study
     from crowd.web.app import Config, create_app
 
     hit = Hit(examples=(), first_checks=0, later_checks=0)
-    url = prepare(folder, ROOT / "examples" / "pairs.jsonl", hit, None, seed=0, simulated=False)
+    url = prepare_study(folder, ROOT / "examples" / "pairs.jsonl", hit, None, seed=0, simulated=False)
     app = create_app(Config(url, hit, rate=0))
     client = app.test_client()
     client.post("/consent", data=Form(client.get("/?rater=r").text).fields)

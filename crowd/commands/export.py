@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read once, write each file whole."""
     from crowd.exchange import exporting
-    from crowd.web.serving import hit_of, opened
+    from crowd.study_folder import hit_of, opened
     from dialogue.records import Rater, Vote
 
     hit, out = hit_of(args.study, None), args.out or args.study

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.money import check_budget
     from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.paying import shut_out
-    from crowd.web.serving import hit_of, opened
+    from crowd.study_folder import hit_of, opened
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:

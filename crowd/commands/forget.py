@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
 
     from crowd.rating.desk import Desk
     from crowd.rating.forgetting import forget
-    from crowd.web.serving import hit_of, opened
+    from crowd.study_folder import hit_of, opened
     from dialogue.errors import InputError
 
     hit = hit_of(args.study, None)

@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.exchange.exporting import analysis_of
     from crowd.marketplaces.mephisto.copies import restored
     from crowd.marketplaces.mephisto.market import task_module, task_name
-    from crowd.web.serving import hit_of
+    from crowd.study_folder import hit_of
     from dialogue.errors import InputError
     from dialogue.files import write_records
     from dialogue.records import Vote

@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, chosen, options_of
     from crowd.marketplaces.checklist import common_points, read_planned
     from crowd.marketplaces.money import check_budget
-    from crowd.web.serving import hit_of
+    from crowd.study_folder import hit_of
 
     (row,) = chosen(args)
     options = options_of(args, row.options)

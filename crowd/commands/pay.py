@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of
     from crowd.marketplaces import paying
     from crowd.marketplaces.money import money
-    from crowd.web.serving import hit_of, opened
+    from crowd.study_folder import hit_of, opened
 
     market, bonus = market_of(args), money(args.bonus) if args.bonus else Decimal(0)
     with opened(args.study, args.database) as store:

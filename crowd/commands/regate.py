@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.rating.gate import Rule
     from crowd.rating.replaying import replay
     from crowd.store import event_log
-    from crowd.web.serving import hit_of, opened
+    from crowd.study_folder import hit_of, opened
     from dialogue.errors import InputError
     from dialogue.records import Rater, Vote
 

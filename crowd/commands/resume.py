@@ -19,8 +19,8 @@ def run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of
     from crowd.marketplaces.market import launched_on
     from crowd.marketplaces.paying import shut_out
+    from crowd.study_folder import opened
     from crowd.watching.progress import set_state
-    from crowd.web.serving import opened
 
     # Before anything changes: a wrong option, or a second launch that was not named, stops the command here.
     market = market_of(args) if launched_on(args.study) else None

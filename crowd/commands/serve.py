@@ -40,12 +40,13 @@ def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
     from crowd.arguments import sites_of
     from crowd.marketplaces.market import usual_entrances
+    from crowd.study_folder import hit_of, prepare_study
     from crowd.watching.refreshing import keep_fresh
     from crowd.web.app import Config, create_app, log_to_stderr, study_token
-    from crowd.web.serving import hit_of, prepare, serve
+    from crowd.web.serving import serve
 
     hit = hit_of(args.study, args.hit)
-    url = prepare(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
+    url = prepare_study(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
     app = create_app(

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
 
     from crowd.simulation.crowd import Crowd, reached, server
     from crowd.simulation.raters import Reader, habits
-    from crowd.web.serving import pairs_of
+    from crowd.study_folder import pairs_file
     from dialogue.errors import InputError
     from dialogue.files import read_records
     from dialogue.records import Pair
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--raters and --concurrency are whole numbers from 1.")
     if not (0 <= args.clickers <= 1 and 0 <= args.leave <= 1):
         raise InputError(f"--clickers is {args.clickers} and --leave {args.leave}; both are shares from 0 to 1.")
-    reader = Reader(read_records(pairs_of(args.study, args.pairs), Pair), seed=args.seed)
+    reader = Reader(read_records(pairs_file(args.study, args.pairs), Pair), seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
     with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
         result = Crowd(url, reader, raters, args.concurrency).work()

@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print it."""
     from crowd.rating.desk import Desk
+    from crowd.study_folder import hit_of, opened
     from crowd.watching.progress import progress
-    from crowd.web.serving import hit_of, opened
 
     hit = hit_of(args.study, None)
     with opened(args.study, args.database) as store, store.read() as connection:

@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Set it in the store: every server of the study obeys at the next request."""
     from crowd.marketplaces.market import launched_on
+    from crowd.study_folder import opened
     from crowd.watching.progress import set_state
-    from crowd.web.serving import opened
 
     with opened(args.study, args.database) as store:
         set_state(store, "stopped")

@@ -9,11 +9,10 @@ import httpx
 import sqlalchemy as sa
 
 from crowd.hit import Hit
-from crowd.marketplaces.launch import sittings_needed
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW
 from crowd.store.tables import pairs as pairs_table
-from crowd.watching.progress import progress
-from crowd.web.serving import opened
+from crowd.study_folder import opened
+from crowd.watching.progress import progress, sittings_needed
 from dialogue.errors import InputError
 from dialogue.files import digest
 

@@ -57,12 +57,3 @@ def check_public_url(url: str | None) -> str:
             "which `crowd serve` answers, e.g. --public-url https://study.example.org/hit"
         )
     return (url or "").rstrip("/")
-
-
-def sittings_needed(pairs: int, votes_per_pair: int, pairs_per_sitting: int, votes: int = 0) -> int:
-    """Sittings that give every pair its votes, when `votes` of them are in already.
-
-    >>> sittings_needed(300, 3, 20)
-    45
-    """
-    return -(-max(0, pairs * votes_per_pair - votes) // pairs_per_sitting)

@@ -51,6 +51,15 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     )
 
 
+def sittings_needed(pairs: int, votes_per_pair: int, pairs_per_sitting: int, votes: int = 0) -> int:
+    """Sittings that give every pair its votes, when `votes` of them are in already.
+
+    >>> sittings_needed(300, 3, 20)
+    45
+    """
+    return -(-max(0, pairs * votes_per_pair - votes) // pairs_per_sitting)
+
+
 def set_state(store: Store, state: State) -> None:
     """Let the study run, pause or stop; every server of it obeys at the next request."""
     now = time.time()

@@ -14,9 +14,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from crowd.hit import Hit
-from crowd.marketplaces.launch import sittings_needed
 from crowd.store.tables import leases, pairs, raters, sittings, votes
-from crowd.watching.progress import Progress, progress
+from crowd.watching.progress import Progress, progress, sittings_needed
 from dialogue.signature import signature
 
 HOUR = 3600.0

@@ -1,14 +1,12 @@
 """The web application: a factory, its settings, and what every request and reply has in common.
 
-`create_app(Config(...))` is the whole of it; `from_environment()` is the same for servers that import an application,
-e.g. `gunicorn 'crowd.web.app:from_environment()'`.
+`create_app(Config(...))` is the whole of it; crowd/wsgi.py has the same for servers that import an application.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import secrets
 import sys
@@ -32,7 +30,6 @@ from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
 from crowd.web.entrance import Entrance
 from crowd.web.limits import RateLimit
-from crowd.web.serving import hit_of, prepare
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -112,31 +109,6 @@ def create_app(config: Config) -> Flask:
 def study_token(app: Flask) -> str:
     """What opens /study: the same in every process that serves this store, and after every start."""
     return cast(Desk, app.extensions["desk"]).study_token()
-
-
-def from_environment() -> Flask:
-    """The application as SEEDVOTE_STUDY, SEEDVOTE_DATABASE, SEEDVOTE_PREFIX, ... describe it (see docs/crowd.md)."""
-    read = os.environ.get
-    if not (folder := read("SEEDVOTE_STUDY")):
-        raise InputError("SEEDVOTE_STUDY is not set; it names the study folder, which holds pairs.jsonl.")
-    study = Path(folder)
-    log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
-    hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
-    from crowd.marketplaces.market import usual_entrances
-
-    return create_app(
-        Config(
-            database=prepare(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
-            hit=hit,
-            folder=study,
-            entrances=usual_entrances(hit, ""),
-            prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
-            proxies=int(read("SEEDVOTE_PROXIES", "0")),
-            https=read("SEEDVOTE_HTTPS", "") == "1",
-            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
-            rate=float(read("SEEDVOTE_RATE", "20")),
-        )
-    )
 
 
 def log_to_stderr(*, quiet: bool = False) -> None:

@@ -1,4 +1,7 @@
-"""One process that serves one study with waitress: it prepares the store, says where it listens and stops cleanly."""
+"""Waitress serves the application, for as long as the command lives or in the background of another one.
+
+Whatever way the process ends, requests that are being answered are finished first, and no vote is half saved.
+"""
 
 from __future__ import annotations
 
@@ -7,70 +10,16 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import waitress
 from flask import Flask
 
-from crowd.hit import Hit, read_hit
-from crowd.rating import pool
-from crowd.store.store import Store, open_store, sqlite_url
 from dialogue.errors import InputError
-from dialogue.files import atomic
 
-THREADS = 8
+SERVER_THREADS = 8
 LARGEST_REQUEST = 65_536  # bytes that are read at all; the application's own limit is lower
-
-
-def hit_of(study: Path, given: Path | None) -> Hit:
-    """The study's own hit.toml, else the paper's HIT; one that is given becomes the study's own, and stays it."""
-    own = study / "hit.toml"
-    if given is not None:
-        hit = read_hit(given)
-        if own.exists() and read_hit(own) != hit:
-            raise InputError(f"{own} differs from {given}. A study keeps one HIT: change the file in its folder.")
-        if not own.exists():
-            with atomic(own) as file:
-                file.write(given.read_text(encoding="utf-8-sig"))
-    return read_hit(own if own.exists() else None)
-
-
-def pairs_of(study: Path, given: Path | None) -> Path:
-    """The file of pairs, which must be there."""
-    path = given or study / "pairs.jsonl"
-    if not path.exists():
-        raise InputError(
-            f"{path} does not exist. Make pairs (python -m generation pair {study}) or name them: --pairs."
-        )
-    return path
-
-
-def prepare(study: Path, pairs: Path | None, hit: Hit, database: str | None, *, seed: int, simulated: bool) -> str:
-    """Create the store where there is none, bring it up to the pairs file and return its URL."""
-    path = pairs_of(study, pairs)
-    study.mkdir(parents=True, exist_ok=True)
-    url = database or sqlite_url(study)
-    store = open_store(url, seed=seed, simulated=simulated)
-    try:
-        pool.load(store, path, hit, time.time())
-    finally:
-        store.close()
-    return url
-
-
-@contextmanager
-def opened(study: Path, database: str | None) -> Iterator[Store]:
-    """The store of a study that exists, closed at the end."""
-    if database is None and not (study / "crowd.sqlite").exists():
-        raise InputError(f"{study} has no crowd.sqlite yet. Serve it (python -m crowd serve {study}) or simulate.")
-    store = open_store(database or sqlite_url(study))
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> None:
@@ -82,7 +31,7 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
             app,
             host=host,
             port=port,
-            threads=THREADS,
+            threads=SERVER_THREADS,
             ident="",
             clear_untrusted_proxy_headers=False,  # the application reads them if, and only if, it is told of a proxy
             max_request_body_size=LARGEST_REQUEST,
@@ -98,6 +47,18 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     with suppress(KeyboardInterrupt, SystemExit):  # stopped before it ran: the same end as later
         ready(int(server.effective_port))
         server.run()
+
+
+@contextmanager
+def in_background(app: Flask, host: str, port: int) -> Iterator[None]:
+    """The application, served by a thread of this process while something else runs in front."""
+    server = waitress.create_server(app, host=host, port=port, threads=SERVER_THREADS, ident="")
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.close()
 
 
 def _stop_at_end_of_input() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from crowd.hit import Hit
 from crowd.simulation.browser import Form
-from crowd.web.app import LOG, Config, create_app, from_environment, log_to_stderr
+from crowd.web.app import LOG, Config, create_app, log_to_stderr
 from crowd.web.limits import RateLimit
+from crowd.wsgi import from_environment
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Pair

@@ -149,7 +149,7 @@ def test_a_crowd_sent_to_no_server_is_told_at_once(tmp_path, url):
 
 
 def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
-    from crowd.web.serving import hit_of
+    from crowd.study_folder import hit_of
 
     given, study = tmp_path / "my.toml", tmp_path / "study"
     given.write_text("votes_per_pair = 5\n")

@@ -17,11 +17,11 @@ from scipy import stats
 from crowd.exchange.exporting import export
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
+from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.standing import Sums, _interval, standing, t_quantile
 from crowd.web.app import Config, create_app, study_token
-from crowd.web.serving import prepare
 from dialogue.files import read_json
 from dialogue.seeds import child_random
 from tests.crowd.study import database
@@ -63,7 +63,7 @@ def careful(task, generator):
 
 def voted(folder, url=None):
     """Seven careful raters of 8 pairs each and one who fails three checks: the application, its desk, its clock."""
-    url = prepare(folder, ROOT / "examples/pairs.jsonl", HIT, url, seed=0, simulated=True)
+    url = prepare_study(folder, ROOT / "examples/pairs.jsonl", HIT, url, seed=0, simulated=True)
     app = create_app(Config(database=url, hit=HIT, folder=folder, rate=0))
     clock = Clock()
     desk = Desk(app.extensions["desk"].store, HIT, clock)
@@ -293,7 +293,7 @@ def test_figures_are_shown_where_they_are_and_nothing_else_of_the_folder_is(stud
 
 
 def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
-    url = prepare(tmp_path, ROOT / "examples/pairs.jsonl", HIT, None, seed=0, simulated=True)
+    url = prepare_study(tmp_path, ROOT / "examples/pairs.jsonl", HIT, None, seed=0, simulated=True)
     app = create_app(Config(database=url, hit=replace(HIT, title="Empty"), rate=0))
     client = app.test_client()
     client.get(f"/study?token={study_token(app)}")

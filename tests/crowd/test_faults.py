@@ -14,6 +14,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from crowd import study_folder
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
 from crowd.simulation.browser import Form, Visit
@@ -21,7 +22,6 @@ from crowd.simulation.crowd import Crowd
 from crowd.simulation.raters import Reader, habits
 from crowd.store.store import open_store
 from crowd.store.tables import leases, votes
-from crowd.web import serving
 from crowd.web.app import Config, create_app
 from dialogue.files import write_records
 from dialogue.records import Pair
@@ -59,7 +59,7 @@ class Server:
                 "--log-level",
                 "error",
             ]
-            self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.web.app:from_environment()"]
+            self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.wsgi:from_environment()"]
         self.url = f"http://127.0.0.1:{self.port}"
         self.start(wait=wait)
 
@@ -91,7 +91,7 @@ def served(folder, url, real, **options):
     made = make_pairs(real, checks=12)
     write_records(folder / "pairs.jsonl", made, signature="test", kind=Pair)
     (folder / "hit.toml").write_text(HIT_TOML)
-    serving.prepare(folder, None, HIT, url, seed=0, simulated=True)
+    study_folder.prepare_study(folder, None, HIT, url, seed=0, simulated=True)
     server = Server(folder, url, **options)
     try:
         yield server, made

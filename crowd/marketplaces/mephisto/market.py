@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import importlib
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-
-import waitress
-from flask import Flask
 
 from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, read_planned
 from crowd.marketplaces.launch import check_public_url
@@ -21,8 +15,9 @@ from crowd.marketplaces.mephisto.options import MephistoOptions
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk.entrance import mturk_sites
 from crowd.store.store import sqlite_url
+from crowd.study_folder import hit_of
 from crowd.web.app import Config, create_app, log_to_stderr
-from crowd.web.serving import THREADS, hit_of
+from crowd.web.serving import in_background
 from dialogue.errors import InputError
 
 
@@ -111,18 +106,6 @@ def free_port(host: str) -> int:
     """A port that nobody uses at this moment."""
     with socket.create_server((host, 0)) as probe:
         return int(probe.getsockname()[1])
-
-
-@contextmanager
-def in_background(app: Flask, host: str, port: int) -> Iterator[None]:
-    """The page, served by a thread of this process."""
-    server = waitress.create_server(app, host=host, port=port, threads=THREADS, ident="")
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.close()
 
 
 def task_module(study: Path) -> Any:

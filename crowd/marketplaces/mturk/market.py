@@ -14,7 +14,7 @@ from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk.entrance import mturk_sites
 from crowd.marketplaces.mturk.options import MTurkOptions
 from crowd.marketplaces.settling import Listed, ListedState
-from crowd.web.serving import hit_of
+from crowd.study_folder import hit_of
 from dialogue.errors import InputError
 from dialogue.records import Source
 

@@ -14,7 +14,7 @@ from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.prolific import client as prolific
 from crowd.marketplaces.prolific.options import ProlificOptions
 from crowd.marketplaces.settling import Listed, ListedState
-from crowd.web.serving import hit_of
+from crowd.study_folder import hit_of
 from dialogue.errors import InputError
 from dialogue.records import Source
 

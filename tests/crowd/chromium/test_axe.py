@@ -5,8 +5,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 from crowd.commands import preview
 from crowd.hit import read_hit
+from crowd.study_folder import prepare_study
 from crowd.web.app import Config, create_app, study_token
-from crowd.web.serving import prepare
 from dialogue.command_line import dispatch
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("preview")
     dispatch("crowd", "", {"preview": ""}, ["preview", "--hit", "examples/hit.toml", "--out", str(folder)])
     hit = read_hit(preview.SAMPLE.with_name("hit.toml"))
-    url = prepare(folder, preview.SAMPLE, hit, None, seed=0, simulated=True)
+    url = prepare_study(folder, preview.SAMPLE, hit, None, seed=0, simulated=True)
     app = create_app(Config(database=url, hit=hit))
     client = app.test_client()
     client.get(f"/study?token={study_token(app)}")

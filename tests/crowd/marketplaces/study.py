@@ -12,8 +12,8 @@ from werkzeug.serving import make_server
 from crowd.hit import Hit
 from crowd.marketplaces.market import usual_entrances
 from crowd.simulation.browser import FETCH, Form
+from crowd.study_folder import prepare_study
 from crowd.web.app import Config, create_app
-from crowd.web.serving import prepare
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE
@@ -45,7 +45,7 @@ def make_study(folder, *, reals=6, entrances=(), sites=SITES, **hit):
     (folder / "hit.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
     settings = Hit(**values)
     write_pairs(folder / "pairs.jsonl", reals=reals)
-    url = prepare(folder, None, settings, None, seed=0, simulated=False)
+    url = prepare_study(folder, None, settings, None, seed=0, simulated=False)
     usual = usual_entrances(settings, sites[0])
     config = Config(
         url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *entrances), https=True

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, sittings_needed, write_launch
+from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
 from crowd.marketplaces.mturk.client import new_mturk_launch
 from dialogue.errors import InputError
 from dialogue.files import digest, write_json
@@ -32,12 +32,6 @@ def test_a_public_url_is_https_or_this_machine(url):
 def test_any_other_public_url_is_refused_in_one_sentence(url):
     with pytest.raises(InputError, match="not an https:// address"):
         check_public_url(url)
-
-
-def test_every_pair_gets_its_votes_from_enough_sittings():
-    assert sittings_needed(2000, 3, 20) == 300
-    assert sittings_needed(2000, 3, 20, votes=5981) == 1
-    assert sittings_needed(2000, 3, 20, votes=7000) == 0
 
 
 def test_a_launch_record_comes_back_and_only_its_owner_may_read_it(tmp_path):

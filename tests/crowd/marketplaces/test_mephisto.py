@@ -15,7 +15,7 @@ import pytest
 from crowd.__main__ import COMMANDS
 from crowd.exchange import exporting
 from crowd.marketplaces.mephisto.market import free_port
-from crowd.web.serving import opened
+from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records

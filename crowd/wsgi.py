@@ -1,0 +1,40 @@
+"""The application for servers that import one, e.g. `gunicorn 'crowd.wsgi:from_environment()'`.
+
+It is the application of `crowd serve`, with SEEDVOTE_... variables for the command's options. Several processes and
+hosts may serve one study: what they share is in the store alone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from flask import Flask
+
+from crowd.marketplaces.market import usual_entrances
+from crowd.study_folder import hit_of, prepare_study
+from crowd.web.app import Config, create_app, log_to_stderr
+from dialogue.errors import InputError
+
+
+def from_environment() -> Flask:
+    """The application as SEEDVOTE_STUDY, SEEDVOTE_DATABASE, SEEDVOTE_PREFIX, ... describe it (see docs/crowd.md)."""
+    read = os.environ.get
+    if not (folder := read("SEEDVOTE_STUDY")):
+        raise InputError("SEEDVOTE_STUDY is not set; it names the study folder, which holds pairs.jsonl.")
+    study = Path(folder)
+    log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
+    hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
+    return create_app(
+        Config(
+            database=prepare_study(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
+            hit=hit,
+            folder=study,
+            entrances=usual_entrances(hit, ""),
+            prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
+            proxies=int(read("SEEDVOTE_PROXIES", "0")),
+            https=read("SEEDVOTE_HTTPS", "") == "1",
+            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
+            rate=float(read("SEEDVOTE_RATE", "20")),
+        )
+    )
