@@ -29,7 +29,7 @@ from bench_hit import ROOT, write_pairs
 
 from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
 from crowd.marketplaces.mturk.entrance import MTURK_SITES
-from crowd.simulation.browser import FETCH, Form
+from crowd.simulation.browser import FETCH, PageForm
 from crowd.store.tables import votes
 from crowd.study_folder import hit_of, opened, prepare_study
 from dialogue.files import read_records
@@ -79,11 +79,11 @@ class Worker:
         if reply.status_code == 200 and "/consent" not in reply.text:
             return {"status": "turned away"}
         if reply.status_code == 200:
-            self.ask("POST", "/consent", data=Form(reply.text).fields | {"agree": "yes"})
+            self.ask("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
         place = self.look()
         while place["status"] == "instructions":
             path = f"/instructions/{place['number']}"
-            self.ask("POST", path, data=Form(self.ask("GET", path).text).fields | {"choice": "tie"})
+            self.ask("POST", path, data=PageForm(self.ask("GET", path).text).fields | {"choice": "tie"})
             place = self.look()
         if place["status"] == "task" and self.unit > 1:
             self.waits.append(time.perf_counter() - begun)
@@ -100,7 +100,7 @@ class Worker:
             if place["status"] == "wait":
                 place = self.look()
                 continue
-            form = Form(place["html"])
+            form = PageForm(place["html"])
             place = self.ask("POST", "/answer", data=form.fields | {"choice": "left", "seconds": "1"}).json()
             self.saved[frozenset(form.shown()[1:])] += place["saved"]
         self.look()  # the page of thanks, on which a unit is handed in

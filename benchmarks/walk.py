@@ -88,7 +88,7 @@ def command(package: str, *words: str) -> None:
 def vote(folder: Path, walk: Walk) -> None:
     """A rater answers a pair: from the POST to the reply that says it is saved."""
     from crowd.hit import Hit
-    from crowd.simulation.browser import Form
+    from crowd.simulation.browser import PageForm
     from crowd.study_folder import prepare_study
     from crowd.web.app import Config, create_app
 
@@ -96,10 +96,10 @@ def vote(folder: Path, walk: Walk) -> None:
     url = prepare_study(folder, ROOT / "examples" / "pairs.jsonl", hit, None, seed=0, simulated=False)
     app = create_app(Config(url, hit, rate=0))
     client = app.test_client()
-    client.post("/consent", data=Form(client.get("/?rater=r").text).fields)
+    client.post("/consent", data=PageForm(client.get("/?rater=r").text).fields)
     answers = []
     for _ in range(2):  # the first answer fills caches; the second is the one that is walked
-        fields = Form(client.get("/task").text).fields | {"choice": "left", "seconds": "2.5"}
+        fields = PageForm(client.get("/task").text).fields | {"choice": "left", "seconds": "2.5"}
         answers.append(fields)
         with walk.open() if len(answers) == 2 else contextlib.nullcontext():
             reply = client.post("/answer", data=fields, headers={"X-Requested-With": "fetch"})

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
-Answer = Literal["left", "right", "tie"]
+Button = Literal["left", "right", "tie"]
 
 CONSENT = """\
 You are invited to take part in a research study about computer programs that hold a conversation. You will read short \
@@ -41,13 +41,13 @@ Four worked examples come first. They are for practice and do not count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class WorkedExample:
     """A worked example of the instructions."""
 
     context: tuple[Utterance, ...]
     left: str
     right: str
-    answer: Answer
+    answer: Button
     why: str
 
 
@@ -56,7 +56,7 @@ def _talk(*texts: str) -> tuple[Utterance, ...]:
 
 
 EXAMPLES = (
-    Example(
+    WorkedExample(
         _talk(
             "Hello, I need a cheap place to eat in the north of town.",
             "There are two, an Indian and a Chinese restaurant. Which would you like?",
@@ -67,21 +67,21 @@ EXAMPLES = (
         "left",
         "A does what was asked. B speaks of a train that nobody mentioned.",
     ),
-    Example(
+    WorkedExample(
         _talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
         "I have a red car and I do not like my car.",
         "That sounds lovely! Is sourdough hard to make?",
         "right",
         "B takes up what was just said. A changes the subject.",
     ),
-    Example(
+    WorkedExample(
         _talk("Is there a museum near the station?", "Yes, the toy museum is free.", "Great, how do I get there?"),
         "It is a five minute walk from the station, straight ahead.",
         "Just follow the main road from the station for five minutes.",
         "tie",
         "Both answer the question equally well. The words differ, the relevance does not.",
     ),
-    Example(
+    WorkedExample(
         _talk("I would like to cancel my taxi for tonight."),
         "The hotel has free parking and <unk>.",
         "What kind of food would you like?",
@@ -133,7 +133,7 @@ class Hit:
         "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
     instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line parts paragraphs")
-    examples: tuple[Example, ...] = _key(
+    examples: tuple[WorkedExample, ...] = _key(
         EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
     )
     pairs_per_sitting: int = _key(20, _whole(1, 1000), "real pairs in one sitting")
@@ -173,7 +173,7 @@ class Hit:
         return self.pairs_per_sitting + self.first_checks + self.later_checks
 
 
-FIELDS = {key.name: key for key in dataclasses.fields(Hit)}
+HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 
 
 def read_hit(path: Path | None) -> Hit:
@@ -204,11 +204,11 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
 
 
 def _check(name: str, value: object, where: str) -> None:
-    if name not in FIELDS:
-        near = difflib.get_close_matches(name, FIELDS, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(FIELDS)}."
+    if name not in HIT_KEYS:
+        near = difflib.get_close_matches(name, HIT_KEYS, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(HIT_KEYS)}."
         raise InputError(f"{where}: {name} is not a key of the HIT. {hint}")
-    legal: Legal = FIELDS[name].metadata["legal"]
+    legal: Legal = HIT_KEYS[name].metadata["legal"]
     if not legal.holds(value):
         raise InputError(f"{where}: {name} is {_short(value)}, which is not {legal.says}.")
 
@@ -227,7 +227,7 @@ def _check_together(hit: Hit, where: str) -> None:
         )
 
 
-def _example(value: object, where: str) -> Example:
+def _example(value: object, where: str) -> WorkedExample:
     if not isinstance(value, Mapping) or set(value) != {"context", "left", "right", "answer", "why"}:
         found = ", ".join(value) if isinstance(value, Mapping) else _short(value)
         raise InputError(f"{where} needs context, left, right, answer and why, and nothing else. Found: {found}.")
@@ -237,7 +237,7 @@ def _example(value: object, where: str) -> Example:
     if value["answer"] not in ("left", "right", "tie"):
         raise InputError(f"{where}.answer is {_short(value['answer'])}, which is not one of left, right, tie.")
     context = _context(value["context"], f"{where}.context")
-    return Example(context, value["left"], value["right"], value["answer"], value["why"])
+    return WorkedExample(context, value["left"], value["right"], value["answer"], value["why"])
 
 
 def _context(value: object, where: str) -> tuple[Utterance, ...]:

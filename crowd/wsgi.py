@@ -13,7 +13,7 @@ from flask import Flask
 
 from crowd.marketplaces.market import usual_entrances
 from crowd.study_folder import hit_of, prepare_study
-from crowd.web.app import Config, create_app, log_to_stderr
+from crowd.web.app import ServerConfig, create_app, log_to_stderr
 from dialogue.errors import InputError
 
 
@@ -26,7 +26,7 @@ def from_environment() -> Flask:
     log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
     hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
     return create_app(
-        Config(
+        ServerConfig(
             database=prepare_study(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
             hit=hit,
             folder=study,

@@ -31,12 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print one line for each number of checks."""
     from crowd.hit import read_hit
-    from crowd.rating.gate import Rule, pass_probability
+    from crowd.rating.gate import GateRule, pass_probability
     from dialogue.errors import InputError
     from dialogue.signature import signature
 
     hit = read_hit(args.hit)
-    rule = Rule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
+    rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
     if not (0 <= args.error <= 1 and 0 <= args.tie_checks <= 1 and args.most >= 1 and rule.max_failures >= 1):
         raise InputError("--error and --tie-checks lie between 0 and 1; --most and --max-failures start at 1.")
     planned = hit.first_checks + hit.later_checks

@@ -48,15 +48,15 @@ def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     from crowd.web import page
 
     frame = page.Frame(base=".", csrf="", nonce="")
-    yield "glance", page.glance(hit, frame)
-    yield "consent", page.consent(hit, frame)
+    yield "glance", page.glance_page(hit, frame)
+    yield "consent", page.consent_page(hit, frame)
     for number, example in enumerate(hit.examples, 1):
-        yield f"example-{number}", page.instructions(hit, frame, number, None)
-        yield f"example-{number}-answered", page.instructions(hit, frame, number, example.answer)
+        yield f"example-{number}", page.example_page(hit, frame, number, None)
+        yield f"example-{number}-answered", page.example_page(hit, frame, number, example.answer)
     for number, pair in enumerate(pairs, 1):
-        shown = page.Shown("preview", pair.context, pair.a.text, pair.b.text, number)
-        progress = page.Progress(number - 1, len(pairs), hit.lease_minutes, number > 1)
-        yield f"pair-{number}", page.task(hit, frame, shown, progress, "saved" if number > 1 else "")
-    for kind in page.KINDS:
+        shown = page.PairOnPage("preview", pair.context, pair.a.text, pair.b.text, number)
+        progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, number > 1)
+        yield f"pair-{number}", page.task_page(hit, frame, shown, progress, "saved" if number > 1 else "")
+    for kind in page.MESSAGE_KINDS:
         code = {"done": hit.completion_code, "no_more": hit.screened_out_code}.get(kind, "")
-        yield f"message-{kind.replace('_', '-')}", page.message(hit, frame, kind, code)
+        yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, code)

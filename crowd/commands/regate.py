@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Replay the log under the rule and say what it changes."""
     from crowd.exchange import exporting
-    from crowd.rating.gate import Rule
+    from crowd.rating.gate import GateRule
     from crowd.rating.replaying import replay
     from crowd.store import event_log
     from crowd.study_folder import hit_of, opened
@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Rater, Vote
 
     hit = hit_of(args.study, None)
-    rule = Rule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
+    rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
     if rule.max_failures < 1 or (args.out and args.out.resolve() == args.study.resolve()):
         raise InputError("--max-failures starts at 1, and --out is another folder than the study's own.")
     with opened(args.study, args.database) as store, store.read() as connection:
         before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
-        log = event_log.read(connection)
+        log = event_log.read_events(connection)
         other = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)
         after = exporting.export(connection, votes_per_pair=hit.votes_per_pair, replayed=other)
     print(f"Blocked at {rule.max_failures} failures ({rule.count}), as the event log has it:")

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.market import usual_entrances
     from crowd.study_folder import hit_of, prepare_study
     from crowd.watching.refreshing import keep_fresh
-    from crowd.web.app import Config, create_app, log_to_stderr, study_token
+    from crowd.web.app import ServerConfig, create_app, log_to_stderr, study_token
     from crowd.web.serving import serve
 
     hit = hit_of(args.study, args.hit)
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
     app = create_app(
-        Config(
+        ServerConfig(
             database=url,
             hit=hit,
             folder=args.study,

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     """Send the crowd, then say what it did."""
     from contextlib import nullcontext
 
-    from crowd.simulation.crowd import Crowd, reached, server
+    from crowd.simulation.crowd import SimulatedCrowd, reached, server
     from crowd.simulation.raters import Reader, habits
     from crowd.study_folder import pairs_file
     from dialogue.errors import InputError
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     reader = Reader(read_records(pairs_file(args.study, args.pairs), Pair), seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
     with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
-        result = Crowd(url, reader, raters, args.concurrency).work()
+        result = SimulatedCrowd(url, reader, raters, args.concurrency).work()
     print(
         f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."
     )

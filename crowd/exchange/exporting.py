@@ -148,7 +148,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any) -> Rater:
 
 def exported_events(connection: sa.Connection) -> Iterable[dict[str, Any]]:
     """The event log as plain values."""
-    for event in event_log.read(connection):
+    for event in event_log.read_events(connection):
         yield {
             "event": event.event,
             "at": iso(event.at),

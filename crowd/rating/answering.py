@@ -5,47 +5,47 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as param
 
-from crowd.hit import Answer
+from crowd.hit import Button
 from crowd.rating import gate, pool
 from crowd.rating.assignment import counts, unswapped
-from crowd.rating.leasing import Refused, Seat, Sitter, Turn
+from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater
 from crowd.store import event_log
 from crowd.store.identity import lease_token
-from crowd.store.store import ask, later
+from crowd.store.store import fetch, later
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from dialogue.records import Choice, RaterStatus
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 
-_IS = sa.bindparam
 _CLAIM = (  # a lease of this rater with its pair, who they are and where they sit
     sa.select(leases, pairs.c.kind, pairs.c.votes, pairs.c.body, raters.c.status, sittings.c.source)
     .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
     .join(raters, raters.c.rater == leases.c.rater)
-    .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == _IS("seat")))
-    .where(leases.c.token == _IS("token"), leases.c.rater == _IS("rater"))
+    .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == param("seat")))
+    .where(leases.c.token == param("token"), leases.c.rater == param("rater"))
 )
 _STORE = sa.insert(votes)
-_ANSWERED = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="answered")
-_VOTE = sa.select(votes.c.vote).where(votes.c.lease == _IS("lease"), votes.c.late == 0).scalar_subquery()
-_LAST = sa.update(raters).where(raters.c.rater == _IS("this")).values(last_vote=_VOTE)
+_ANSWERED = sa.update(leases).where(leases.c.lease == param("this")).values(state="answered")
+_VOTE = sa.select(votes.c.vote).where(votes.c.lease == param("lease"), votes.c.late == 0).scalar_subquery()
+_LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vote=_VOTE)
 
 
-def answer(turn: Turn, seat: Seat, token: str, choice: Answer, seconds: float | None) -> Saved:
+def save_answer(moment: Moment, seat: Seat, token: str, choice: Button, seconds: float | None) -> Saved:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given."""
     if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
     names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
-    (found,) = ask(turn.connection, (_CLAIM, names))
+    (found,) = fetch(moment.connection, (_CLAIM, names))
     if not found:
         raise Refused("no lease of this rater")
     row = found[0]
     if row.state == "answered":
-        event_log.append(turn.connection, "repeated", turn.now, row.rater, row.pair)
+        event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair)
         return "again"
-    return _store(turn, row, unswapped(choice, row.left), _plausible(seconds, turn.now - row.issued))
+    return _store(moment, row, unswapped(choice, row.left), _plausible(seconds, moment.now - row.issued))
 
 
 def _plausible(seconds: float | None, since: float) -> float:
@@ -54,66 +54,66 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(turn: Turn, row: Any, choice: Choice, seconds: float) -> Saved:
+def _store(moment: Moment, row: Any, choice: Choice, seconds: float) -> Saved:
     check = row.kind == "check"
-    late = not check and (row.state != "held" or row.expires <= turn.now)
-    counted = not check and row.status != "blocked" and counts(row.votes, late=late, rules=turn.rules)
+    late = not check and (row.state != "held" or row.expires <= moment.now)
+    counted = not check and row.status != "blocked" and counts(row.votes, late=late, assignment=moment.assignment)
     failed = int(choice != pool.pair_from(row.body).answer) if check else None
     line = {"lease": row.lease, "rater": row.rater, "pair": row.pair, "source": row.source, "choice": choice}
-    times = {"left": row.left, "seconds": seconds, "submitted": turn.now, "late": int(late)}
+    times = {"left": row.left, "seconds": seconds, "submitted": moment.now, "late": int(late)}
     facts = {"counted": int(counted), "failed": failed}
-    later(turn.connection, _STORE, line | times | facts)
-    later(turn.connection, _ANSWERED, {"this": row.lease})
+    later(moment.connection, _STORE, line | times | facts)
+    later(moment.connection, _ANSWERED, {"this": row.lease})
     held = int(row.state == "held")
-    pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, votes=int(counted), held=-held)
+    pool.change(moment.connection, row.pair, moment.assignment.votes_per_pair, votes=int(counted), held=-held)
     told = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds, "late": int(late), **facts}
-    event_log.append(turn.connection, "answered", turn.now, row.rater, row.pair, **told)
-    later(turn.connection, _LAST, {"this": row.rater, "lease": row.lease})
+    event_log.append(moment.connection, "answered", moment.now, row.rater, row.pair, **told)
+    later(moment.connection, _LAST, {"this": row.rater, "lease": row.lease})
     if check:
-        _judge(turn, row.rater, row.status)
+        _judge(moment, row.rater, row.status)
     return "late" if late else "saved"
 
 
-def outcomes(turn: Turn, rater: str) -> list[bool]:
+def check_outcomes(moment: Moment, rater: str) -> list[bool]:
     """The rater's checks in the order in which they were shown, True where failed."""
     mine = sa.select(votes.c.failed).where(votes.c.rater == rater, votes.c.failed.is_not(None)).order_by(votes.c.lease)
-    return [bool(failed) for failed in turn.connection.scalars(mine)]
+    return [bool(failed) for failed in moment.connection.scalars(mine)]
 
 
-def _judge(turn: Turn, rater: str, before: RaterStatus) -> None:
+def _judge(moment: Moment, rater: str, before: RaterStatus) -> None:
     """Let the gate speak after a check; who is blocked keeps what was earned, but no vote of theirs counts."""
-    status = gate.status(outcomes(turn, rater), turn.rule)
+    status = gate.judge(check_outcomes(moment, rater), moment.gate)
     if status == before:
         return
-    turn.connection.execute(sa.update(raters).where(raters.c.rater == rater).values(status=status))
+    moment.connection.execute(sa.update(raters).where(raters.c.rater == rater).values(status=status))
     if status != "blocked":
         return
     mine = sa.and_(votes.c.rater == rater, votes.c.counted == 1)
-    for pair in turn.connection.scalars(sa.select(votes.c.pair).where(mine)).all():
-        pool.change(turn.connection, pair, turn.rules.votes_per_pair, votes=-1)
-    turn.connection.execute(sa.update(votes).where(mine).values(counted=0))
+    for pair in moment.connection.scalars(sa.select(votes.c.pair).where(mine)).all():
+        pool.change(moment.connection, pair, moment.assignment.votes_per_pair, votes=-1)
+    moment.connection.execute(sa.update(votes).where(mine).values(counted=0))
     held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
-    for pair in turn.connection.scalars(sa.select(leases.c.pair).where(held)).all():
-        pool.change(turn.connection, pair, turn.rules.votes_per_pair, held=-1)
-    turn.connection.execute(sa.update(leases).where(held).values(state="void"))
-    event_log.append(turn.connection, "blocked", turn.now, rater)
+    for pair in moment.connection.scalars(sa.select(leases.c.pair).where(held)).all():
+        pool.change(moment.connection, pair, moment.assignment.votes_per_pair, held=-1)
+    moment.connection.execute(sa.update(leases).where(held).values(state="void"))
+    event_log.append(moment.connection, "blocked", moment.now, rater)
 
 
-def undo(turn: Turn, sitter: Sitter) -> bool:
+def take_back(moment: Moment, seated: SeatedRater) -> bool:
     """Take back the vote that came last; its pair is held again under a new token, so that a stale click is void."""
-    if sitter.last_vote is None or sitter.status == "blocked" or sitter.finished:
+    if seated.last_vote is None or seated.status == "blocked" or seated.finished:
         return False
     joined = sa.select(votes, leases.c.attempt).join_from(votes, leases, votes.c.lease == leases.c.lease)
-    row = turn.connection.execute(joined.where(votes.c.vote == sitter.last_vote)).one()
+    row = moment.connection.execute(joined.where(votes.c.vote == seated.last_vote)).one()
     attempt = row.attempt + 1
-    held = {"state": "held", "attempt": attempt, "token": lease_token(turn.secret, row.rater, row.pair, attempt)}
-    expires = turn.now + turn.rules.lease_seconds
+    held = {"state": "held", "attempt": attempt, "token": lease_token(moment.secret, row.rater, row.pair, attempt)}
+    expires = moment.now + moment.assignment.lease_seconds
     here = leases.c.lease == row.lease
-    turn.connection.execute(sa.update(leases).where(here).values(**held, issued=turn.now, expires=expires))
-    turn.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
-    pool.change(turn.connection, row.pair, turn.rules.votes_per_pair, votes=-row.counted, held=1)
-    turn.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
-    event_log.append(turn.connection, "undone", turn.now, row.rater, row.pair, lease=row.lease)
+    moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
+    moment.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
+    pool.change(moment.connection, row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1)
+    moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
+    event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     if row.failed is not None:
-        _judge(turn, row.rater, sitter.status)
+        _judge(moment, row.rater, seated.status)
     return True

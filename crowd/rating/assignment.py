@@ -20,7 +20,7 @@ LatePolicy = Literal["keep", "count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Assignment:
     """What the study asks for, see hit.toml."""
 
     votes_per_pair: int = 3
@@ -41,25 +41,25 @@ class Fewest:
     held: int
 
 
-def plan(rules: Rules, *, admitted: int, seed: int, rater: str, sitting: int) -> tuple[Slot, ...]:
+def plan_sitting(assignment: Assignment, *, admitted: int, seed: int, rater: str, sitting: int) -> tuple[Slot, ...]:
     """The slots of one sitting: the first checks still due after `admitted`, then real pairs with checks among them.
 
     Each later check follows a real pair of its own, so that two never stand together.
     """
     generator = child_random(seed, "slots", rater, sitting)
-    reals = rules.pairs_per_sitting
-    after = set(generator.sample(range(reals), min(rules.later_checks, reals)))
-    slots: list[Slot] = ["check"] * max(0, rules.first_checks - admitted)
+    reals = assignment.pairs_per_sitting
+    after = set(generator.sample(range(reals), min(assignment.later_checks, reals)))
+    slots: list[Slot] = ["check"] * max(0, assignment.first_checks - admitted)
     for n in range(reals):
         slots += ["real", "check"] if n in after else ["real"]
     return tuple(slots)
 
 
-def verdict(fewest: Fewest | None, rules: Rules) -> Verdict:
+def verdict(fewest: Fewest | None, assignment: Assignment) -> Verdict:
     """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
     if fewest is None:
         return "finished"
-    return "show" if fewest.votes + fewest.held < rules.votes_per_pair else "wait"
+    return "show" if fewest.votes + fewest.held < assignment.votes_per_pair else "wait"
 
 
 def left_side(pair: Mapping[Side, int], rater: Mapping[Side, int], *, seed: int, name: tuple[object, ...]) -> Side:
@@ -73,9 +73,9 @@ def left_side(pair: Mapping[Side, int], rater: Mapping[Side, int], *, seed: int,
     return "a" if child_seed(seed, "left", *name) % 2 else "b"
 
 
-def counts(votes: int, *, late: bool, rules: Rules) -> bool:
+def counts(votes: int, *, late: bool, assignment: Assignment) -> bool:
     """Whether an answer becomes one of the pair's k votes; `votes` are those it has at the moment of submission."""
-    return votes < rules.votes_per_pair and (not late or rules.late_votes == "count")
+    return votes < assignment.votes_per_pair and (not late or assignment.late_votes == "count")
 
 
 def unswapped(choice: Literal["left", "right", "tie"], left: Side) -> Literal["a", "b", "tie"]:

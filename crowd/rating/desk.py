@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 
-from crowd.hit import Answer, Hit
+from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing, pool
-from crowd.rating.assignment import Rules, plan
-from crowd.rating.gate import Rule
-from crowd.rating.leasing import Place, Refused, Seat, Sitter, Turn
+from crowd.rating.assignment import Assignment, plan_sitting
+from crowd.rating.gate import GateRule
+from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater, Step
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, sitting_hash, study_page_token
 from crowd.store.store import Store, settings
@@ -30,19 +30,20 @@ class Desk:
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] = time.time) -> None:
         self.store, self.hit, self.clock = store, hit, clock
-        self.rules, self.rule = rules_of(hit), Rule(hit.max_failures, hit.count_failures, hit.first_checks)
+        self.assignment = assignment_of(hit)
+        self.gate = GateRule(hit.max_failures, hit.count_failures, hit.first_checks)
         with store.read() as connection:
             values = settings(connection)
             self.checks = tuple(connection.scalars(sa.select(pairs.c.pair).where(pairs.c.kind == "check")))
         self.seed, self.secret, self._rater_key = int(values["seed"]), values["secret"], values["rater_key"]
 
     @contextmanager
-    def _turn(self) -> Iterator[Turn]:
+    def _writing(self) -> Iterator[Moment]:
         with self.store.write() as connection:
-            yield self._of(connection)
+            yield self._moment(connection)
 
-    def _of(self, connection: sa.Connection) -> Turn:
-        return Turn(connection, self.clock(), self.rules, self.rule, self.seed, self.secret, self.checks)
+    def _moment(self, connection: sa.Connection) -> Moment:
+        return Moment(connection, self.clock(), self.assignment, self.gate, self.seed, self.secret, self.checks)
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever door they came by."""
@@ -68,78 +69,78 @@ class Desk:
         """Sit down: the sitting that the door calls `sitting` is found again, or begins."""
         self.check_ids(worker, sitting)
         rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
-        with self._turn() as turn:
+        with self._writing() as moment:
             mine = sa.and_(sittings.c.rater == rater, sittings.c.key == key)
-            if number := turn.connection.scalar(sa.select(sittings.c.sitting).where(mine)):
+            if number := moment.connection.scalar(sa.select(sittings.c.sitting).where(mine)):
                 return Seat(rater, number)
-            number = _begin(turn, rater, key, source)
+            number = _begin(moment, rater, key, source)
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
-            turn.connection.execute(sa.insert(payments), line)
-            event_log.append(turn.connection, "arrived", turn.now, rater, sitting=number, source=source)
+            moment.connection.execute(sa.insert(payments), line)
+            event_log.append(moment.connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
 
-    def place(self, seat: Seat) -> Place:
-        """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no turn."""
+    def next_step(self, seat: Seat) -> Step:
+        """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no write lock."""
         with self.store.glance() as connection:
-            turn = self._of(connection)
-            sitter = leasing.sitter_of(turn, seat)
-            seen = self._before(sitter) or leasing.look(turn, sitter)
+            moment = self._moment(connection)
+            seated = leasing.seated_rater(moment, seat)
+            seen = self._before(seated) or leasing.step_without_writing(moment, seated)
         if seen is not None:
             return seen
-        with self._turn() as turn:
-            return self._place(turn, seat)
+        with self._writing() as moment:
+            return self._step(moment, seat)
 
-    def consent(self, seat: Seat) -> Place:
+    def consent(self, seat: Seat) -> Step:
         """Record consent to the present version of the text."""
-        with self._turn() as turn:
-            if leasing.sitter_of(turn, seat).consent != self.hit.consent_version:
+        with self._writing() as moment:
+            if leasing.seated_rater(moment, seat).consent != self.hit.consent_version:
                 version = self.hit.consent_version
                 query = sa.update(raters).where(raters.c.rater == seat.rater)
-                turn.connection.execute(query.values(consent=version, consented=turn.now))
-                event_log.append(turn.connection, "consented", turn.now, seat.rater, version=version)
-            return self._place(turn, seat)
+                moment.connection.execute(query.values(consent=version, consented=moment.now))
+                event_log.append(moment.connection, "consented", moment.now, seat.rater, version=version)
+            return self._step(moment, seat)
 
-    def instructed(self, seat: Seat, number: int, chosen: Answer) -> Place:
+    def instructed(self, seat: Seat, number: int, chosen: Button) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
-        with self._turn() as turn:
-            sitter = leasing.sitter_of(turn, seat)
-            last = min(sitter.instructed + 1, len(self.hit.examples))
-            if sitter.consent != self.hit.consent_version or not 1 <= number <= last:
+        with self._writing() as moment:
+            seated = leasing.seated_rater(moment, seat)
+            last = min(seated.instructed + 1, len(self.hit.examples))
+            if seated.consent != self.hit.consent_version or not 1 <= number <= last:
                 raise Refused("this worked example is not the next one")
-            if number > sitter.instructed:
+            if number > seated.instructed:
                 query = sa.update(raters).where(raters.c.rater == seat.rater)
-                turn.connection.execute(query.values(instructed=number))
-                event_log.append(turn.connection, "instructed", turn.now, seat.rater, number=number, chosen=chosen)
-            return self._place(turn, seat)
+                moment.connection.execute(query.values(instructed=number))
+                event_log.append(moment.connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
+            return self._step(moment, seat)
 
-    def answer(self, seat: Seat, token: str, choice: Answer, seconds: float | None) -> tuple[answering.Saved, Place]:
+    def answer(self, seat: Seat, token: str, choice: Button, seconds: float | None) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
-        with self._turn() as turn:
-            saved = answering.answer(turn, seat, token, choice, seconds)
-            return saved, self._place(turn, seat)
+        with self._writing() as moment:
+            saved = answering.save_answer(moment, seat, token, choice, seconds)
+            return saved, self._step(moment, seat)
 
-    def undo(self, seat: Seat) -> tuple[bool, Place]:
+    def undo(self, seat: Seat) -> tuple[bool, Step]:
         """Take back the last answer, once; the pair is shown again on the same side."""
-        with self._turn() as turn:
-            undone = answering.undo(turn, leasing.sitter_of(turn, seat))
-            return undone, self._place(turn, seat)
+        with self._writing() as moment:
+            undone = answering.take_back(moment, leasing.seated_rater(moment, seat))
+            return undone, self._step(moment, seat)
 
-    def _place(self, turn: Turn, seat: Seat) -> Place:
-        sitter, offer = leasing.arriving(turn, seat)
-        return self._before(sitter) or leasing.place(turn, sitter, offer)
+    def _step(self, moment: Moment, seat: Seat) -> Step:
+        seated, offer = leasing.seated_with_offer(moment, seat)
+        return self._before(seated) or leasing.next_step(moment, seated, offer)
 
-    def _before(self, sitter: Sitter) -> Place | None:
+    def _before(self, seated: SeatedRater) -> Step | None:
         """What comes before the pairs, if it is not done yet."""
-        if sitter.consent != self.hit.consent_version:
-            return Place("consent")
-        if sitter.instructed < len(self.hit.examples):
-            return Place("instructions", number=sitter.instructed + 1)
+        if seated.consent != self.hit.consent_version:
+            return Step("consent")
+        if seated.instructed < len(self.hit.examples):
+            return Step("instructions", number=seated.instructed + 1)
         return None
 
 
-def rules_of(hit: Hit) -> Rules:
+def assignment_of(hit: Hit) -> Assignment:
     """What assignment needs of hit.toml."""
-    return Rules(
+    return Assignment(
         votes_per_pair=hit.votes_per_pair,
         pairs_per_sitting=hit.pairs_per_sitting,
         first_checks=hit.first_checks,
@@ -150,18 +151,18 @@ def rules_of(hit: Hit) -> Rules:
     )
 
 
-def _begin(turn: Turn, rater: str, key: str, source: Source) -> int:
+def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     """A new sitting; what the rater held in another one goes back to the pool at once."""
-    connection = turn.connection
+    connection = moment.connection
     if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
-        connection.execute(sa.insert(raters).values(rater=rater, source=source, arrived=turn.now))
+        connection.execute(sa.insert(raters).values(rater=rater, source=source, arrived=moment.now))
     held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
-    connection.execute(sa.update(leases).where(held).values(expires=turn.now))
-    pool.release_expired(connection, turn.rules.votes_per_pair, turn.now)
+    connection.execute(sa.update(leases).where(held).values(expires=moment.now))
+    pool.release_expired(connection, moment.assignment.votes_per_pair, moment.now)
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(last_vote=None))
     number = 1 + (connection.scalar(sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == rater)) or 0)
-    admitted = len(answering.outcomes(turn, rater))
-    slots = plan(turn.rules, admitted=admitted, seed=turn.seed, rater=rater, sitting=number)
-    line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": turn.now}
+    admitted = len(answering.check_outcomes(moment, rater))
+    slots = plan_sitting(moment.assignment, admitted=admitted, seed=moment.seed, rater=rater, sitting=number)
+    line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
     connection.execute(sa.insert(sittings).values(**line, slots="".join(slot[0] for slot in slots)))
     return number

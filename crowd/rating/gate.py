@@ -16,7 +16,7 @@ Counting = Literal["total", "row"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GateRule:
     """Blocked at `max_failures` failed checks, counted in total or in a row; the first `first_checks` admit."""
 
     max_failures: int = 3
@@ -24,12 +24,12 @@ class Rule:
     first_checks: int = 3
 
 
-def status(failed: Sequence[bool], rule: Rule) -> RaterStatus:
+def judge(failed: Sequence[bool], rule: GateRule) -> RaterStatus:
     """What the gate says of a rater whose checks came out so (True = failed).
 
-    >>> status([True, False, True, True], Rule(max_failures=3, count="total"))
+    >>> judge([True, False, True, True], GateRule(max_failures=3, count="total"))
     'blocked'
-    >>> status([True, False, True, True], Rule(max_failures=3, count="row"))
+    >>> judge([True, False, True, True], GateRule(max_failures=3, count="row"))
     'passed'
     """
     if _worst(failed, rule.count) >= rule.max_failures:
@@ -48,13 +48,13 @@ def _worst(failed: Sequence[bool], count: Counting) -> int:
     return longest
 
 
-def pass_probability(fails: Sequence[float], rule: Rule) -> float:
+def pass_probability(fails: Sequence[float], rule: GateRule) -> float:
     """Probability of not being blocked when check i is failed with probability `fails[i]`, independently.
 
     Exact: the law of the number of failures (in total: Poisson-binomial, which is binomial where all are equal; in a
     row: the length of the current run) is carried from check to check; what reaches `max_failures` is dropped.
 
-    >>> round(pass_probability([2 / 3] * 5, Rule(max_failures=3)), 4)
+    >>> round(pass_probability([2 / 3] * 5, GateRule(max_failures=3)), 4)
     0.2099
     """
     law = [1.0] + [0.0] * (rule.max_failures - 1)

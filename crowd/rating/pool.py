@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
 from crowd.store import event_log
-from crowd.store.store import Query, Store, ask, later, put, settings
+from crowd.store.store import Query, Store, fetch, later, put, settings
 from crowd.store.tables import leases, pairs
 from dialogue.errors import InputError
 from dialogue.files import as_json, digest, from_json, read_records
@@ -96,19 +97,18 @@ def pair_from(body: str) -> Pair:
 
 
 # Statements are built once: with SQLAlchemy, building costs more than running. Names after ":" are parameters.
-_IS = sa.bindparam
-_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # a number that the planner can read
-_SEEN = sa.exists().where(leases.c.rater == _IS("rater"), leases.c.pair == pairs.c.pair)
-_FEWEST = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_ONE)
-_VOTES = pairs.c.votes + _IS("more")
-_SHORT = sa.case((sa.and_(pairs.c.offered == 1, _IS("k") > _VOTES), 1), else_=0)
+_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # a number that the planner can read
+_SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
+_FEWEST = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+_VOTES = pairs.c.votes + param("more")
+_SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
 _CHANGE = (
     sa.update(pairs)
-    .where(pairs.c.pair == _IS("this"), pairs.c.kind != "check")
-    .values(votes=_VOTES, live=pairs.c.live + _IS("more") + _IS("held"), open=_SHORT)
+    .where(pairs.c.pair == param("this"), pairs.c.kind != "check")
+    .values(votes=_VOTES, live=pairs.c.live + param("more") + param("held"), open=_SHORT)
 )
-_EXPIRE = sa.update(leases).where(leases.c.lease == _IS("this")).values(state="expired")
-SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
+_EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
+IS_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
 
 
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -122,14 +122,14 @@ def lefts(row: Any) -> dict[Side, int]:
 def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
     """The one pair, and how often each of its responses stood on the left."""
     pair = one.subquery()
-    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, SHOWN)
+    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_SHOWN)
     return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
 
 
 _OFFER = _with_sides(_FEWEST)
-_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == _IS("pair")))
+_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 _DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
-_DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= _IS("now"))
+_DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= param("now"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def offered(found: Sequence[Any], due: Sequence[Any]) -> Offer:
 
 def named(connection: sa.Connection, pair: str) -> Any:
     """The row of one pair, as an offer has it."""
-    return ask(connection, (_NAMED, {"pair": pair}))[0][0]
+    return fetch(connection, (_NAMED, {"pair": pair}))[0][0]
 
 
 def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held: int = 0) -> None:
@@ -164,7 +164,7 @@ def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held
 
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
     """Return to the pool what was shown and not answered in time."""
-    (due,) = ask(connection, (_DUE, {"now": now}))
+    (due,) = fetch(connection, (_DUE, {"now": now}))
     release(connection, due, k, now)
 
 

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from crowd.rating.assignment import LatePolicy, Rules, counts
-from crowd.rating.gate import Rule, status
+from crowd.rating.assignment import Assignment, LatePolicy, counts
+from crowd.rating.gate import GateRule, judge
 from crowd.store.event_log import Event
 from dialogue.records import RaterStatus
 
@@ -41,15 +41,15 @@ class _Log:
     status: dict[str, RaterStatus] = field(default_factory=dict)
 
 
-def replay(events: Iterable[Event], rule: Rule, *, votes_per_pair: int, late_votes: LatePolicy) -> Replayed:
+def replay(events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late_votes: LatePolicy) -> Replayed:
     """Go through the log once."""
-    rules, log = Rules(votes_per_pair=votes_per_pair, late_votes=late_votes), _Log()
+    assignment, log = Assignment(votes_per_pair=votes_per_pair, late_votes=late_votes), _Log()
     for event in events:
         if event.rater is None:
             continue
         log.status.setdefault(event.rater, "incomplete")
         if event.kind == "answered":
-            _answered(log, event, rules)
+            _answered(log, event, assignment)
         elif event.kind == "undone":
             undone = log.answers.pop(event.data["lease"])
             log.votes[undone.pair] -= undone.counted
@@ -58,21 +58,21 @@ def replay(events: Iterable[Event], rule: Rule, *, votes_per_pair: int, late_vot
     return Replayed({a.lease: a.counted for a in log.answers.values() if a.failed is None}, log.status)
 
 
-def _answered(log: _Log, event: Event, rules: Rules) -> None:
+def _answered(log: _Log, event: Event, assignment: Assignment) -> None:
     failed, rater, pair = event.data["failed"], str(event.rater), str(event.pair)
     counted = (
         failed is None
         and log.status[rater] != "blocked"
-        and counts(log.votes[pair], late=bool(event.data["late"]), rules=rules)
+        and counts(log.votes[pair], late=bool(event.data["late"]), assignment=assignment)
     )
     log.votes[pair] += counted
     lease = event.data["lease"]
     log.answers[lease] = _Answer(lease, rater, pair, None if failed is None else bool(failed), counted)
 
 
-def _judge(log: _Log, rater: str, rule: Rule) -> None:
+def _judge(log: _Log, rater: str, rule: GateRule) -> None:
     mine = sorted((a for a in log.answers.values() if a.rater == rater), key=lambda answer: answer.lease)
-    log.status[rater] = status([a.failed for a in mine if a.failed is not None], rule)
+    log.status[rater] = judge([a.failed for a in mine if a.failed is not None], rule)
     if log.status[rater] == "blocked":
         for answer in mine:
             log.votes[answer.pair] -= answer.counted

@@ -16,10 +16,10 @@ from dialogue.records import Utterance
 
 Ending = Literal["done", "no_more", "closed", "paused", "wait", "left"]
 FETCH = {"X-Requested-With": "fetch"}
-PATIENCE = 60.0  # seconds for which a server may be away
+SERVER_PATIENCE = 60.0  # seconds for which a server may be away
 
 
-class Form(HTMLParser):
+class PageForm(HTMLParser):
     """The hidden fields and the visible texts of a page that shows a pair."""
 
     def __init__(self, html: str) -> None:
@@ -62,7 +62,7 @@ class Form(HTMLParser):
 
 
 @dataclass
-class Visit:
+class SimulatedVisit:
     """One sitting of one simulated rater; `answered` counts what this visit added."""
 
     client: httpx.Client
@@ -80,7 +80,7 @@ class Visit:
         worker = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
         reply = self._send("GET", "/", params=worker)
         if reply.status_code == 200:
-            self._send("POST", "/consent", data=Form(reply.text).fields | {"agree": "yes"})
+            self._send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
         place = self._look()
         while place["status"] == "instructions":
             self._learn(place["number"])
@@ -92,7 +92,7 @@ class Visit:
 
     def _learn(self, number: int) -> None:
         """Answer a worked example, not always well."""
-        fields = Form(self._send("GET", f"/instructions/{number}").text).fields
+        fields = PageForm(self._send("GET", f"/instructions/{number}").text).fields
         choice = ("left", "right", "tie")[int(self.reader.whim(self.rater, "example", str(number)) * 3)]
         self._send("POST", f"/instructions/{number}", data=fields | {"choice": choice})
 
@@ -119,7 +119,7 @@ class Visit:
         return leaves and int(place["progress"]["done"]) >= int(when * int(place["progress"]["of"]))
 
     def _judge(self, place: dict[str, Any]) -> dict[str, Any]:
-        form = Form(place["html"])
+        form = PageForm(place["html"])
         context, left, right = form.shown()
         choice, seconds = self.reader.judge(self.rater, context, left, right)
         fields = form.fields | {"choice": choice, "seconds": str(seconds)}
@@ -127,7 +127,7 @@ class Visit:
         if self.reader.whim(self.rater, "twice", left, right) < self.rater.twice:
             answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
         if answered["status"] == "task" and self._regrets(left, right):
-            return dict(self._send("POST", "/undo", data=Form(answered["html"]).fields, headers=FETCH).json())
+            return dict(self._send("POST", "/undo", data=PageForm(answered["html"]).fields, headers=FETCH).json())
         self.answered += 1
         self.on_answer()
         return dict(answered)
@@ -141,7 +141,7 @@ class Visit:
 
     def _send(self, method: str, path: str, **what: Any) -> httpx.Response:
         """Send until there is an answer: a server that is restarted is waited for, one that is busy is asked again."""
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + SERVER_PATIENCE
         while True:
             try:
                 reply = self.client.request(method, path, **what)

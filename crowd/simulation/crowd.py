@@ -16,7 +16,7 @@ from queue import SimpleQueue
 import httpx
 from tqdm import tqdm
 
-from crowd.simulation.browser import Ending, Visit
+from crowd.simulation.browser import Ending, SimulatedVisit
 from crowd.simulation.raters import Habits, Reader
 from dialogue.errors import InputError
 
@@ -24,7 +24,7 @@ TIMEOUT = 30.0  # seconds for one reply
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CrowdResult:
     """What a crowd did."""
 
     answered: int
@@ -32,7 +32,7 @@ class Result:
     endings: Mapping[Ending, int]
 
 
-class Crowd:
+class SimulatedCrowd:
     """Simulated raters before one server, `concurrency` of them at a time."""
 
     def __init__(self, url: str, reader: Reader, raters: Sequence[Habits], concurrency: int) -> None:
@@ -40,7 +40,7 @@ class Crowd:
         self._url, self._clients = url, SimpleQueue[httpx.Client]()
         self._bar = tqdm(desc="judgements", unit="", disable=None)
 
-    def work(self) -> Result:
+    def work(self) -> CrowdResult:
         """Round after round, one sitting a rater; over when a round finds nothing left or gets nowhere."""
         begun, sitting, answered = time.monotonic(), 0, 0
         with self._bar, ExitStack() as clients, ThreadPoolExecutor(self.concurrency) as pool:
@@ -54,14 +54,14 @@ class Crowd:
                     endings, more = Counter(ending for ending, _ in visits), sum(number for _, number in visits)
                     answered += more
                     if not (more or endings["done"]) or not endings.keys() & {"done", "wait", "left"}:
-                        return Result(answered, time.monotonic() - begun, endings)
+                        return CrowdResult(answered, time.monotonic() - begun, endings)
             finally:
                 pool.shutdown(cancel_futures=True)
 
     def _visit(self, rater: Habits, sitting: int) -> tuple[Ending, int]:
         client = self._clients.get()
         try:
-            visit = Visit(client, self.reader, rater, sitting, on_answer=self._bar.update)
+            visit = SimulatedVisit(client, self.reader, rater, sitting, on_answer=self._bar.update)
             return visit.run(), visit.answered
         finally:
             self._clients.put(client)

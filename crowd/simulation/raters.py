@@ -18,14 +18,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crowd.hit import Answer
+from crowd.hit import Button
 from crowd.web.page import literal
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, Utterance
 from dialogue.seeds import child_random
 
-SIDES: tuple[Answer, ...] = ("left", "right", "tie")
-KNOWN = {"reference": 2.0, "random": -2.0}
+BUTTONS: tuple[Button, ...] = ("left", "right", "tie")
+KNOWN_QUALITY = {"reference": 2.0, "random": -2.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def quality(candidate: Candidate, context: Sequence[Utterance], *, seed: int) ->
     unknown = words.count("<unk>") / max(1, len(words))
     repeated = 1 - len(set(words)) / max(1, len(words))
     unseen = child_random(seed, "quality", candidate.text).gauss(0.0, 0.7)
-    known = KNOWN.get(candidate.model, 0.0)
+    known = KNOWN_QUALITY.get(candidate.model, 0.0)
     return 2 * overlap - 2 * unknown - repeated + 0.5 * min(len(words), 12) / 12 + known + unseen
 
 
@@ -83,12 +83,12 @@ class Reader:
             self._known.setdefault(_key(pair.context, pair.a.text, pair.b.text), (pair, True))
             self._known.setdefault(_key(pair.context, pair.b.text, pair.a.text), (pair, False))
 
-    def judge(self, rater: Habits, context: Sequence[Utterance], left: str, right: str) -> tuple[Answer, float]:
+    def judge(self, rater: Habits, context: Sequence[Utterance], left: str, right: str) -> tuple[Button, float]:
         """The side that this rater presses and the seconds that it takes."""
         key = _key(context, left, right)
         generator = child_random(self.seed, "judgement", rater.number, *key)
         seconds = round(generator.lognormvariate(math.log(rater.seconds), 0.5), 2)
-        lapse, blind, draw = generator.random(), generator.choice(SIDES), generator.random()
+        lapse, blind, draw = generator.random(), generator.choice(BUTTONS), generator.random()
         if lapse < rater.lapse:
             return blind, seconds
         if key not in self._known:
@@ -110,7 +110,7 @@ class Reader:
         return child_random(self.seed, name, rater.number, *key).random()
 
 
-def _side(check: Pair, straight: bool) -> Answer:
+def _side(check: Pair, straight: bool) -> Button:
     if check.answer == "tie":
         return "tie"
     return "left" if (check.answer == "a") == straight else "right"

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from crowd.store.store import later
 from crowd.store.tables import events
 
-Kind = Literal[
+EventKind = Literal[
     "arrived",
     "consented",
     "instructed",
@@ -48,14 +48,19 @@ class Event:
 
 
 def append(
-    connection: sa.Connection, kind: Kind, now: float, rater: str | None = None, pair: str | None = None, **data: object
+    connection: sa.Connection,
+    kind: EventKind,
+    now: float,
+    rater: str | None = None,
+    pair: str | None = None,
+    **data: object,
 ) -> None:
     """Write one event."""
     line = {"at": now, "kind": kind, "rater": rater, "pair": pair, "data": json.dumps(data)}
     later(connection, _EVENT, line)
 
 
-def read(connection: sa.Connection, *kinds: Kind) -> Iterator[Event]:
+def read_events(connection: sa.Connection, *kinds: EventKind) -> Iterator[Event]:
     """All events, or those of some kinds, oldest first."""
     query = sa.select(events).order_by(events.c.event)
     if kinds:

@@ -1,6 +1,6 @@
 """PostgreSQL: transactions of few messages, because each message and its answer cost more than the work they ask for.
 
-What is noted (`later`) is sent in front of the next question (`ask`) or of the commit, all in one message and in the
+What is noted (`later`) is sent in front of the next question (`fetch`) or of the commit, all in one message and in the
 order in which it was written: nothing is decided on older data, the write lock is only held for fewer waits. Whatever
 else runs on the connection sends first what was noted before it.
 
@@ -77,7 +77,7 @@ class Pipe:
         """Note a change."""
         self._noted.append((_words(statement, tuple(values) if statement.is_insert else None), values))
 
-    def ask(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
+    def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """Send what was noted, then the queries; the rows of each."""
         self._noted += [(_words(query, None), values) for query, values in queries]
         return self._send(answers=len(queries))

@@ -4,7 +4,7 @@ One writer at a time: every change is one transaction that begins by taking the 
 PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
 another rater's, whatever thread, process or host he came in by. What a rater is told was saved has been committed.
 
-Where many raters wait for the lock, changes go through `later` and questions through `ask`: see
+Where many raters wait for the lock, changes go through `later` and questions through `fetch`: see
 crowd/store/postgresql.py.
 """
 
@@ -23,7 +23,7 @@ from crowd.store.identity import fresh_key, simulated_key
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Migration = Callable[[sa.Connection], None]
 MIGRATIONS: dict[int, Migration] = {}  # version -> how a store of that version becomes the next one
@@ -36,12 +36,12 @@ class Store:
         self.engine = engine
         self._reading = engine.execution_options(purpose="read")
         self._glancing = engine.execution_options(purpose="glance")
-        self._turn = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
+        self._lock = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One change: all of it, on disk, or nothing."""
-        with self._turn, self.engine.begin() as connection:
+        with self._lock, self.engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -52,7 +52,7 @@ class Store:
 
     @contextmanager
     def glance(self) -> Iterator[sa.Connection]:
-        """A single `ask`, for which PostgreSQL needs no transaction."""
+        """A single `fetch`, for which PostgreSQL needs no transaction."""
         with self._glancing.begin() as connection:
             yield connection
 
@@ -99,10 +99,10 @@ def later(connection: sa.Connection, statement: sa.Insert | sa.Update, values: M
         connection.execute(statement, values)
 
 
-def ask(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
+def fetch(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
     """The rows of each query; where the store is another process, it is asked them all at once."""
     if pipe := connection.info.get("pipe"):
-        return cast(list[Sequence[Any]], pipe.ask(queries))
+        return cast(list[Sequence[Any]], pipe.fetch(queries))
     return [connection.execute(query, values).all() for query, values in queries]
 
 
@@ -158,19 +158,21 @@ def _create(store: Store, seed: int, simulated: bool) -> None:
             return  # another process was faster
         METADATA.create_all(connection)
         key = simulated_key(seed) if simulated else fresh_key()
-        values = {"schema": SCHEMA, "seed": seed, "rater_key": key, "secret": fresh_key(), "state": "running"}
+        values = {"schema": SCHEMA_VERSION, "seed": seed, "rater_key": key, "secret": fresh_key(), "state": "running"}
         connection.execute(sa.insert(study_settings), [{"key": k, "value": str(v)} for k, v in values.items()])
 
 
 def _migrate(store: Store) -> None:
     with store.read() as connection:
         version = int(settings(connection)["schema"])
-    if version > SCHEMA:
-        raise InputError(f"The store has schema version {version}; this program knows {SCHEMA}. Use the newer program.")
-    while version < SCHEMA:
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"The store has schema version {version}; this program knows {SCHEMA_VERSION}. Use the newer program."
+        )
+    while version < SCHEMA_VERSION:
         with store.write() as connection:
             version = int(settings(connection)["schema"])
-            if version < SCHEMA:
+            if version < SCHEMA_VERSION:
                 MIGRATIONS[version](connection)
                 put(connection, "schema", str(version + 1))
         version += 1

@@ -1,6 +1,6 @@
 """The tables of a store. A study that was begun with 0.2.0 opens: no table or column here is renamed or dropped.
 
-Whoever changes them raises `SCHEMA` in crowd/store/store.py and writes the migration that brings older stores along.
+Whoever changes them raises `SCHEMA_VERSION` in crowd/store/store.py and writes the migration of older stores.
 """
 
 from __future__ import annotations

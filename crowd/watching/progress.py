@@ -13,7 +13,7 @@ from crowd.store import event_log
 from crowd.store.store import Store, put, settings
 from crowd.store.tables import leases, pairs, raters, votes
 
-State = Literal["running", "paused", "stopped"]
+StudyState = Literal["running", "paused", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def sittings_needed(pairs: int, votes_per_pair: int, pairs_per_sitting: int, vot
     return -(-max(0, pairs * votes_per_pair - votes) // pairs_per_sitting)
 
 
-def set_state(store: Store, state: State) -> None:
+def set_state(store: Store, state: StudyState) -> None:
     """Let the study run, pause or stop; every server of it obeys at the next request."""
     now = time.time()
     with store.write() as connection:

@@ -32,13 +32,13 @@ def keep_fresh(store: Store, study: Path, database: str | None) -> None:
     def watch() -> None:
         drawn: Seen = (None, 0)
         while True:
-            drawn = look(store, study, database, drawn)
+            drawn = refresh_if_new(store, study, database, drawn)
             time.sleep(EVERY)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def look(store: Store, study: Path, database: str | None, drawn: Seen) -> Seen:
+def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen) -> Seen:
     """Refresh if the votes are not those that were drawn; says which ones are drawn now."""
     with store.read() as connection:
         last, number = connection.execute(sa.select(sa.func.max(votes.c.vote), sa.func.count(votes.c.vote))).one()

@@ -1,6 +1,6 @@
 """The web application: a factory, its settings, and what every request and reply has in common.
 
-`create_app(Config(...))` is the whole of it; crowd/wsgi.py has the same for servers that import an application.
+`create_app(ServerConfig(...))` is the whole of it; crowd/wsgi.py has the same for servers that import an application.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class ServerConfig:
     """One server of one study."""
 
     database: str
@@ -76,7 +76,7 @@ class _Site(Flask):
         return self.front(environ, start_response)
 
 
-def create_app(config: Config) -> Flask:
+def create_app(config: ServerConfig) -> Flask:
     """The application on a store that holds its study already."""
     app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database), config.hit)
@@ -96,7 +96,7 @@ def create_app(config: Config) -> Flask:
         SESSION_COOKIE_PATH=config.prefix or "/",
     )
     _guard(app, config)
-    app.register_blueprint(views.hit)
+    app.register_blueprint(views.rater_pages)
     app.register_blueprint(dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder))
     if config.proxies:
         n = config.proxies
@@ -140,7 +140,7 @@ def _below(prefix: str, inner: WSGI) -> WSGI:
     return application
 
 
-def _guard(app: Flask, config: Config) -> None:
+def _guard(app: Flask, config: ServerConfig) -> None:
     """What happens before and after every view, and when one fails."""
     limit = RateLimit(config.rate)
 
@@ -184,7 +184,7 @@ def _of(error: BaseException) -> dict[str, str]:
     return {"error": type(error).__name__, "where": f"{Path(last.filename).name}:{last.lineno}" if last else ""}
 
 
-def _headers(config: Config) -> dict[str, str]:
+def _headers(config: ServerConfig) -> dict[str, str]:
     framing, forms = " ".join(config.frame_ancestors) or "'none'", f"'self' {config.submit_to}".rstrip()
     policy = (
         f"default-src 'none'; script-src 'nonce-{g.get('nonce')}'; style-src 'nonce-{g.get('nonce')}'; "

@@ -22,12 +22,12 @@ from crowd.hit import Hit
 from crowd.store.identity import keyed
 from crowd.store.store import Store
 from crowd.watching.curves import law_of_ties, polyline, set_size
-from crowd.watching.progress import State, set_state
+from crowd.watching.progress import StudyState, set_state
 from crowd.watching.standing import RaterLine, Standing, standing
 from crowd.web import page
 
 COOKIE = "seedvote_study"
-STATES: dict[State, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
+SWITCHES: dict[StudyState, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
 FILES = ("ties.png", "ties.pdf", "ties.json")
 FRESH = 5.0  # seconds for which one reading of the store is shown again, or
 SHARE = 20  # so many times what the reading took: a large study must not slow its raters
@@ -49,12 +49,12 @@ class Watch:
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float]) -> None:
         self.store, self.hit, self.clock = store, hit, clock
-        self._turn, self._until = threading.Lock(), -math.inf
+        self._lock, self._until = threading.Lock(), -math.inf
         self._last: Standing | None = None
 
     def now(self) -> Standing:
         """The standing, a few seconds old at most (a minute or two with hundreds of thousands of votes)."""
-        with self._turn:
+        with self._lock:
             begun = time.monotonic()
             if self._last is None or begun >= self._until:
                 with self.store.read() as connection:
@@ -62,10 +62,10 @@ class Watch:
                 self._until = begun + max(FRESH, SHARE * (time.monotonic() - begun))
             return self._last
 
-    def switch(self, state: State) -> None:
+    def switch(self, state: StudyState) -> None:
         """Set the study running, paused or stopped."""
         set_state(self.store, state)
-        with self._turn:
+        with self._lock:
             self._last = None
 
 
@@ -73,10 +73,10 @@ def blueprint(
     store: Store, hit: Hit, token: str, folder: Path | None = None, clock: Callable[[], float] = time.time
 ) -> Blueprint:
     """The routes below /study for who has the token; `folder` is where the figures lie."""
-    study = Blueprint("study", __name__, url_prefix="/study")
+    researcher_pages = Blueprint("study", __name__, url_prefix="/study")
     watch, proof = Watch(store, hit, clock), keyed(token, "study")
 
-    @study.before_request
+    @researcher_pages.before_request
     def admit() -> Response | None:
         given = request.args.get("token")
         if given is not None and hmac.compare_digest(given.encode(), token.encode()):
@@ -85,26 +85,27 @@ def blueprint(
             abort(404)
         return None
 
-    @study.get("")
+    @researcher_pages.get("")
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
         return render(watch.now(), hit, _csrf(proof), sort, order, _figures(folder))
 
-    @study.post("/state")
+    @researcher_pages.post("/state")
     def switch() -> Response:
         state = request.form.get("state", "")
-        if state not in STATES or not hmac.compare_digest(request.form.get("csrf", "").encode(), _csrf(proof).encode()):
+        given = request.form.get("csrf", "")
+        if state not in SWITCHES or not hmac.compare_digest(given.encode(), _csrf(proof).encode()):
             abort(400)
         watch.switch(state)
         return _back()
 
-    @study.get("/file/<name>")
+    @researcher_pages.get("/file/<name>")
     def file(name: str) -> Response:
         if folder is None or name not in FILES:
             abort(404)
         return send_from_directory(folder.resolve(), name)
 
-    return study
+    return researcher_pages
 
 
 def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures: list[str]) -> str:
@@ -114,8 +115,8 @@ def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures:
     lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
     values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order, "figures": figures}
     drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
-    template = page.environment().get_template("study/dashboard.html")
-    return template.render(base=request.script_root, nonce=g.nonce, states=STATES, **values, **drawn)
+    template = page.jinja_environment().get_template("study/dashboard.html")
+    return template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn)
 
 
 def curves(found: Standing) -> list[dict[str, object]]:

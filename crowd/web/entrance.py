@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from crowd.rating.leasing import Place
+from crowd.rating.leasing import Step
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -49,7 +49,7 @@ class Entrance(Protocol):
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """Who this marketplace sends, or None for anybody else; InputError for an address that it cannot have sent."""
 
-    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """The way back for a visit (worker, sitting, source) of this marketplace that is over, else None."""
 
 

@@ -15,14 +15,14 @@ class RateLimit:
     def __init__(self, rate: float, burst: int = 40, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.burst, self.clock = rate, burst, clock
         self._buckets: dict[str, tuple[float, float]] = {}
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def allows(self, key: str) -> bool:
         """Take one request from the key's bucket, if there is one in it."""
         if not self.rate:
             return True
         now = self.clock()
-        with self._turn:
+        with self._lock:
             if len(self._buckets) > MOST_KEYS:
                 self._drop_full(now)
             level, since = self._buckets.get(key, (float(self.burst), now))

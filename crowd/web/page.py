@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from crowd.hit import Answer, Hit
+from crowd.hit import Button, Hit
 from dialogue.records import Utterance
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
 
-Kind = Literal["wait", "done", "no_more", "closed", "paused", "not_saved", "bad_request"]
+MessageKind = Literal["wait", "done", "no_more", "closed", "paused", "not_saved", "bad_request"]
 Note = Literal["", "saved", "again", "late", "undone"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+MESSAGE_KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
 NOTES: dict[Note, str] = {
     "": "",
     "saved": "Saved",
@@ -48,7 +48,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PairOnPage:
     """One pair as the rater sees it; `lease` is an opaque token that goes back with the answer."""
 
     lease: str
@@ -59,7 +59,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SittingProgress:
     """The rater's own progress; `minutes_left` is the time left for the pair shown, None where there is no limit."""
 
     done: int
@@ -68,36 +68,36 @@ class Progress:
     can_undo: bool
 
 
-def consent(hit: Hit, frame: Frame) -> str:
+def consent_page(hit: Hit, frame: Frame) -> str:
     """The first page: a form to /consent with csrf and agree=yes."""
     return _render("consent.html", hit=hit, frame=frame)
 
 
-def instructions(hit: Hit, frame: Frame, number: int, chosen: Answer | None) -> str:
+def example_page(hit: Hit, frame: Frame, number: int, chosen: Button | None) -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
     example = hit.examples[number - 1]
-    shown = Shown("", example.context, example.left, example.right, number)
+    shown = PairOnPage("", example.context, example.left, example.right, number)
     return _render(
         "instructions.html", hit=hit, frame=frame, shown=shown, progress=None, example=example, chosen=chosen
     )
 
 
-def task(hit: Hit, frame: Frame, shown: Shown, progress: Progress, note: Note) -> str:
+def task_page(hit: Hit, frame: Frame, shown: PairOnPage, progress: SittingProgress, note: Note) -> str:
     """The page with one pair; `note` says what became of the previous answer."""
     return _render("task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note, said=NOTES[note])
 
 
-def fragment(hit: Hit, frame: Frame, shown: Shown, progress: Progress) -> str:
+def pair_fragment(hit: Hit, frame: Frame, shown: PairOnPage, progress: SittingProgress) -> str:
     """The pair alone, to be put in the place of the previous one."""
     return _render("_pair.html", hit=hit, frame=frame, shown=shown, progress=progress)
 
 
-def message(hit: Hit, frame: Frame, kind: Kind, code: str, out: WayOut | None = None) -> str:
+def message_page(hit: Hit, frame: Frame, kind: MessageKind, code: str, out: WayOut | None = None) -> str:
     """A page that says one thing: wait, done, no more, closed, paused, not saved, bad request; and the way out."""
     return _render("message.html", hit=hit, frame=frame, kind=kind, code=code, out=out)
 
 
-def glance(hit: Hit, frame: Frame) -> str:
+def glance_page(hit: Hit, frame: Frame) -> str:
     """The page for somebody who has not accepted the task yet: what it is about, nothing to work on."""
     return _render("glance.html", hit=hit, frame=frame)
 
@@ -124,7 +124,7 @@ def asset(name: str) -> str:
 
 
 @cache
-def environment() -> Environment:
+def jinja_environment() -> Environment:
     """Templates with autoescape on and a complaint for every name that is not given."""
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -140,4 +140,4 @@ def environment() -> Environment:
 
 
 def _render(name: str, **values: object) -> str:
-    return environment().get_template(f"hit/{name}").render(**values)
+    return jinja_environment().get_template(f"hit/{name}").render(**values)

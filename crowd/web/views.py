@@ -13,29 +13,29 @@ from typing import Any, cast, get_args
 import sqlalchemy as sa
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
-from crowd.hit import Answer
+from crowd.hit import Button
 from crowd.rating.desk import Desk
-from crowd.rating.leasing import Place, Refused, Seat, Task
+from crowd.rating.leasing import Refused, Seat, ShownPair, Step
 from crowd.store.identity import form_token
 from crowd.web import page
 from crowd.web.entrance import Arrival, WayOut
 from dialogue.errors import InputError
 from dialogue.records import Source
 
-hit = Blueprint("hit", __name__)
-Reply = str | Response
+rater_pages = Blueprint("hit", __name__)
+PageReply = str | Response
 
 
-@hit.get("/")
-def start() -> Reply:
+@rater_pages.get("/")
+def start() -> PageReply:
     """Arrive: by ?rater=ID (and ?sitting=KEY for a further sitting), by the cookie, or as somebody new."""
     if arrival := _arrival():
         if arrival.preview:
-            return page.glance(_desk().hit, _frame())
+            return page.glance_page(_desk().hit, _frame())
         if arrival.turned_away:
-            return page.message(_desk().hit, _frame(), "no_more", "")
+            return page.message_page(_desk().hit, _frame(), "no_more", "")
         _sit(arrival.worker, arrival.sitting, arrival.source)
-        return _go("/task") if "seat" in session else page.consent(_desk().hit, _frame())
+        return _go("/task") if "seat" in session else page.consent_page(_desk().hit, _frame())
     if current_app.extensions["config"].invited and "worker" not in session:
         raise Refused("nobody sent this rater")
     worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
@@ -43,7 +43,7 @@ def start() -> Reply:
     _sit(worker, sitting or "1", _door(request.args.get("source")))
     if "seat" in session:
         return _go("/task")
-    return page.consent(_desk().hit, _frame())
+    return page.consent_page(_desk().hit, _frame())
 
 
 def _arrival() -> Arrival | None:
@@ -57,8 +57,8 @@ def _arrival() -> Arrival | None:
     return None
 
 
-def _way_out(place: Place) -> WayOut | None:
-    ways = (entrance.leave(session, place) for entrance in current_app.extensions["entrances"])
+def _way_out(step: Step) -> WayOut | None:
+    ways = (entrance.leave(session, step) for entrance in current_app.extensions["entrances"])
     return next((way for way in ways if way), None)
 
 
@@ -79,8 +79,8 @@ def _sit(worker: str, sitting: str, source: Source) -> None:
         session["seat"] = [seat.rater, seat.sitting]
 
 
-@hit.post("/consent")
-def consent() -> Reply:
+@rater_pages.post("/consent")
+def consent() -> PageReply:
     """Record the consent; this is where a rater's first row is written."""
     _check_form()
     desk = _desk()
@@ -90,8 +90,8 @@ def consent() -> Reply:
     return _go("/task")
 
 
-@hit.route("/instructions/<int:number>", methods=["GET", "POST"])
-def instructions(number: int) -> Reply:
+@rater_pages.route("/instructions/<int:number>", methods=["GET", "POST"])
+def instructions(number: int) -> PageReply:
     """One worked example; its answer is met with feedback."""
     desk, seat = _desk(), _seat()
     if seat is None:
@@ -103,67 +103,67 @@ def instructions(number: int) -> Reply:
         _check_form()
         chosen = _choice()
         desk.instructed(seat, number, chosen)
-    return page.instructions(desk.hit, _frame(), number, chosen)
+    return page.example_page(desk.hit, _frame(), number, chosen)
 
 
-@hit.get("/task")
-def task() -> Reply:
+@rater_pages.get("/task")
+def task() -> PageReply:
     """The pair that is due, or why there is none."""
     seat = _seat()
     if seat is None:
         return _go("/")
     try:
-        place = _desk().place(seat)
+        step = _desk().next_step(seat)
     except Refused:  # a cookie of somebody who was forgotten meanwhile
         session.clear()
         return _go("/")
-    return _json_of(place, "") if _wants_json() else _page_of(place, session.pop("note", ""))
+    return _json_of(step, "") if _wants_json() else _page_of(step, session.pop("note", ""))
 
 
-@hit.get("/done")
-def done() -> Reply:
+@rater_pages.get("/done", endpoint="done")
+def thank() -> PageReply:
     """The same place; a sitting that is over shows its thank-you page."""
     return task()
 
 
-@hit.post("/answer")
-def answer() -> Reply:
+@rater_pages.post("/answer", endpoint="answer")
+def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
     _check_form()
     seat = _seat() or _refuse("nobody sits here")
-    note, place = _desk().answer(seat, _field("lease"), _choice(), _seconds())
+    note, step = _desk().answer(seat, _field("lease"), _choice(), _seconds())
     if _wants_json():
-        return _json_of(place, note)
+        return _json_of(step, note)
     session["note"] = note
     return _go("/task")
 
 
-@hit.post("/undo")
-def undo() -> Reply:
+@rater_pages.post("/undo")
+def undo() -> PageReply:
     """Take back the last answer."""
     _check_form()
     seat = _seat() or _refuse("nobody sits here")
-    undone, place = _desk().undo(seat)
+    undone, step = _desk().undo(seat)
     note: page.Note = "undone" if undone else ""
     if _wants_json():
-        return _json_of(place, note)
+        return _json_of(step, note)
     session["note"] = note
     return _go("/task")
 
 
-@hit.get("/health")
-def health() -> Reply:
+@rater_pages.get("/health")
+def health() -> PageReply:
     """200 while the store answers, for load balancers; says nothing of the study."""
     with _desk().store.read() as connection:
         connection.execute(sa.text("SELECT 1"))
     return jsonify(status="ok")
 
 
-def problem(kind: page.Kind) -> Any:
+def problem(kind: page.MessageKind) -> Any:
     """What a rater is told when a request failed: a page, or JSON for the page's script."""
     if _wants_json():
         return jsonify(status=kind, saved=False, html="", progress=None)
-    return page.message(_desk().hit, _frame(), kind, "")
+    return page.message_page(_desk().hit, _frame(), kind, "")
 
 
 def _desk() -> Desk:
@@ -204,11 +204,11 @@ def _field(name: str) -> str:
     return request.form.get(name, "")
 
 
-def _choice() -> Answer:
+def _choice() -> Button:
     choice = _field("choice")
-    if choice not in get_args(Answer):
+    if choice not in get_args(Button):
         raise Refused("a choice is left, right or tie")
-    return cast(Answer, choice)
+    return cast(Button, choice)
 
 
 def _seconds() -> float | None:
@@ -219,38 +219,38 @@ def _seconds() -> float | None:
     return seconds if math.isfinite(seconds) else None
 
 
-def _page_of(place: Place, note: page.Note) -> Reply:
-    hit_, frame = _desk().hit, _frame()
-    if place.stage == "consent":
-        return page.consent(hit_, frame)
-    if place.stage == "instructions":
-        return _go(f"/instructions/{place.number}")
-    if place.stage == "task":
-        return page.task(hit_, frame, *_shown(place), note)
-    out = _way_out(place)
-    return page.message(hit_, frame, place.stage, "" if out else _code(place), out)
+def _page_of(step: Step, note: page.Note) -> PageReply:
+    hit, frame = _desk().hit, _frame()
+    if step.stage == "consent":
+        return page.consent_page(hit, frame)
+    if step.stage == "instructions":
+        return _go(f"/instructions/{step.number}")
+    if step.stage == "task":
+        return page.task_page(hit, frame, *_shown(step), note)
+    out = _way_out(step)
+    return page.message_page(hit, frame, step.stage, "" if out else _code(step), out)
 
 
-def _code(place: Place) -> str:
-    codes = {"done": _desk().hit.completion_code, "no_more": _desk().hit.screened_out_code if place.done else ""}
-    return codes.get(place.stage, "")
+def _code(step: Step) -> str:
+    codes = {"done": _desk().hit.completion_code, "no_more": _desk().hit.screened_out_code if step.done else ""}
+    return codes.get(step.stage, "")
 
 
-def _shown(place: Place) -> tuple[page.Shown, page.Progress]:
+def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
     """What leaves the server of a pair: texts in the order shown, never which is a or b."""
-    due = cast(Task, place.task)
+    due = cast(ShownPair, step.shown)
     a, b = due.pair.a.text, due.pair.b.text
     left, right = (a, b) if due.left == "a" else (b, a)
     minutes = max(1, math.ceil((due.expires - _desk().clock()) / 60))
-    shown = page.Shown(due.token, due.pair.context, left, right, place.done + 1)
-    return shown, page.Progress(place.done, place.of, minutes, place.can_undo)
+    shown = page.PairOnPage(due.token, due.pair.context, left, right, step.done + 1)
+    return shown, page.SittingProgress(step.done, step.of, minutes, step.can_undo)
 
 
-def _json_of(place: Place, note: page.Note) -> Response:
+def _json_of(step: Step, note: page.Note) -> Response:
     told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
-    if place.stage != "task":
-        _way_out(place)  # a marketplace may have to hear of the end before the page of it is asked for
-        return jsonify(status=place.stage, html="", progress=None, number=place.number, **told)
-    shown, progress = _shown(place)
-    html = page.fragment(_desk().hit, _frame(), shown, progress)
+    if step.stage != "task":
+        _way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
+        return jsonify(status=step.stage, html="", progress=None, number=step.number, **told)
+    shown, progress = _shown(step)
+    html = page.pair_fragment(_desk().hit, _frame(), shown, progress)
     return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **told)

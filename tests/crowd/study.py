@@ -92,20 +92,20 @@ def press(place, choice):
     """The side to press so that the response `a`, `b` or a tie is chosen."""
     if choice == "tie":
         return "tie"
-    return "left" if place.task.left == choice else "right"
+    return "left" if place.shown.left == choice else "right"
 
 
 def vote(desk, seat, choice="a", seconds=1.0):
     """Answer what is due with the response `choice`; returns what happened and the next place."""
-    place = desk.place(seat)
-    return desk.answer(seat, place.task.token, press(place, choice), seconds)
+    place = desk.next_step(seat)
+    return desk.answer(seat, place.shown.token, press(place, choice), seconds)
 
 
 def work(desk, seat, choice="a"):
     """Answer until nothing is due; returns how it ended."""
-    while desk.place(seat).stage == "task":
+    while desk.next_step(seat).stage == "task":
         vote(desk, seat, choice)
-    return desk.place(seat).stage
+    return desk.next_step(seat).stage
 
 
 def check_books(desk):
@@ -119,7 +119,7 @@ def check_books(desk):
         )
         held = dict(held.all())
         for row in connection.execute(sa.select(pairs).where(pairs.c.kind != "check")):
-            assert row.votes == counted.get(row.pair, 0) <= desk.rules.votes_per_pair
+            assert row.votes == counted.get(row.pair, 0) <= desk.assignment.votes_per_pair
             assert row.live == row.votes + held.get(row.pair, 0)
-            assert row.open == int(row.offered and row.votes < desk.rules.votes_per_pair)
+            assert row.open == int(row.offered and row.votes < desk.assignment.votes_per_pair)
     return counted

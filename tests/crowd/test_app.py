@@ -8,8 +8,8 @@ import re
 import pytest
 
 from crowd.hit import Hit
-from crowd.simulation.browser import Form
-from crowd.web.app import LOG, Config, create_app, log_to_stderr
+from crowd.simulation.browser import PageForm
+from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
 from crowd.web.limits import RateLimit
 from crowd.wsgi import from_environment
 from dialogue.errors import InputError
@@ -34,7 +34,7 @@ def serve(url):
     apps = []
 
     def made(**options):
-        apps.append(create_app(Config(url, HIT, **{"rate": 0, **options})))
+        apps.append(create_app(ServerConfig(url, HIT, **{"rate": 0, **options})))
         return apps[-1]
 
     yield made
@@ -80,7 +80,7 @@ def test_a_form_without_the_rater_s_own_token_is_refused(serve, csrf):
 def test_another_rater_s_token_does_not_fit(serve):
     app = serve()
     ann, bob = app.test_client(), app.test_client()
-    fields = Form(ann.get("/?rater=ann").text).fields
+    fields = PageForm(ann.get("/?rater=ann").text).fields
     bob.get("/?rater=bob")
     assert bob.post("/consent", data=fields).status_code == 400
 

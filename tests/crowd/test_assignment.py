@@ -5,10 +5,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.rating.assignment import Fewest, Rules, counts, left_side, plan, unswapped, verdict
+from crowd.rating.assignment import Assignment, Fewest, counts, left_side, plan_sitting, unswapped, verdict
 
 RULES = st.builds(
-    Rules,
+    Assignment,
     votes_per_pair=st.integers(1, 5),
     pairs_per_sitting=st.integers(1, 30),
     first_checks=st.integers(0, 5),
@@ -21,7 +21,7 @@ RULES = st.builds(
 def test_a_sitting_holds_the_checks_due_then_the_real_pairs_with_the_later_checks_among_them(
     rules, admitted, seed, rater, sitting
 ):
-    slots = plan(rules, admitted=admitted, seed=seed, rater=rater, sitting=sitting)
+    slots = plan_sitting(rules, admitted=admitted, seed=seed, rater=rater, sitting=sitting)
     due = max(0, rules.first_checks - admitted)
     assert slots[:due] == ("check",) * due
     rest = slots[due:]
@@ -29,16 +29,16 @@ def test_a_sitting_holds_the_checks_due_then_the_real_pairs_with_the_later_check
     assert rest.count("real") == rules.pairs_per_sitting
     assert rest.count("check") == min(rules.later_checks, rules.pairs_per_sitting)
     assert all(one == "real" or other == "real" for one, other in pairwise(rest))
-    assert slots == plan(rules, admitted=admitted, seed=seed, rater=rater, sitting=sitting)
+    assert slots == plan_sitting(rules, admitted=admitted, seed=seed, rater=rater, sitting=sitting)
 
 
 def test_later_checks_stand_at_places_that_differ_from_rater_to_rater():
-    rules = Rules(pairs_per_sitting=20, later_checks=5)
-    assert len({plan(rules, admitted=0, seed=0, rater=str(n), sitting=1) for n in range(20)}) > 15
+    rules = Assignment(pairs_per_sitting=20, later_checks=5)
+    assert len({plan_sitting(rules, admitted=0, seed=0, rater=str(n), sitting=1) for n in range(20)}) > 15
 
 
 def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
-    rules = Rules(votes_per_pair=3)
+    rules = Assignment(votes_per_pair=3)
     assert verdict(None, rules) == "finished"
     assert verdict(Fewest("p", votes=1, held=2), rules) == "wait"
     assert verdict(Fewest("p", votes=2, held=0), rules) == "show"
@@ -47,7 +47,7 @@ def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
 @given(RULES, st.integers(0, 9), st.booleans())
 def test_a_vote_counts_only_while_the_pair_is_short_and_if_late_only_by_policy(rules, votes, late):
     expected = votes < rules.votes_per_pair and not (late and rules.late_votes == "keep")
-    assert counts(votes, late=late, rules=rules) == expected
+    assert counts(votes, late=late, assignment=rules) == expected
 
 
 @given(st.integers(0, 50), st.integers(0, 2**62))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from crowd.hit import Hit
-from crowd.web.app import Config
+from crowd.web.app import ServerConfig
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_records
 from dialogue.records import Pair, Rater, Vote
@@ -124,7 +124,7 @@ def test_an_address_that_cannot_be_served_is_one_sentence(tmp_path, options, tol
 )
 def test_settings_that_no_browser_would_understand_are_refused(wrong, told):
     with pytest.raises(InputError, match=told):
-        Config("sqlite://", Hit(), **wrong)
+        ServerConfig("sqlite://", Hit(), **wrong)
 
 
 @pytest.mark.parametrize("options", [["--clickers", "2"], ["--leave", "-1"]])

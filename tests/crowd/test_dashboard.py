@@ -21,7 +21,7 @@ from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.standing import Sums, _interval, standing, t_quantile
-from crowd.web.app import Config, create_app, study_token
+from crowd.web.app import ServerConfig, create_app, study_token
 from dialogue.files import read_json
 from dialogue.seeds import child_random
 from tests.crowd.study import database
@@ -51,7 +51,7 @@ def judge(desk, clock, worker, choose):
         place = desk.instructed(seat, number, "tie")
     while place.stage == "task":
         clock.at += 10
-        _, place = desk.answer(seat, place.task.token, choose(place.task), 10.0)
+        _, place = desk.answer(seat, place.shown.token, choose(place.shown), 10.0)
 
 
 def careful(task, generator):
@@ -64,7 +64,7 @@ def careful(task, generator):
 def voted(folder, url=None):
     """Seven careful raters of 8 pairs each and one who fails three checks: the application, its desk, its clock."""
     url = prepare_study(folder, ROOT / "examples/pairs.jsonl", HIT, url, seed=0, simulated=True)
-    app = create_app(Config(database=url, hit=HIT, folder=folder, rate=0))
+    app = create_app(ServerConfig(database=url, hit=HIT, folder=folder, rate=0))
     clock = Clock()
     desk = Desk(app.extensions["desk"].store, HIT, clock)
     judge(desk, clock, "clicker", lambda task: "tie")
@@ -294,7 +294,7 @@ def test_figures_are_shown_where_they_are_and_nothing_else_of_the_folder_is(stud
 
 def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
     url = prepare_study(tmp_path, ROOT / "examples/pairs.jsonl", HIT, None, seed=0, simulated=True)
-    app = create_app(Config(database=url, hit=replace(HIT, title="Empty"), rate=0))
+    app = create_app(ServerConfig(database=url, hit=replace(HIT, title="Empty"), rate=0))
     client = app.test_client()
     client.get(f"/study?token={study_token(app)}")
     text = client.get("/study").get_data(as_text=True)
@@ -308,7 +308,7 @@ def test_figures_are_drawn_when_there_are_new_votes_and_again_where_that_failed(
     monkeypatch.setattr(refreshing, "refresh", lambda folder, database: next(outcomes))
     seen = [(None, 0)]
     for _ in range(3):
-        seen.append(refreshing.look(study[1].store, study[0].extensions["config"].folder, None, seen[-1]))
+        seen.append(refreshing.refresh_if_new(study[1].store, study[0].extensions["config"].folder, None, seen[-1]))
     assert seen[1] == seen[0] != seen[2] == seen[3]
     assert next(outcomes, "no third time") == "no third time"
 

@@ -41,26 +41,26 @@ def test_every_pair_gets_exactly_its_votes_from_different_raters(url, tmp_path):
             work(desk, seated(desk, f"r{n}"))
         assert set(check_books(desk).values()) == {3}
         assert len(votes_of(desk)) == 12
-        assert desk.place(seated(desk, "late-comer")).stage == "closed"
+        assert desk.next_step(seated(desk, "late-comer")).stage == "closed"
 
 
 def test_the_pair_with_the_fewest_live_votes_comes_first(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
-        first = [desk.place(seated(desk, f"r{n}")).task.pair.pair for n in range(4)]
+        first = [desk.next_step(seated(desk, f"r{n}")).shown.pair.pair for n in range(4)]
         assert sorted(first) == ["p0", "p1", "p2", "p3"]
 
 
 def test_a_page_loaded_again_shows_the_same_pair_on_the_same_side(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
-        assert desk.place(seat) == desk.place(seat)
+        assert desk.next_step(seat) == desk.next_step(seat)
 
 
 def test_an_answer_sent_twice_is_one_vote_and_the_first_one_stands(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
-        place = desk.place(seat)
-        token = place.task.token
+        place = desk.next_step(seat)
+        token = place.shown.token
         assert desk.answer(seat, token, press(place, "a"), 1.0)[0] == "saved"
         assert desk.answer(seat, token, press(place, "b"), 1.0)[0] == "again"
         assert [row.choice for row in votes_of(desk)] == ["a"]
@@ -69,11 +69,11 @@ def test_an_answer_sent_twice_is_one_vote_and_the_first_one_stands(url, tmp_path
 def test_when_all_that_is_left_is_in_other_hands_a_rater_waits_and_gets_it_when_the_lease_runs_out(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(1)) as desk:
         for n in range(3):
-            assert desk.place(seated(desk, f"r{n}")).stage == "task"
+            assert desk.next_step(seated(desk, f"r{n}")).stage == "task"
         waiting = seated(desk, "waiting")
-        assert desk.place(waiting).stage == "wait"
+        assert desk.next_step(waiting).stage == "wait"
         desk.clock.now += 601
-        assert desk.place(waiting).stage == "task"
+        assert desk.next_step(waiting).stage == "task"
         check_books(desk)
 
 
@@ -81,7 +81,7 @@ def test_when_all_that_is_left_is_in_other_hands_a_rater_waits_and_gets_it_when_
 def test_a_late_answer_is_stored_and_counts_only_by_policy(url, tmp_path, policy, counted):
     with desk_of(url, tmp_path, dataclasses.replace(SHORT, late_votes=policy)) as desk:
         seat = seated(desk, "r")
-        token = desk.place(seat).task.token
+        token = desk.next_step(seat).shown.token
         desk.clock.now += 601
         assert desk.answer(seat, token, "left", 700.0)[0] == "late"
         assert [(row.late, row.counted) for row in votes_of(desk)] == [(1, counted)]
@@ -92,7 +92,7 @@ def test_a_late_answer_to_a_full_pair_is_kept_but_never_makes_one_vote_too_many(
     hit = dataclasses.replace(SHORT, late_votes="count")
     with desk_of(url, tmp_path, hit, make_pairs(1)) as desk:
         late = seated(desk, "late")
-        token = desk.place(late).task.token
+        token = desk.next_step(late).shown.token
         desk.clock.now += 601
         for n in range(3):
             work(desk, seated(desk, f"r{n}"))
@@ -104,9 +104,9 @@ def test_a_late_answer_to_a_full_pair_is_kept_but_never_makes_one_vote_too_many(
 def test_a_rater_who_comes_back_after_the_time_goes_on_at_the_same_pair_if_it_has_room(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(2)) as desk:
         seat = seated(desk, "r")
-        before = desk.place(seat).task
+        before = desk.next_step(seat).shown
         desk.clock.now += 601
-        after = desk.place(seat).task
+        after = desk.next_step(seat).shown
         assert (after.token, after.pair, after.left) == (before.token, before.pair, before.left)
         assert desk.answer(seat, after.token, "left", 1.0)[0] == "saved"
 
@@ -115,20 +115,20 @@ def test_a_pair_that_filled_up_meanwhile_is_replaced_by_another(url, tmp_path):
     hit = dataclasses.replace(SHORT, votes_per_pair=1, pairs_per_sitting=1)
     with desk_of(url, tmp_path, hit, make_pairs(2)) as desk:
         seat = seated(desk, "slow")
-        before = desk.place(seat).task.pair.pair
+        before = desk.next_step(seat).shown.pair.pair
         desk.clock.now += 601
         assert work(desk, seated(desk, "quick")) == "done"
-        assert desk.place(seat).task.pair.pair != before
+        assert desk.next_step(seat).shown.pair.pair != before
         check_books(desk)
 
 
 def test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
-        first = desk.place(seat).task
+        first = desk.next_step(seat).shown
         vote(desk, seat, "a")
         undone, place = desk.undo(seat)
-        assert undone and place.task.pair == first.pair and place.task.left == first.left
+        assert undone and place.shown.pair == first.pair and place.shown.left == first.left
         assert not place.can_undo and desk.undo(seat)[0] is False
         with pytest.raises(Refused):
             desk.answer(seat, first.token, "left", 1.0)
@@ -140,11 +140,11 @@ def test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused(url, 
 def test_three_failed_checks_block_for_good_and_the_pairs_are_offered_again(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(4, checks=6)) as desk:
         seat = seated(desk, "careless")
-        while (place := desk.place(seat)).stage == "task":
-            vote(desk, seat, "b" if place.task.pair.kind == "check" and place.done else "a")
+        while (place := desk.next_step(seat)).stage == "task":
+            vote(desk, seat, "b" if place.shown.pair.kind == "check" and place.done else "a")
         assert place.stage == "no_more"
-        assert desk.place(seated(desk, "careless", "another sitting")).stage == "no_more"
-        assert desk.place(desk.arrive("careless", "assignment", "mturk")).stage == "no_more"
+        assert desk.next_step(seated(desk, "careless", "another sitting")).stage == "no_more"
+        assert desk.next_step(desk.arrive("careless", "assignment", "mturk")).stage == "no_more"
         rows = [row for row in votes_of(desk) if row.failed is None]
         assert rows and not any(row.counted for row in rows)
         assert set(check_books(desk).values()) <= {0}
@@ -158,8 +158,8 @@ def test_the_three_first_checks_come_first_and_only_once_in_a_rater_s_life(url, 
         kinds = {}
         for sitting in ("one", "two"):
             seat, kinds[sitting] = seated(desk, "r", sitting), []
-            while (place := desk.place(seat)).stage == "task":
-                kinds[sitting].append(place.task.pair.kind)
+            while (place := desk.next_step(seat)).stage == "task":
+                kinds[sitting].append(place.shown.pair.kind)
                 vote(desk, seat)
         assert kinds["one"][:4] == ["check"] * 3 + ["real"] and kinds["one"].count("check") == 5
         assert kinds["two"][0] == "real" and kinds["two"].count("check") == 2
@@ -167,16 +167,16 @@ def test_the_three_first_checks_come_first_and_only_once_in_a_rater_s_life(url, 
 
 def test_leaving_a_sitting_before_its_checks_does_not_get_round_them(sqlite, tmp_path):
     with desk_of(sqlite, tmp_path, GATED, make_pairs(8, checks=9)) as desk:
-        desk.place(seated(desk, "r", "one"))
-        assert desk.place(seated(desk, "r", "two")).task.pair.kind == "check"
+        desk.next_step(seated(desk, "r", "one"))
+        assert desk.next_step(seated(desk, "r", "two")).shown.pair.kind == "check"
         vote(desk, seated(desk, "r", "two"))
-        slots = [desk.place(seated(desk, "r", "three")).task.pair.kind]
+        slots = [desk.next_step(seated(desk, "r", "three")).shown.pair.kind]
         assert slots == ["check"]
 
 
 def test_what_was_held_in_a_sitting_that_was_left_goes_back_at_once(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(1)) as desk:
-        desk.place(seated(desk, "r", "one"))
+        desk.next_step(seated(desk, "r", "one"))
         seated(desk, "r", "two")
         with desk.store.read() as connection:
             assert connection.scalar(sa.select(pairs.c.live)) == 0
@@ -195,30 +195,30 @@ def test_a_rater_at_the_cap_is_done(url, tmp_path):
     with desk_of(url, tmp_path, dataclasses.replace(SHORT, max_votes_per_rater=2)) as desk:
         assert work(desk, seated(desk, "r")) == "done"
         assert len(votes_of(desk)) == 2
-        assert desk.place(seated(desk, "r", "again")).stage == "closed"
+        assert desk.next_step(seated(desk, "r", "again")).stage == "closed"
 
 
 def test_pause_and_stop_give_nothing_new_and_still_save_what_was_in_hand(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
-        token = desk.place(seat).task.token
+        token = desk.next_step(seat).shown.token
         for state, stage in (("paused", "paused"), ("stopped", "closed")):
             set_state(desk.store, state)
-            assert desk.place(seat).stage == stage
+            assert desk.next_step(seat).stage == stage
         assert desk.answer(seat, token, "left", 1.0)[0] == "saved"
         set_state(desk.store, "running")
-        assert desk.place(seat).stage == "task"
+        assert desk.next_step(seat).stage == "task"
 
 
 def test_forged_foreign_and_impossible_requests_are_refused(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat, other = seated(desk, "r"), seated(desk, "other")
-        token = desk.place(other).task.token
+        token = desk.next_step(other).shown.token
         for forged in (token, "0" * 32, "", "' OR 1=1 --"):
             with pytest.raises(Refused):
                 desk.answer(seat, forged, "left", 1.0)
         with pytest.raises(Refused):
-            desk.place(Seat("nobody", 1))
+            desk.next_step(Seat("nobody", 1))
         for worker in ("", "x" * 129, "a\x00b", "a\nb"):
             with pytest.raises(Refused):
                 desk.arrive(worker, "1", "local")
@@ -233,9 +233,9 @@ def test_sixteen_raters_at_once_give_no_vote_too_many_and_none_too_few(url, tmp_
             try:
                 for sitting in range(9):
                     seat = seated(desk, f"r{n}", str(sitting))
-                    while (place := desk.place(seat)).stage == "task":
+                    while (place := desk.next_step(seat)).stage == "task":
                         for _ in range(2):  # every click is a double click
-                            desk.answer(seat, place.task.token, "left", 1.0)
+                            desk.answer(seat, place.shown.token, "left", 1.0)
             except Exception as error:  # noqa: BLE001 (told to the main thread)
                 failures.append(error)
 
@@ -258,10 +258,10 @@ def test_after_any_history_the_books_are_right_and_the_event_log_alone_tells_the
         for step in range(200):
             worker = f"r{generator.randrange(7)}"
             seat = seated(desk, worker, str(generator.randrange(3)))
-            place = desk.place(seat)
+            place = desk.next_step(seat)
             act = generator.random()
             if place.stage == "task":
-                tokens.setdefault(worker, []).append(place.task.token)
+                tokens.setdefault(worker, []).append(place.shown.token)
             if act < 0.15:
                 desk.clock.now += generator.choice([20, 61])
             elif act < 0.25:
@@ -277,7 +277,10 @@ def test_after_any_history_the_books_are_right_and_the_event_log_alone_tells_the
         check_books(desk)
         with desk.store.read() as connection:
             told = replay(
-                event_log.read(connection), desk.rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes
+                event_log.read_events(connection),
+                desk.gate,
+                votes_per_pair=hit.votes_per_pair,
+                late_votes=hit.late_votes,
             )
         assert told.counted == {row.lease: bool(row.counted) for row in votes_of(desk) if row.failed is None}
 

@@ -8,7 +8,7 @@ import pytest
 
 from crowd.exchange import exporting
 from crowd.rating.forgetting import forget
-from crowd.rating.gate import Rule
+from crowd.rating.gate import GateRule
 from crowd.rating.replaying import replay
 from crowd.store import event_log
 from dialogue.files import read_records
@@ -28,14 +28,14 @@ def url(request, tmp_path):
 
 def export(desk, **options):
     with desk.store.read() as connection:
-        return exporting.export(connection, votes_per_pair=desk.rules.votes_per_pair, **options)
+        return exporting.export(connection, votes_per_pair=desk.assignment.votes_per_pair, **options)
 
 
 def rated(desk, worker, wrong=0):
     """A sitting in which the first `wrong` checks are failed."""
     seat = seated(desk, worker)
-    while (place := desk.place(seat)).stage == "task":
-        fail = place.task.pair.kind == "check" and wrong > 0
+    while (place := desk.next_step(seat)).stage == "task":
+        fail = place.shown.pair.kind == "check" and wrong > 0
         wrong -= fail
         vote(desk, seat, "b" if fail else "a")
 
@@ -65,7 +65,9 @@ def test_the_study_s_own_gate_replayed_changes_nothing_and_a_stricter_one_blocks
         before, blocked = export(desk), {}
         for limit in (1, 2, 3, 4):
             with desk.store.read() as connection:
-                told = replay(event_log.read(connection), Rule(limit, "total", 1), votes_per_pair=3, late_votes="keep")
+                told = replay(
+                    event_log.read_events(connection), GateRule(limit, "total", 1), votes_per_pair=3, late_votes="keep"
+                )
             after = export(desk, replayed=told)
             blocked[limit] = sum(rater.status == "blocked" for rater in after.raters)
             if limit == 3:
@@ -91,10 +93,10 @@ def test_a_forgotten_person_is_in_no_byte_of_the_store_and_the_votes_stay(tmp_pa
 def test_forgetting_works_on_postgresql_and_gives_back_what_was_held(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(1)) as desk:
         seat = seated(desk, "r")
-        desk.place(seat)
+        desk.next_step(seat)
         assert forget(desk.store, seat.rater, votes_per_pair=3, now=desk.clock.now) == 0
         for n in range(3):
-            assert desk.place(seated(desk, f"r{n}")).stage == "task"
+            assert desk.next_step(seated(desk, f"r{n}")).stage == "task"
 
 
 def test_ties_that_the_study_asked_for_say_that_nobody_gave_them(tmp_path):
@@ -113,13 +115,13 @@ def test_payment_and_answer_keys_are_in_no_export(tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(4, checks=5)) as desk:
         seat = desk.arrive("AMTWORKER", "ASSIGNMENT", "mturk")
         desk.consent(seat)
-        place = desk.place(seat)
-        desk.answer(seat, place.task.token, press(place, "a"), 1.0)
+        place = desk.next_step(seat)
+        desk.answer(seat, place.shown.token, press(place, "a"), 1.0)
         with desk.store.read() as connection:
             text = json.dumps(list(exporting.exported_events(connection)))
         found = export(desk)
         text += repr(found)
-        assert not any(word in text for word in ("AMTWORKER", "ASSIGNMENT", place.task.token, desk.secret))
+        assert not any(word in text for word in ("AMTWORKER", "ASSIGNMENT", place.shown.token, desk.secret))
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,12 @@ import sqlalchemy as sa
 from crowd import study_folder
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
-from crowd.simulation.browser import Form, Visit
-from crowd.simulation.crowd import Crowd
+from crowd.simulation.browser import PageForm, SimulatedVisit
+from crowd.simulation.crowd import SimulatedCrowd
 from crowd.simulation.raters import Reader, habits
 from crowd.store.store import open_store
 from crowd.store.tables import leases, votes
-from crowd.web.app import Config, create_app
+from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import check_books, database, desk_of, make_pairs
@@ -101,19 +101,19 @@ def served(folder, url, real, **options):
 
 def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged=None):
     """Send the crowd; returns what it was told was saved: (rater number, pair's texts) -> choice."""
-    acknowledged, judge = {} if acknowledged is None else acknowledged, Visit._judge
+    acknowledged, judge = {} if acknowledged is None else acknowledged, SimulatedVisit._judge
 
     def spy(self, place):
-        context, left, right = Form(place["html"]).shown()
+        context, left, right = PageForm(place["html"]).shown()
         choice, _ = self.reader.judge(self.rater, context, left, right)
         reply = judge(self, place)
         chosen = {"left": left, "right": right, "tie": "tie"}[choice]
         acknowledged[self.rater.number, min(left, right)] = chosen
         return reply
 
-    monkeypatch.setattr(Visit, "_judge", spy)
+    monkeypatch.setattr(SimulatedVisit, "_judge", spy)
     people = [habits(n, seed=1, clickers=0.05, leave=leave) for n in range(raters)]
-    Crowd(server.url, Reader(made, seed=1), people, concurrency).work()
+    SimulatedCrowd(server.url, Reader(made, seed=1), people, concurrency).work()
     return acknowledged
 
 
@@ -223,13 +223,13 @@ def rating(tmp_path):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
     with desk_of(url, tmp_path, HIT, make_pairs(9, checks=4)):
         pass
-    app = create_app(Config(url, HIT, rate=0))
+    app = create_app(ServerConfig(url, HIT, rate=0))
     client = app.test_client()
-    client.post("/consent", data=Form(client.get("/?rater=ann").text).fields)
+    client.post("/consent", data=PageForm(client.get("/?rater=ann").text).fields)
     for number in range(1, 5):
-        fields = Form(client.get(f"/instructions/{number}").text).fields
+        fields = PageForm(client.get(f"/instructions/{number}").text).fields
         client.post(f"/instructions/{number}", data=fields | {"choice": "left"})
-    yield app, client, Form(client.get("/task").text).fields | {"choice": "left"}
+    yield app, client, PageForm(client.get("/task").text).fields | {"choice": "left"}
     app.extensions["desk"].store.close()
 
 

@@ -6,24 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.rating.gate import Rule, pass_probability, status
+from crowd.rating.gate import GateRule, judge, pass_probability
 
 OUTCOMES = st.lists(st.booleans(), max_size=10)
 RULES = st.builds(
-    Rule, max_failures=st.integers(1, 5), count=st.sampled_from(["total", "row"]), first_checks=st.just(3)
+    GateRule, max_failures=st.integers(1, 5), count=st.sampled_from(["total", "row"]), first_checks=st.just(3)
 )
 
 
 @pytest.mark.parametrize("checks, published", [(3, 0.70), (4, 0.41), (5, 0.21), (6, 0.10), (8, 0.02)])
 def test_a_random_clicker_passes_as_often_as_published(checks, published):
-    assert pass_probability([2 / 3] * checks, Rule(max_failures=3)) == pytest.approx(published, abs=0.005)
+    assert pass_probability([2 / 3] * checks, GateRule(max_failures=3)) == pytest.approx(published, abs=0.005)
 
 
 @given(st.lists(st.floats(0, 1), max_size=7), RULES)
 def test_the_probability_is_that_of_all_outcomes_enumerated(fails, rule):
     total = 0.0
     for outcome in itertools.product([False, True], repeat=len(fails)):
-        if status(outcome, rule) != "blocked":
+        if judge(outcome, rule) != "blocked":
             chance = 1.0
             for p, failed in zip(fails, outcome, strict=True):
                 chance *= p if failed else 1 - p
@@ -33,21 +33,21 @@ def test_the_probability_is_that_of_all_outcomes_enumerated(fails, rule):
 
 @given(OUTCOMES, RULES)
 def test_who_is_blocked_stays_blocked_whatever_comes_after(outcomes, rule):
-    if status(outcomes, rule) == "blocked":
-        assert status([*outcomes, False], rule) == status([*outcomes, True], rule) == "blocked"
+    if judge(outcomes, rule) == "blocked":
+        assert judge([*outcomes, False], rule) == judge([*outcomes, True], rule) == "blocked"
 
 
 @given(OUTCOMES, st.integers(1, 5))
 def test_counting_in_a_row_blocks_nobody_whom_counting_in_total_would_not(outcomes, limit):
-    if status(outcomes, Rule(limit, "row")) == "blocked":
-        assert status(outcomes, Rule(limit, "total")) == "blocked"
+    if judge(outcomes, GateRule(limit, "row")) == "blocked":
+        assert judge(outcomes, GateRule(limit, "total")) == "blocked"
 
 
 def test_a_rater_is_incomplete_until_the_first_checks_are_answered():
-    assert [status([False] * n, Rule(first_checks=3)) for n in range(5)] == ["incomplete"] * 3 + ["passed"] * 2
+    assert [judge([False] * n, GateRule(first_checks=3)) for n in range(5)] == ["incomplete"] * 3 + ["passed"] * 2
 
 
 def test_failures_in_a_row_are_forgiven_by_a_right_answer():
     outcomes = [True, True, False, True, True]
-    assert status(outcomes, Rule(3, "row")) == "passed"
-    assert status(outcomes, Rule(3, "total")) == "blocked"
+    assert judge(outcomes, GateRule(3, "row")) == "passed"
+    assert judge(outcomes, GateRule(3, "total")) == "blocked"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crowd.hit import FIELDS, Hit, hit_from, read_hit
+from crowd.hit import HIT_KEYS, Hit, hit_from, read_hit
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Pair
@@ -27,7 +27,7 @@ def test_a_file_speaks_only_of_what_it_changes(tmp_path):
     assert hit.examples == Hit().examples
 
 
-@pytest.mark.parametrize("key", FIELDS)
+@pytest.mark.parametrize("key", HIT_KEYS)
 def test_every_key_refuses_what_it_cannot_hold_and_says_what_it_can(key):
     with pytest.raises(InputError, match=rf"^hit.toml: {key} is \{{'no': 'table'\}}, which is not .*\.$"):
         hit_from({key: {"no": "table"}}, "hit.toml")
@@ -103,7 +103,7 @@ def documented(key):
 
 def test_the_documentation_lists_every_key_as_it_is():
     rows = [line for line in (ROOT / "docs/hit.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-    expected = [documented(key) for key in FIELDS.values()]
+    expected = [documented(key) for key in HIT_KEYS.values()]
     assert rows == expected, "\n".join(expected)
 
 

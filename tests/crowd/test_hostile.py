@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crowd.hit import Hit
-from crowd.rating.gate import Rule
-from crowd.simulation.browser import Form
+from crowd.rating.gate import GateRule
+from crowd.simulation.browser import PageForm
 from crowd.store.tables import leases, votes
-from crowd.web.app import Config, create_app
+from crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import database, desk_of, make_pairs
 
 HIT = Hit(pairs_per_sitting=4, first_checks=1, later_checks=1, max_failures=2)
@@ -39,8 +39,8 @@ def app(request, tmp_path_factory):
     with database(request.param, folder) as url:
         with desk_of(url, folder, HIT, [secret(pair) for pair in make_pairs(40, checks=8)]):
             pass
-        app = create_app(Config(url, HIT, rate=0))
-        app.extensions["desk"].rule = Rule(max_failures=99)
+        app = create_app(ServerConfig(url, HIT, rate=0))
+        app.extensions["desk"].gate = GateRule(max_failures=99)
         yield app
         app.extensions["desk"].store.close()
 
@@ -54,16 +54,16 @@ def begin(app, rater):
     client = app.test_client()
     page = client.get("/", query_string={"rater": rater})
     if page.status_code == 200:
-        client.post("/consent", data=Form(page.text).fields)
+        client.post("/consent", data=PageForm(page.text).fields)
         for number in range(1, 5):
-            fields = Form(client.get(f"/instructions/{number}").text).fields
+            fields = PageForm(client.get(f"/instructions/{number}").text).fields
             client.post(f"/instructions/{number}", data=fields | {"choice": "left"})
     return client
 
 
 def test_nobody_answers_with_another_s_lease_or_an_invented_one(app):
     ann, bob = begin(app, "ann"), begin(app, "bob")
-    theirs, own = Form(ann.get("/task").text).fields, Form(bob.get("/task").text).fields
+    theirs, own = PageForm(ann.get("/task").text).fields, PageForm(bob.get("/task").text).fields
     before = votes_in(app)
     for lease in (theirs["lease"], "0" * 32, own["lease"][::-1], *NASTY):
         assert bob.post("/answer", data=own | {"lease": lease, "choice": "left"}, headers=FETCH).status_code == 400
@@ -72,7 +72,7 @@ def test_nobody_answers_with_another_s_lease_or_an_invented_one(app):
 
 def test_a_form_replayed_in_another_session_is_refused(app):
     ann = begin(app, "ann")
-    fields = Form(ann.get("/task").text).fields | {"choice": "left"}
+    fields = PageForm(ann.get("/task").text).fields | {"choice": "left"}
     before = votes_in(app)
     assert app.test_client().post("/answer", data=fields).status_code == 400
     assert begin(app, "carl").post("/answer", data=fields).status_code == 400
@@ -98,7 +98,7 @@ def test_impossible_ids_are_refused_and_odd_ones_are_only_text(app, rater):
 @pytest.mark.parametrize("choice", ["a", "b", "", "LEFT", "both", "left\x00"])
 def test_a_choice_that_is_none_is_no_vote(app, choice):
     ann, before = begin(app, "ann"), votes_in(app)
-    fields = Form(ann.get("/task").text).fields
+    fields = PageForm(ann.get("/task").text).fields
     assert ann.post("/answer", data=fields | {"choice": choice}).status_code == 400
     assert votes_in(app) == before
 
@@ -109,7 +109,7 @@ def test_checks_look_and_answer_like_real_pairs_and_nothing_hidden_leaves_the_se
         client, seen = begin(app, f"looker-{number}"), 0
         place = client.get("/task", headers=FETCH).json
         while place["status"] == "task":
-            form = Form(place["html"])
+            form = PageForm(place["html"])
             plain = client.get("/task")
             for text in (json.dumps(place), plain.text, str(plain.headers), client.get_cookie("seedvote").value):
                 assert not any(word in text.lower() for word in SECRETS)
@@ -145,7 +145,7 @@ REQUESTS = st.fixed_dictionaries(
 def bombard(app, requests):
     """Send anything as a rater who is half known; leave when something that must not happen happens."""
     client = begin(app, "fuzz")
-    known = Form(client.get("/task").text).fields
+    known = PageForm(client.get("/task").text).fields
     if "lease" not in known:
         client = begin(app, "fuzz-2")
     cookie = client.get_cookie("seedvote").value

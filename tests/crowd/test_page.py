@@ -56,26 +56,26 @@ class Texts(HTMLParser):
 
 
 def shown(left="left text", right="right text", context="hello"):
-    return page.Shown("lease-token", (Utterance("user", context),), left, right, 4)
+    return page.PairOnPage("lease-token", (Utterance("user", context),), left, right, 4)
 
 
 def progress(**change):
-    return dataclasses.replace(page.Progress(3, 28, 9, True), **change)
+    return dataclasses.replace(page.SittingProgress(3, 28, 9, True), **change)
 
 
 def fragment(**texts):
-    return page.fragment(HIT, FRAME, shown(**texts), progress())
+    return page.pair_fragment(HIT, FRAME, shown(**texts), progress())
 
 
 def every_page():
-    yield "consent", page.consent(HIT, FRAME)
+    yield "consent", page.consent_page(HIT, FRAME)
     for number in range(1, 5):
-        yield f"example {number}", page.instructions(HIT, FRAME, number, None)
-        yield f"feedback {number}", page.instructions(HIT, FRAME, number, "left")
+        yield f"example {number}", page.example_page(HIT, FRAME, number, None)
+        yield f"feedback {number}", page.example_page(HIT, FRAME, number, "left")
     for note in page.NOTES:
-        yield f"task {note}", page.task(HIT, FRAME, shown(), progress(), note)
-    for kind in page.KINDS:
-        yield kind, page.message(HIT, FRAME, kind, "")
+        yield f"task {note}", page.task_page(HIT, FRAME, shown(), progress(), note)
+    for kind in page.MESSAGE_KINDS:
+        yield kind, page.message_page(HIT, FRAME, kind, "")
 
 
 PAGES = dict(every_page())
@@ -127,27 +127,27 @@ def test_the_form_carries_what_the_server_asks_for_and_nothing_else():
 
 
 def test_undo_is_offered_only_where_there_is_something_to_undo():
-    assert "/prefix/undo" not in page.fragment(HIT, FRAME, shown(), progress(can_undo=False))
+    assert "/prefix/undo" not in page.pair_fragment(HIT, FRAME, shown(), progress(can_undo=False))
     assert 'formaction="/prefix/undo"' in fragment()
 
 
 def test_the_time_left_is_shown_where_there_is_a_limit():
     assert '<span id="minutes">9</span> min left' in fragment()
-    assert "min left" not in page.fragment(HIT, FRAME, shown(), progress(minutes_left=None))
+    assert "min left" not in page.pair_fragment(HIT, FRAME, shown(), progress(minutes_left=None))
 
 
 def test_the_worked_examples_answer_with_a_reason_and_lead_on():
-    wrong = page.instructions(HIT, FRAME, 1, "right")
+    wrong = page.example_page(HIT, FRAME, 1, "right")
     assert "You chose B. Here the answer is A." in wrong and HIT.examples[0].why in wrong
     assert 'href="/prefix/instructions/2"' in wrong
-    assert "Yes, Tie." in page.instructions(HIT, FRAME, 4, "tie")
-    assert 'href="/prefix/task"' in page.instructions(HIT, FRAME, 4, "tie")
-    assert "Here the answer" not in page.instructions(HIT, FRAME, 1, None)
+    assert "Yes, Tie." in page.example_page(HIT, FRAME, 4, "tie")
+    assert 'href="/prefix/task"' in page.example_page(HIT, FRAME, 4, "tie")
+    assert "Here the answer" not in page.example_page(HIT, FRAME, 1, None)
 
 
 def test_pay_is_spoken_of_only_where_there_is_some():
     assert "You are paid" not in PAGES["consent"]
-    assert "You are paid 2.50 EUR" in page.consent(Hit(pay_per_sitting=2.5, currency="EUR"), FRAME)
+    assert "You are paid 2.50 EUR" in page.consent_page(Hit(pay_per_sitting=2.5, currency="EUR"), FRAME)
 
 
 def test_the_consent_names_its_version_and_counts_checks_among_the_pairs():
@@ -155,12 +155,12 @@ def test_the_consent_names_its_version_and_counts_checks_among_the_pairs():
 
 
 def test_a_code_is_shown_where_there_is_one():
-    assert "<output>C0DE</output>" in page.message(HIT, FRAME, "done", "C0DE")
+    assert "<output>C0DE</output>" in page.message_page(HIT, FRAME, "done", "C0DE")
     assert "completion code" not in PAGES["done"]
 
 
 def test_a_rater_without_further_work_is_thanked_and_told_of_the_pay_but_not_of_checks():
-    text = page.message(Hit(pay_per_sitting=1), FRAME, "no_more", "").lower()
+    text = page.message_page(Hit(pay_per_sitting=1), FRAME, "no_more", "").lower()
     assert "thank you" in text and "will be paid" in text and "paid" not in PAGES["no_more"]
     assert not any(word in text for word in ("check", "fail", "block", "reject"))
 

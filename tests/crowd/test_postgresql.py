@@ -11,7 +11,7 @@ from crowd.rating import pool
 from crowd.rating.desk import Desk
 from crowd.rating.leasing import Refused
 from crowd.store import event_log
-from crowd.store.store import ask, later, open_store
+from crowd.store.store import fetch, later, open_store
 from crowd.store.tables import events, pairs, study_settings, votes
 from dialogue.files import write_records
 from dialogue.records import Pair
@@ -48,7 +48,7 @@ def store(url):
 
 def kinds(store):
     with store.read() as connection:
-        return [row.kind for row in ask(connection, (KINDS, {}))[0]]
+        return [row.kind for row in fetch(connection, (KINDS, {}))[0]]
 
 
 def test_what_was_noted_is_there_for_every_question_that_follows_and_in_order(store):
@@ -57,7 +57,7 @@ def test_what_was_noted_is_there_for_every_question_that_follows_and_in_order(st
         assert connection.execute(KINDS).all() == [("shown", "{}")]
         event_log.append(connection, "answered", 2.0)
         event_log.append(connection, "undone", 3.0)
-        (found,) = ask(connection, (KINDS, {}))
+        (found,) = fetch(connection, (KINDS, {}))
         assert [row.kind for row in found] == ["shown", "answered", "undone"]
         event_log.append(connection, "finished", 4.0)
     assert kinds(store) == ["shown", "answered", "undone", "finished"]
@@ -68,7 +68,7 @@ def test_a_transaction_that_fails_leaves_nothing_of_what_was_noted(store, sent):
     with pytest.raises(Refused), store.write() as connection:
         event_log.append(connection, "shown", 1.0)
         if sent:
-            ask(connection, (KINDS, {}))
+            fetch(connection, (KINDS, {}))
         raise Refused("changed its mind")
     assert kinds(store) == []
 
@@ -111,9 +111,9 @@ def test_values_travel_unchanged_whatever_characters_they_hold(store):
         for text, at in zip(ODD, TIMES, strict=True):
             later(connection, sa.insert(events), {"at": at, "kind": text, "rater": None, "pair": text, "data": text})
     with store.read() as connection:
-        (found,) = ask(connection, (sa.select(events).order_by(events.c.event), {}))
+        (found,) = fetch(connection, (sa.select(events).order_by(events.c.event), {}))
         for text in ODD:
-            (again,) = ask(connection, (sa.select(events).where(events.c.pair == sa.bindparam("x")), {"x": text}))
+            (again,) = fetch(connection, (sa.select(events).where(events.c.pair == sa.bindparam("x")), {"x": text}))
             assert [row.data for row in again] == [text]
     kept = [(row.at, row.kind, row.rater, row.pair, row.data) for row in found]
     assert kept == [(at, text, None, text, text) for text, at in zip(ODD, TIMES, strict=True)]
@@ -122,16 +122,16 @@ def test_values_travel_unchanged_whatever_characters_they_hold(store):
 def test_connections_that_the_server_cut_are_replaced_and_nothing_is_done_twice(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
-        place = desk.place(seat)
+        place = desk.next_step(seat)
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
             other.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
         with pytest.raises(sa.exc.OperationalError):
-            desk.answer(seat, place.task.token, "left", 1.0)
-        assert desk.answer(seat, place.task.token, "left", 1.0)[0] == "saved"
-        assert desk.answer(seat, place.task.token, "left", 1.0)[0] == "again"
+            desk.answer(seat, place.shown.token, "left", 1.0)
+        assert desk.answer(seat, place.shown.token, "left", 1.0)[0] == "saved"
+        assert desk.answer(seat, place.shown.token, "left", 1.0)[0] == "again"
         check_books(desk)
 
 
@@ -158,7 +158,7 @@ def test_one_writer_at_a_time_across_processes(url):
     def count(store):
         for _ in range(25):
             with store.write() as connection:
-                ((row,),) = ask(connection, (number, {}))
+                ((row,),) = fetch(connection, (number, {}))
                 later(connection, change, {"new": str(int(row.value) + 1)})
 
     threads = [threading.Thread(target=count, args=(store,)) for store in stores * 2]
@@ -190,12 +190,12 @@ def test_a_fetch_is_one_message_and_a_submission_three(url, tmp_path, messages):
         seat = seated(desk, "r")
         for _ in range(3):
             vote(desk, seat)
-        place = desk.place(seat)
+        place = desk.next_step(seat)
         messages.clear()
-        desk.place(seat)
+        desk.next_step(seat)
         assert len(messages) == 1
         messages.clear()
-        desk.answer(seat, place.task.token, press(place, "a"), 1.0)
+        desk.answer(seat, place.shown.token, press(place, "a"), 1.0)
         assert len(messages) == 3
         assert "pg_advisory_xact_lock" in messages[0] and messages[2].endswith("COMMIT")
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from crowd.simulation.browser import Form
+from crowd.simulation.browser import PageForm
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import votes
 from dialogue.files import write_records
@@ -111,7 +111,7 @@ def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
     with httpx.Client(verify=trust, follow_redirects=True, trust_env=False, timeout=PATIENCE) as rater:
 
         def send(page, **more):
-            return rater.post(page.url.join(Action(page.text).form), data=Form(page.text).fields | more)
+            return rater.post(page.url.join(Action(page.text).form), data=PageForm(page.text).fields | more)
 
         page = rater.get(address, params={"rater": "ann"})
         assert "path=/study-1" in page.headers["set-cookie"].lower() and "secure" in page.headers["set-cookie"].lower()
@@ -122,7 +122,7 @@ def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
             assert str(page.url) == f"{address}instructions/{number}"
             send(page, choice="left")
             page = rater.get(f"{address}task")
-        replayed = (page.url.join(Action(page.text).form), Form(page.text).fields | {"choice": "left"})
+        replayed = (page.url.join(Action(page.text).form), PageForm(page.text).fields | {"choice": "left"})
         for _ in range(2):
             assert str(page.url) == f"{address}task"
             page = send(page, choice="tie")

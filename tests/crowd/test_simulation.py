@@ -15,9 +15,9 @@ from scipy.optimize import minimize
 
 from crowd.__main__ import COMMANDS
 from crowd.hit import Hit
-from crowd.simulation.browser import Form
+from crowd.simulation.browser import PageForm
 from crowd.simulation.raters import Habits, Reader, habits, quality
-from crowd.web.page import Frame, Progress, Shown, fragment
+from crowd.web.page import Frame, PairOnPage, SittingProgress, pair_fragment
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
@@ -95,10 +95,13 @@ def test_quality_follows_what_is_known_of_a_response():
 
 def test_a_browser_reads_a_page_to_the_letter():
     lines = [Utterance("user", "<b>a</b> & ${b}\nnext"), Utterance("system", ""), Utterance("user", "“q” 💥")]
-    html = fragment(
-        Hit(), Frame("", "c", "n"), Shown("t", lines, "<unk> & <script>", "b\tb", 1), Progress(0, 9, 5, False)
+    html = pair_fragment(
+        Hit(),
+        Frame("", "c", "n"),
+        PairOnPage("t", lines, "<unk> & <script>", "b\tb", 1),
+        SittingProgress(0, 9, 5, False),
     )
-    form = Form(html)
+    form = PageForm(html)
     assert form.shown() == (lines, "<unk> & <script>", "b\tb")
     assert form.fields == {"csrf": "c", "lease": "t", "seconds": ""}
 

@@ -48,13 +48,13 @@ def test_an_older_store_is_migrated_step_by_step_and_a_newer_one_is_refused(url,
     added = sa.text("ALTER TABLE raters ADD COLUMN language TEXT")
     filled = sa.text("UPDATE study SET value = 'migrated' WHERE key = 'state'")
     monkeypatch.setattr(store, "MIGRATIONS", {1: lambda c: c.execute(added), 2: lambda c: c.execute(filled)})
-    monkeypatch.setattr(store, "SCHEMA", 3)
+    monkeypatch.setattr(store, "SCHEMA_VERSION", 3)
     opened = open_store(url)
     with opened.read() as connection:
         assert settings(connection)["schema"] == "3" and settings(connection)["state"] == "migrated"
         assert "language" in {column["name"] for column in sa.inspect(connection).get_columns("raters")}
     opened.close()
-    monkeypatch.setattr(store, "SCHEMA", 2)
+    monkeypatch.setattr(store, "SCHEMA_VERSION", 2)
     with pytest.raises(InputError, match="schema version 3"):
         open_store(url)
 
@@ -68,10 +68,10 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch
         raise RuntimeError("power cut")
 
     monkeypatch.setattr(store, "MIGRATIONS", {1: half})
-    monkeypatch.setattr(store, "SCHEMA", 2)
+    monkeypatch.setattr(store, "SCHEMA_VERSION", 2)
     with pytest.raises(RuntimeError):
         open_store(url)
-    monkeypatch.setattr(store, "SCHEMA", 1)
+    monkeypatch.setattr(store, "SCHEMA_VERSION", 1)
     opened = open_store(url)
     with opened.read() as connection:
         assert settings(connection)["state"] == "running" and settings(connection)["schema"] == "1"
@@ -125,11 +125,11 @@ def load(desk, folder, made):
 def test_pairs_may_be_added_and_unseen_ones_changed_but_not_what_a_rater_has_seen(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
-        seen = desk.place(seat).task.pair.pair
+        seen = desk.next_step(seat).shown.pair.pair
         vote(desk, seat)
         made = make_pairs(6)
         changed = [dataclasses.replace(p, contrast="new") if p.pair != seen else p for p in made[:4]]
-        held = desk.place(seat).task.pair.pair
+        held = desk.next_step(seat).shown.pair.pair
         changed = [next(o for o in made if o.pair == p.pair) if p.pair in (seen, held) else p for p in changed]
         load(desk, tmp_path, [*changed, *made[4:]])
         with desk.store.read() as connection:

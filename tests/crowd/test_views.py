@@ -8,11 +8,11 @@ import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.rating.forgetting import forget
-from crowd.rating.gate import Rule
-from crowd.simulation.browser import Form
+from crowd.rating.gate import GateRule
+from crowd.simulation.browser import PageForm
 from crowd.store.tables import events, raters, votes
 from crowd.watching.progress import set_state
-from crowd.web.app import Config, create_app
+from crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import desk_of, make_pairs
 
 FETCH = {"X-Requested-With": "fetch"}
@@ -31,7 +31,7 @@ def app(tmp_path):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
     with desk_of(url, tmp_path, HIT, make_pairs(8, checks=6)):
         pass
-    app = create_app(Config(url, HIT, rate=0))
+    app = create_app(ServerConfig(url, HIT, rate=0))
     yield app
     app.extensions["desk"].store.close()
 
@@ -46,16 +46,16 @@ def begin(app, rater="ann", **arguments):
     client = app.test_client()
     page = client.get("/", query_string={"rater": rater, **arguments})
     if page.status_code == 200:
-        assert client.post("/consent", data=Form(page.text).fields).status_code == 303
+        assert client.post("/consent", data=PageForm(page.text).fields).status_code == 303
         for number in range(1, 5):
-            fields = Form(client.get(f"/instructions/{number}").text).fields
+            fields = PageForm(client.get(f"/instructions/{number}").text).fields
             assert client.post(f"/instructions/{number}", data=fields | {"choice": "left"}).status_code == 200
     return client
 
 
 def pick(html, wanted):
     """The side to press for the response whose text ends with `wanted`, and the form's fields."""
-    form = Form(html)
+    form = PageForm(html)
     _, left, _ = form.shown()
     return form.fields | {"choice": "left" if left.endswith(wanted) else "right", "seconds": "2.5"}
 
@@ -91,7 +91,7 @@ def test_the_whole_way_without_a_script_ends_at_the_completion_code(app):
 @pytest.mark.parametrize("wanted", ["a", "b"])
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without it"])
 def test_whatever_side_is_shown_the_stored_choice_is_the_response_that_was_chosen(app, wanted, script):
-    app.extensions["desk"].rule = Rule(max_failures=99)
+    app.extensions["desk"].gate = GateRule(max_failures=99)
     for number in range(3):
         client = begin(app, f"r{number}")
         page = client.get("/task").text
@@ -114,25 +114,25 @@ def test_the_script_gets_the_next_pair_in_the_reply_to_an_answer(app):
     assert place["status"] == "task" and place["progress"] == {"done": 0, "of": 5}
     reply = client.post("/answer", data=pick(place["html"], "text a"), headers=FETCH).json
     assert reply["saved"] is True and reply["progress"]["done"] == 1
-    assert Form(reply["html"]).fields["lease"] != Form(place["html"]).fields["lease"]
+    assert PageForm(reply["html"]).fields["lease"] != PageForm(place["html"]).fields["lease"]
 
 
 def test_a_double_click_is_one_vote_and_shows_the_same_next_pair(app):
     client = begin(app)
     fields = pick(client.get("/task").text, "text a")
     one, two = (client.post("/answer", data=fields, headers=FETCH).json for _ in range(2))
-    assert one["html"] == two["html"] or Form(one["html"]).fields["lease"] == Form(two["html"]).fields["lease"]
+    assert one["html"] == two["html"] or PageForm(one["html"]).fields["lease"] == PageForm(two["html"]).fields["lease"]
     assert len(rows(app, sa.select(votes))) == 1
 
 
 def test_undo_brings_the_pair_back_and_a_second_undo_does_nothing(app):
     client = begin(app)
     html = client.get("/task").text
-    before = Form(html).shown()
+    before = PageForm(html).shown()
     after = client.post("/answer", data=pick(html, "text a"), headers=FETCH).json["html"]
-    undone = client.post("/undo", data=Form(after).fields, headers=FETCH).json
-    assert Form(undone["html"]).shown() == before and rows(app, sa.select(votes)) == []
-    assert client.post("/undo", data=Form(undone["html"]).fields).status_code == 303
+    undone = client.post("/undo", data=PageForm(after).fields, headers=FETCH).json
+    assert PageForm(undone["html"]).shown() == before and rows(app, sa.select(votes)) == []
+    assert client.post("/undo", data=PageForm(undone["html"]).fields).status_code == 303
 
 
 def test_a_rater_who_fails_meets_a_friendly_end_with_the_code_for_it(app):
@@ -146,14 +146,14 @@ def test_a_rater_who_fails_meets_a_friendly_end_with_the_code_for_it(app):
 
 def test_a_restarted_server_lets_a_rater_go_on_without_logging_in(app):
     client = begin(app)
-    before = Form(client.get("/task").text).shown()
+    before = PageForm(client.get("/task").text).shown()
     config = app.extensions["config"]
     restarted = create_app(config)
     try:
         other = restarted.test_client()
         cookie = client.get_cookie("seedvote")
         other.set_cookie("seedvote", cookie.value)
-        assert Form(other.get("/task").text).shown() == before
+        assert PageForm(other.get("/task").text).shown() == before
     finally:
         restarted.extensions["desk"].store.close()
 
@@ -175,8 +175,8 @@ def test_a_paused_study_says_so_and_saves_the_answer_in_hand(app):
 
 def test_worked_examples_are_answered_in_order_and_recorded(app):
     client = app.test_client()
-    client.post("/consent", data=Form(client.get("/?rater=ann").text).fields)
-    fields = Form(client.get("/instructions/1").text).fields
+    client.post("/consent", data=PageForm(client.get("/?rater=ann").text).fields)
+    fields = PageForm(client.get("/instructions/1").text).fields
     assert client.post("/instructions/3", data=fields | {"choice": "left"}).status_code == 400
     assert client.get("/instructions/9").status_code == 400
     assert client.post("/instructions/1", data=fields | {"choice": "tie"}).status_code == 200
@@ -198,7 +198,7 @@ def test_seconds_come_from_the_page_and_nonsense_is_replaced_by_the_server_s_own
 
 def test_a_visitor_without_an_id_gets_one_in_the_cookie_and_keeps_it(app):
     client = app.test_client()
-    client.post("/consent", data=Form(client.get("/").text).fields)
+    client.post("/consent", data=PageForm(client.get("/").text).fields)
     assert client.get("/").location == "/task"
     assert len(rows(app, sa.select(raters))) == 1
 

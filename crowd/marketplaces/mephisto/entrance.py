@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowd.marketplaces.mephisto.copies import sitting
 from crowd.marketplaces.mturk.entrance import MTurkEntrance
-from crowd.rating.leasing import Place
+from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ class MephistoEntrance:
         provider = {"hit_id": hit, "provider_type": "mturk"} if self.submit_to else {"provider_type": "mock"}
         return self.reception.take(worker, sitting, **provider)
 
-    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Hand the sitting to Mephisto once it is over; a worker for whom there is no more is closed there too."""
-        if visit["source"] != "mephisto" or place.stage not in OVER:
+        if visit["source"] != "mephisto" or step.stage not in OVER:
             return None
-        if place.done and (visit["worker"], visit["sitting"]) not in self._handed_in:
-            self._hand_in(visit, blocked=place.stage == "no_more")
+        if step.done and (visit["worker"], visit["sitting"]) not in self._handed_in:
+            self._hand_in(visit, blocked=step.stage == "no_more")
         if self.submit_to:
-            return MTurkEntrance(self.submit_to).leave({**visit, "source": "mturk"}, place)
+            return MTurkEntrance(self.submit_to).leave({**visit, "source": "mturk"}, step)
         return WayOut("Your work was handed in. You may close this page.")
 
     def _hand_in(self, visit: Mapping[str, Any], *, blocked: bool) -> None:

@@ -16,7 +16,7 @@ from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk.entrance import mturk_sites
 from crowd.store.store import sqlite_url
 from crowd.study_folder import hit_of
-from crowd.web.app import Config, create_app, log_to_stderr
+from crowd.web.app import ServerConfig, create_app, log_to_stderr
 from crowd.web.serving import in_background
 from dialogue.errors import InputError
 
@@ -73,8 +73,8 @@ class MephistoMarket:
             return f"The Mephisto run has ended. {missing} sittings are still needed: run the same command again."
         return "The Mephisto run has ended. Every pair has its votes."
 
-    def _config(self, entrance: MephistoEntrance) -> Config:
-        return Config(
+    def _config(self, entrance: MephistoEntrance) -> ServerConfig:
+        return ServerConfig(
             database=self.options.database or sqlite_url(self.options.study),
             hit=self.hit,
             folder=self.options.study,

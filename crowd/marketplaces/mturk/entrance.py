@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crowd.marketplaces.launch import LOOPBACK
-from crowd.rating.leasing import Place
+from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier, origin
 from dialogue.errors import InputError
 
@@ -50,14 +50,14 @@ class MTurkEntrance:
         worker, sitting, task = (identifier(name, query) for name in ("workerId", "assignmentId", "hitId"))
         return Arrival("mturk", worker=worker, sitting=sitting, task=task)
 
-    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """A form that hands the assignment in, if anything was done in it."""
-        if visit["source"] != "mturk" or place.stage not in OVER:
+        if visit["source"] != "mturk" or step.stage not in OVER:
             return None
-        if not place.done:
+        if not step.done:
             # Submitting it would ask for pay without work; returning it costs a worker nothing.
             return WayOut("Nothing was asked of you in this HIT, so please return it; that does not harm your record.")
         url = f"{self.submit_to}/mturk/externalSubmit"
         # MTurk wants at least one field beside the assignment, or it refuses the form.
-        fields = {"assignmentId": visit["sitting"], "answers": str(place.done)}
+        fields = {"assignmentId": visit["sitting"], "answers": str(step.done)}
         return WayOut("Hand the HIT in now, so that you are paid.", "Submit the HIT", url, fields)

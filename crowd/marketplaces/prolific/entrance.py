@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from crowd.rating.leasing import Place
+from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete"
@@ -28,10 +28,10 @@ class ProlificEntrance:
         worker, task, sitting = (identifier(name, query) for name in PROLIFIC_IDS)
         return Arrival("prolific", worker=worker, sitting=sitting, task=task)
 
-    def leave(self, visit: Mapping[str, Any], place: Place) -> WayOut | None:
+    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Prolific's own page, with the code for finished or for screened out."""
-        if visit["source"] != "prolific" or place.stage not in OVER:
+        if visit["source"] != "prolific" or step.stage not in OVER:
             return None
-        code = self.completed if place.stage == "done" and place.done else self.screened_out
+        code = self.completed if step.stage == "done" and step.done else self.screened_out
         url = f"{PROLIFIC_COMPLETE}?cc={quote(code, safe='')}"
         return WayOut("Go back to Prolific now, so that your submission is complete.", "Back to Prolific", url)

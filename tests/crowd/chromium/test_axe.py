@@ -6,7 +6,7 @@ from axe_playwright_python.sync_playwright import Axe
 from crowd.commands import preview
 from crowd.hit import read_hit
 from crowd.study_folder import prepare_study
-from crowd.web.app import Config, create_app, study_token
+from crowd.web.app import ServerConfig, create_app, study_token
 from dialogue.command_line import dispatch
 
 pytestmark = pytest.mark.browser
@@ -32,7 +32,7 @@ def pages(tmp_path_factory):
     dispatch("crowd", "", {"preview": ""}, ["preview", "--hit", "examples/hit.toml", "--out", str(folder)])
     hit = read_hit(preview.SAMPLE.with_name("hit.toml"))
     url = prepare_study(folder, preview.SAMPLE, hit, None, seed=0, simulated=True)
-    app = create_app(Config(database=url, hit=hit))
+    app = create_app(ServerConfig(database=url, hit=hit))
     client = app.test_client()
     client.get(f"/study?token={study_token(app)}")
     _write(folder / "study-empty.html", client)
@@ -42,8 +42,8 @@ def pages(tmp_path_factory):
     for number in range(1, 5):
         place = desk.instructed(seat, number, "tie")
     while place.stage == "task":
-        _, place = desk.answer(seat, place.task.token, "left", 9.0)
-    client = create_app(Config(database=url, hit=hit)).test_client()
+        _, place = desk.answer(seat, place.shown.token, "left", 9.0)
+    client = create_app(ServerConfig(database=url, hit=hit)).test_client()
     client.get(f"/study?token={study_token(app)}")
     _write(folder / "study.html", client)
     desk.store.close()

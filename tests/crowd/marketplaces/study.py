@@ -11,9 +11,9 @@ from werkzeug.serving import make_server
 
 from crowd.hit import Hit
 from crowd.marketplaces.market import usual_entrances
-from crowd.simulation.browser import FETCH, Form
+from crowd.simulation.browser import FETCH, PageForm
 from crowd.study_folder import prepare_study
-from crowd.web.app import Config, create_app
+from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE
@@ -47,7 +47,7 @@ def make_study(folder, *, reals=6, entrances=(), sites=SITES, **hit):
     write_pairs(folder / "pairs.jsonl", reals=reals)
     url = prepare_study(folder, None, settings, None, seed=0, simulated=False)
     usual = usual_entrances(settings, sites[0])
-    config = Config(
+    config = ServerConfig(
         url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *entrances), https=True
     )
     return create_app(config)
@@ -110,17 +110,17 @@ class Person:
         if reply.status_code == 200 and "/consent" not in reply.text:
             return {"status": "turned away"}
         if reply.status_code == 200:
-            self.send("POST", "/consent", data=Form(reply.text).fields | {"agree": "yes"})
+            self.send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
         place = self.look()
         while place["status"] == "instructions":
             path = f"/instructions/{place['number']}"
-            self.send("POST", path, data=Form(self.send("GET", path).text).fields | {"choice": "tie"})
+            self.send("POST", path, data=PageForm(self.send("GET", path).text).fields | {"choice": "tie"})
             place = self.look()
         return place
 
     def judge(self, place):
         """Answer by the text preferred, whatever side it stands on."""
-        form = Form(place["html"])
+        form = PageForm(place["html"])
         context, left, right = form.shown()
         self.seen.append((context[-1].text.removeprefix("About ").removesuffix("?"), left[-1]))
         choice = {left[-1]: "left", right[-1]: "right"}.get(self.prefers, "tie")

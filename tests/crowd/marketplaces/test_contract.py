@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from crowd.exchange import exporting
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
-from crowd.simulation.browser import FETCH, Form
+from crowd.simulation.browser import FETCH, PageForm
 from crowd.store import store
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
@@ -133,7 +133,7 @@ def test_who_comes_back_goes_on_where_they_stopped_without_cookies(app, source):
     assert person.arrive().status_code == 303
     after = person.look()
     assert after["progress"] == before["progress"]
-    assert Form(after["html"]).fields["lease"] == Form(before["html"]).fields["lease"]
+    assert PageForm(after["html"]).fields["lease"] == PageForm(before["html"]).fields["lease"]
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -4,7 +4,7 @@ import pytest
 
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
 from crowd.marketplaces.prolific.entrance import ProlificEntrance
-from crowd.rating.leasing import Place
+from crowd.rating.leasing import Step
 from crowd.web.entrance import identifier, origin
 from dialogue.errors import InputError
 
@@ -58,18 +58,18 @@ def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monke
 
 @pytest.mark.parametrize("stage", ["done", "no_more", "closed"])
 def test_work_that_was_done_can_always_be_handed_in(stage):
-    way = MTurkEntrance(LIVE).leave(VISIT, Place(stage, done=4))
+    way = MTurkEntrance(LIVE).leave(VISIT, Step(stage, done=4))
     assert way.url == f"{LIVE}/mturk/externalSubmit" and way.fields == {"assignmentId": "A1", "answers": "4"}
 
 
 def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
-    assert not MTurkEntrance(LIVE).leave(VISIT, Place("no_more")).url
+    assert not MTurkEntrance(LIVE).leave(VISIT, Step("no_more")).url
 
 
 def test_nobody_leaves_in_the_middle_or_through_another_entrance():
-    assert MTurkEntrance(LIVE).leave(VISIT, Place("wait", done=4)) is None
-    assert MTurkEntrance(LIVE).leave({**VISIT, "source": "local"}, Place("done", done=4)) is None
-    assert ProlificEntrance("C", "S").leave(VISIT, Place("done", done=4)) is None
+    assert MTurkEntrance(LIVE).leave(VISIT, Step("wait", done=4)) is None
+    assert MTurkEntrance(LIVE).leave({**VISIT, "source": "local"}, Step("done", done=4)) is None
+    assert ProlificEntrance("C", "S").leave(VISIT, Step("done", done=4)) is None
 
 
 def test_a_prolific_arrival_names_person_study_and_submission():
@@ -83,7 +83,7 @@ def test_a_prolific_arrival_names_person_study_and_submission():
 @pytest.mark.parametrize(("stage", "code"), [("done", "C%261"), ("no_more", "S"), ("closed", "S")])
 def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
     visit = {"source": "prolific", "sitting": "x1", "worker": "p1"}
-    way = ProlificEntrance("C&1", "S").leave(visit, Place(stage, done=3))
+    way = ProlificEntrance("C&1", "S").leave(visit, Step(stage, done=3))
     assert way.url == f"https://app.prolific.com/submissions/complete?cc={code}" and not way.fields
 
 
