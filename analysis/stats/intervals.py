@@ -2,6 +2,7 @@
 
 Two-way clustering follows Cameron, Gelbach and Miller (2011): the variances by each way are added and that by their
 crossing is taken away. Every part is corrected by G/(G-1), G its number of clusters, as statsmodels does.
+The dashboard's twin of the interval is crowd/watching/share_interval.py.
 """
 
 from __future__ import annotations

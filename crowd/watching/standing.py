@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from array import array
 from collections import Counter, defaultdict
@@ -16,31 +15,11 @@ import sqlalchemy as sa
 from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.progress import Progress, progress, sittings_needed
+from crowd.watching.share_interval import ClusterSums, ShareInterval, share_interval
 from dialogue.signature import signature
 
 HOUR = 3600.0
-FEWEST_CLUSTERS = 5
 SHORT_SHOWN = 20
-
-
-@dataclass(slots=True)
-class Sums:
-    """Sums over clusters of T ties among n votes: enough for the variance of the share T/n, whatever its value."""
-
-    clusters: int = 0
-    tt: int = 0
-    tn: int = 0
-    nn: int = 0
-
-    def add(self, ties: int, number: int) -> None:
-        """One more cluster."""
-        self.clusters += 1
-        self.tt, self.tn, self.nn = self.tt + ties * ties, self.tn + ties * number, self.nn + number * number
-
-    def squares(self, share: float) -> float:
-        """Sum of squared cluster residuals, corrected for the number of clusters."""
-        total = self.tt - 2 * share * self.tn + share * share * self.nn
-        return total * self.clusters / (self.clusters - 1)
 
 
 @dataclass(slots=True)
@@ -80,7 +59,7 @@ class Standing:
     hours_to_go: float | None
     real: int
     ties: int
-    interval: tuple[float, float] | None
+    interval: ShareInterval | None  # of the ties among all counted votes; None below two of them
     rounds: tuple[tuple[int, int], ...]
     raters: tuple[RaterLine, ...]
     short: tuple[tuple[int, int], ...]
@@ -94,6 +73,7 @@ def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
     """Read it all in one transaction."""
     rounds, by_pair, tallies = _votes(connection)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
+    interval = share_interval(ties, real, {"pair": by_pair, "rater": _by_rater(tallies)})
     counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
     return Standing(
         progress=counts,
@@ -101,18 +81,24 @@ def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
-        interval=_interval(ties, real, by_pair, _by_rater(tallies)),
+        interval=interval,
         rounds=rounds,
         raters=_lines(connection, tallies),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
         sittings=_earned(connection),
         sittings_to_go=sittings_needed(counts.pairs, hit.votes_per_pair, hit.pairs_per_sitting, counts.counted),
-        signature=signature(votes=real, counted=True, kind="real", unit="pair,rater", interval="95% two-way clustered"),
+        signature=signature(
+            votes=real,
+            counted=True,
+            kind="real",
+            unit=interval.unit.replace("+", ",") if interval else "vote",
+            interval="95% logit, cluster-robust",
+        ),
     )
 
 
-def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Sums, dict[str, Tally]]:
+def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], ClusterSums, dict[str, Tally]]:
     """One pass over the judgements, pair by pair: rounds (votes, ties), sums over pairs, tallies of raters."""
     v = votes.c
     columns = (v.pair, v.rater, v.choice, v.left, v.seconds, v.counted, pairs.c.kind)
@@ -121,7 +107,7 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Sums
     rounds: Counter[int] = Counter()
     tied: Counter[int] = Counter()
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
-    sums = Sums()
+    sums = ClusterSums()
     for _, group in groupby(rows.yield_per(1000), key=lambda row: row.pair):
         judged = list(group)
         _tally(judged, tallies)
@@ -149,44 +135,12 @@ def _tally(judged: list[Any], tallies: defaultdict[str, Tally]) -> None:
             tally.seconds.append(row.seconds)
 
 
-def _by_rater(tallies: dict[str, Tally]) -> Sums:
-    sums = Sums()
+def _by_rater(tallies: dict[str, Tally]) -> ClusterSums:
+    sums = ClusterSums()
     for tally in tallies.values():
         if tally.counted:
             sums.add(tally.ties, tally.counted)
     return sums
-
-
-def _interval(ties: int, number: int, by_pair: Sums, by_rater: Sums) -> tuple[float, float] | None:
-    """95 % interval of the tie share with pairs and raters as clusters; None below five of either.
-
-    Two-way clustered variance (Cameron, Gelbach and Miller 2011, equation 2.11), never below either one-way variance;
-    Student's t with the smaller number of clusters less one.
-    """
-    clusters = min(by_pair.clusters, by_rater.clusters)
-    if clusters < FEWEST_CLUSTERS:
-        return None
-    share = ties / number
-    pair, rater = by_pair.squares(share), by_rater.squares(share)
-    single = number * share * (1 - share) * number / (number - 1)
-    error = math.sqrt(max(pair + rater - single, pair, rater)) / number
-    half = t_quantile(clusters - 1) * error
-    return max(0.0, share - half), min(1.0, share + half)
-
-
-def t_quantile(df: int) -> float:
-    """The .975 quantile of Student's t by its expansion in 1/df (Abramowitz and Stegun 26.7.5); within 1 % from df 4.
-
-    >>> round(t_quantile(10), 2)
-    2.23
-    """
-    z = statistics.NormalDist().inv_cdf(0.975)
-    terms: tuple[float, ...] = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + math.fsum(term / df**power for power, term in enumerate(terms, 1))
 
 
 def _pace(connection: sa.Connection, now: float) -> float:

@@ -20,7 +20,7 @@ from crowd.rating.desk import Desk
 from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
-from crowd.watching.standing import Sums, _interval, standing, t_quantile
+from crowd.watching.standing import standing
 from crowd.web.app import ServerConfig, create_app, study_token
 from dialogue.files import read_json
 from dialogue.seeds import child_random
@@ -142,60 +142,6 @@ def test_postgresql_says_the_same(study, tmp_path):
         other = voted(tmp_path, url)
         assert now(other)[0] == now(study)[0]
         other[1].store.close()
-
-
-def sums_of(labels, ties):
-    sums = Sums()
-    for label in np.unique(labels):
-        sums.add(int(ties[labels == label].sum()), int((labels == label).sum()))
-    return sums
-
-
-def drawn(generator, *, pairs=40, raters=16, spread=1.5):
-    """Votes of raters who differ in their love of ties, three on each pair."""
-    love = generator.normal(-0.6, spread, raters)
-    pair = np.repeat(np.arange(pairs), 3)
-    rater = np.concatenate([generator.choice(raters, 3, replace=False) for _ in range(pairs)])
-    ties = (generator.random(len(pair)) < 1 / (1 + np.exp(-love[rater]))).astype(int)
-    return pair, rater, ties
-
-
-def test_the_interval_is_that_of_the_two_way_clustered_covariance_of_statsmodels():
-    import statsmodels.api as sm
-    from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
-
-    pair, rater, ties = drawn(np.random.default_rng(3))
-    fit = sm.OLS(ties.astype(float), np.ones(len(ties))).fit()
-    both, by_pair, by_rater = (part.item() for part in cov_cluster_2groups(fit, pair, rater))
-    low, high = _interval(int(ties.sum()), len(ties), sums_of(pair, ties), sums_of(rater, ties))
-    ours = ((high - low) / 2 / t_quantile(min(len(set(pair)), len(set(rater))) - 1)) ** 2
-    assert ours == pytest.approx(max(both, by_pair, by_rater))
-    assert (low + high) / 2 == pytest.approx(ties.mean())
-
-
-def test_where_raters_differ_the_interval_holds_what_a_naive_one_misses():
-    truth_of = np.random.default_rng(9).normal(-0.6, 1.5, 200_000)
-    truth = (1 / (1 + np.exp(-truth_of))).mean()
-    ours = naive = 0
-    for seed in range(300):
-        pair, rater, ties = drawn(np.random.default_rng(seed))
-        low, high = _interval(int(ties.sum()), len(ties), sums_of(pair, ties), sums_of(rater, ties))
-        half = 1.96 * math.sqrt(ties.mean() * (1 - ties.mean()) / len(ties))
-        ours += low <= truth <= high
-        naive += abs(ties.mean() - truth) <= half
-    assert ours / 300 > 0.9 > 0.8 > naive / 300
-
-
-def test_no_interval_is_given_where_too_few_people_have_voted():
-    sums = Sums()
-    for _ in range(4):
-        sums.add(1, 3)
-    assert _interval(4, 12, sums, sums) is None
-
-
-@pytest.mark.parametrize("df", [4, 5, 10, 30, 500])
-def test_the_quantile_of_t_is_within_one_percent(df):
-    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=0.01)
 
 
 def test_the_law_of_ties_is_the_papers():

@@ -11,9 +11,11 @@ import torch
 
 from analysis.comparison import published
 from analysis.stats import multibootstrap
+from analysis.stats.intervals import mean_interval
 from analysis.stats.laws import hypergeometric
 from analysis.stats.spread import seed_spread
 from crowd.watching.curves import law_of_ties
+from crowd.watching.share_interval import ClusterSums, share_interval
 from dialogue.errors import InputError
 from generation import devices as generation_devices
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
@@ -133,3 +135,37 @@ def test_a_device_is_picked_or_refused_alike(name, cuda, monkeypatch):
             return str(error)
 
     assert picked(generation_devices) == picked(probes_devices)
+
+
+def votes_drawn(seed):
+    """(pair, rater, tie) of a small study; nobody judges a pair twice, some raters do nearly all the work."""
+    generator = np.random.default_rng(seed)
+    pairs, raters = int(generator.choice([1, 2, 3, 12, 60])), int(generator.choice([1, 2, 5, 20]))
+    work = generator.pareto(0.7, raters) if seed % 2 else np.ones(raters)
+    takes = generator.random((pairs, raters)) < np.minimum(1, 3 * work / work.sum())
+    takes[0, 0] = True
+    pair, rater = np.nonzero(takes)
+    love = generator.choice([0.0, 1.0, 0.3], p=[0.1, 0.1, 0.8]) + generator.normal(0, 0.3 * (seed % 3), raters)
+    return pair, rater, (generator.random(len(pair)) < love[rater]).astype(int)
+
+
+def sums_by(codes, ties):
+    sums = ClusterSums()
+    for code in np.unique(codes):
+        sums.add(int(ties[codes == code].sum()), int((codes == code).sum()))
+    return sums
+
+
+@pytest.mark.parametrize("seeds", [range(n, n + 50) for n in range(0, 400, 50)], ids=str)
+def test_the_dashboards_interval_of_ties_is_that_of_the_analysis(seeds):
+    for seed in seeds:
+        pair, rater, ties = votes_drawn(seed)
+        ours = share_interval(int(ties.sum()), len(ties), {"pair": sums_by(pair, ties), "rater": sums_by(rater, ties)})
+        if len(ties) < 2:
+            assert ours is None
+            continue
+        by = {name: codes for name, codes in (("pair", pair), ("rater", rater)) if len(set(codes)) > 1}
+        theirs = mean_interval(ties, by=by, share=True)
+        assert ours.unit == theirs.unit
+        found, expected = ((x.se, x.df, x.low, x.high) for x in (ours, theirs))
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), seed

@@ -1,0 +1,130 @@
+"""The 95 % interval of the share of ties that the dashboard and `crowd status` show: the one of `python -m analysis ties`.
+
+Same formula as analysis/stats/intervals.py with pairs and raters as clusters, held equal by tests/house/test_twins.py.
+It is written again because stages do not import each other, and without scipy because every server process would hold
+100 MB more for one quantile. What the formula needs of the votes are four sums for each way of clustering, so memory
+does not grow with the votes; the sums are whole numbers, so nothing is lost by cancellation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+TAIL = 0.025  # on each side of the interval
+PRECISE = 1e-16
+LONGEST_FRACTION = 100_000  # terms; it converges in about the square root of the degrees of freedom
+
+
+@dataclass(slots=True)
+class ClusterSums:
+    """Sums over clusters (pairs, or raters) of T ties among N votes: the variance of a share needs no more of them."""
+
+    clusters: int = 0
+    tt: int = 0
+    tn: int = 0
+    nn: int = 0
+
+    def add(self, ties: int, votes: int) -> None:
+        """One more cluster."""
+        self.clusters += 1
+        self.tt, self.tn, self.nn = self.tt + ties * ties, self.tn + ties * votes, self.nn + votes * votes
+
+
+@dataclass(frozen=True, slots=True)
+class ShareInterval:
+    """A share with its standard error and interval; `unit` says which clusters the error allows for."""
+
+    share: float
+    se: float
+    df: float
+    low: float
+    high: float
+    unit: str
+
+
+def share_interval(ties: int, votes: int, by: Mapping[str, ClusterSums]) -> ShareInterval | None:
+    """Interval of ties/votes, robust to the clusters in `by` (at most two ways), on the logit scale; None below 2 votes.
+
+    A way with a single cluster is left out, for its variance cannot be seen; without any, votes are independent. Two
+    ways: the variances of both, less that of single votes, for a rater has one vote on a pair (Cameron, Gelbach and
+    Miller 2011, equation 2.11), but no less than either. Student's t has the smallest effective number of clusters
+    (Kish 1965) less one as degrees of freedom, at least 1.
+    """
+    if votes < 2:
+        return None
+    ways = {name: sums for name, sums in by.items() if sums.clusters > 1}
+    alone = ClusterSums(votes, ties, ties, votes)  # every vote a cluster of its own
+    parts = [_variance(ties, votes, sums) for sums in ways.values()] or [_variance(ties, votes, alone)]
+    crossed = sum(parts) - _variance(ties, votes, alone) if len(parts) == 2 else 0.0
+    se = math.sqrt(max(crossed, *parts, 0.0))
+    df = max(min((votes**2 / sums.nn for sums in ways.values()), default=float(votes)) - 1, 1.0)
+    low, high = _bounds(ties, votes, se, df)
+    return ShareInterval(ties / votes, se, df, low, high, "+".join(ways) or "vote")
+
+
+def _variance(ties: int, votes: int, sums: ClusterSums) -> float:
+    """G/(G-1) sum_g (T_g - share N_g)^2 / votes^2; the squares are summed in whole numbers and divided once."""
+    squares = votes**2 * sums.tt - 2 * ties * votes * sums.tn + ties**2 * sums.nn
+    return squares * sums.clusters / (votes**4 * (sums.clusters - 1))
+
+
+def _bounds(ties: int, votes: int, se: float, df: float) -> tuple[float, float]:
+    if ties in (0, votes):  # the logit has no value there: Clopper and Pearson (1934), all of df + 1 clusters alike
+        edge = TAIL ** (1 / (df + 1))  # the inverse of the incomplete beta function I_x(a, 1) = x^a
+        return (edge, 1.0) if ties else (0.0, 1.0 - edge)
+    share = ties / votes
+    middle, half = math.log(ties / (votes - ties)), t_quantile(df) * se / (share * (1 - share))
+    return _expit(middle - half), _expit(middle + half)
+
+
+def _expit(x: float) -> float:
+    """1 / (1 + exp(-x)), written so that exp never overflows."""
+    small = math.exp(-abs(x))
+    return (1.0 if x >= 0 else small) / (1.0 + small)
+
+
+def t_quantile(df: float) -> float:
+    """The .975 quantile of Student's t, df >= 1, by bisection: slow, and right to the last digits for every df.
+
+    >>> round(t_quantile(10), 6)
+    2.228139
+    """
+    low, high = 1.9, 13.0  # it falls from 12.71 (df 1) to 1.96 (the normal law)
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _within(middle, df) < 1 - 2 * TAIL else (low, middle)
+    return (low + high) / 2
+
+
+def _within(t: float, df: float) -> float:
+    """P(|T| < t), the incomplete beta function I_y(1/2, df/2) at y = t^2 / (df + t^2) (Abramowitz, Stegun 26.7.1)."""
+    y, a = t * t / (df + t * t), df / 2
+    front = math.exp(_log_gamma_ratio(a) - math.log(math.pi) / 2 + math.log(y) / 2 + a * math.log1p(-y))
+    if y < 1.5 / (a + 2.5):  # where the fraction converges fast; elsewhere by I_y(b, a) = 1 - I_{1-y}(a, b)
+        return front * 2 * _fraction(0.5, a, y)
+    return 1 - front / a * _fraction(a, 0.5, df / (df + t * t))
+
+
+def _log_gamma_ratio(a: float) -> float:
+    """log(gamma(a + 1/2) / gamma(a)); beyond 100 by its series, for the two logarithms would cancel."""
+    if a < 100:
+        return math.lgamma(a + 0.5) - math.lgamma(a)
+    return math.log(a) / 2 - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5)
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function (DLMF 8.17.22) by the method of Lentz."""
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, LONGEST_FRACTION):
+        before = value
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            c, d = 1 + term / c, 1 / (1 + term * d)
+            value *= c * d
+        if abs(value - before) <= PRECISE * abs(value):
+            break
+    return value
