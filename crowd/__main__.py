@@ -6,14 +6,14 @@ from dialogue.command_line import dispatch, exit_with
 
 COMMANDS = {
     "serve": "serve a study to raters",
-    "simulate": "let simulated raters do a study over HTTP",
-    "status": "say where a study stands",
+    "simulate": "let simulated raters work through a study over HTTP",
+    "status": "show how far a study is",
     "pause": "tell raters to come back later",
     "resume": "let a study go on",
     "stop": "tell raters that the study is complete",
     "export": "write votes, raters and events",
-    "plan-checks": "print whom a gate lets pass, and how often",
-    "regate": "apply another gate to the answers that were given",
+    "plan-checks": "print each kind of rater's chance of passing the gate",
+    "regate": "apply another gate to the answers already given",
     "forget": "erase one person from a study",
     "launch": "bring raters to a served study: Mechanical Turk, Prolific or Mephisto",
     "pay": "approve work and pay bonuses, after showing what it costs",
@@ -21,7 +21,7 @@ COMMANDS = {
     "expire": "close a launch to new raters",
     "import-mephisto": "restore votes from Mephisto's own data store",
     "import-votes": "turn the export of another tool into votes.jsonl: Potato, Label Studio, MTurk, ChatEval",
-    "preview": "write every page of a HIT as files to look at, without a server",
+    "preview": "write every page of a HIT as a file to look at, without a server",
 }
 FIRST = "python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open"
 

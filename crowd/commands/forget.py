@@ -1,7 +1,7 @@
-"""Erase one person from a study and keep the votes as those of nobody.
+"""Erase one person from a study. Their votes stay, under a random name that leads to nobody.
 
-RATER is the id that the door knows (a worker id, what stood in ?rater=) or the keyed hash of votes.jsonl. Export again
-afterwards, and erase the person from older exports by hand.
+RATER is the person's id at the marketplace (or in ?rater=), or the hash in votes.jsonl. Export again afterwards, and
+delete older exports yourself.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dialogue.command_line import given, tell_next
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study and person."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("rater", metavar="RATER", help="the person's id, or the hash that stands in votes.jsonl")
+    parser.add_argument("rater", metavar="RATER", help="the person's id, or the hash in votes.jsonl")
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Forget, or say that nobody is known by that id."""
+    """Forget the person, or say that nobody has this id."""
     import time
 
     from crowd.rating.desk import Desk
@@ -33,7 +33,9 @@ def run(args: argparse.Namespace) -> None:
         for rater in (Desk(store, hit).rater_id(args.rater), args.rater):
             kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
             if kept is not None:
-                print(f"Forgotten. {kept} answers stay as those of nobody.")
+                print(f"Forgotten. {kept} answers stay, and nothing leads from them to the person.")
                 tell_next("python -m crowd export", args.study, *given(args, "database"))
                 return
-    raise InputError("Nobody is known here by that id. Give the id as the door knows it, or the hash of votes.jsonl.")
+    raise InputError(
+        "No rater of this study has that id. Give the id that the marketplace uses, or the hash in votes.jsonl."
+    )

@@ -1,6 +1,6 @@
-"""Write every page of a HIT as files to look at, without a server or a store: consent, examples, pairs, messages.
+"""Write every page of a HIT as a file, without a server or a store: consent, examples, pairs, messages.
 
-Open OUT/index.html in a browser. Buttons lead nowhere there; `make hit` serves the whole flow.
+Open OUT/index.html in a browser. The buttons do nothing there; `make hit` serves the whole HIT.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dialogue.command_line import given, tell_next
+
 if TYPE_CHECKING:
     from crowd.hit import Hit
     from dialogue.records import Pair
@@ -20,7 +22,7 @@ SAMPLE = Path("examples/pairs.jsonl")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The HIT, the pairs and the folder to write to."""
-    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the HIT of the paper)")
+    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the paper's HIT)")
     parser.add_argument("--pairs", type=Path, metavar="FILE", default=SAMPLE, help=f"pairs to show (default: {SAMPLE})")
     parser.add_argument("--number", type=int, default=8, help="how many pairs to show (default: 8)")
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("runs/preview"), help="default: runs/preview")
@@ -42,6 +44,7 @@ def run(args: argparse.Namespace) -> None:
             file.write(text)
     shutil.copytree(page.STATIC, args.out / "static", dirs_exist_ok=True)
     print(f"{len(pages)} pages: open {args.out / 'index.html'}")
+    tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "hit"), "--open")
 
 
 def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""Apply another gate to the answers that were given: who would have been blocked, and which votes would count.
+"""Apply another gate to the answers already given: who would be blocked, and how many votes would count.
 
-The answers are read from the event log; the store is not changed. With --out the votes and raters are written as this
-gate makes them, for an analysis beside the study's own.
+The answers are replayed from the event log; the store is not changed. With --out, the votes and raters under this gate
+are written to a folder of their own, so that both can be analysed.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study and rule."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--max-failures", type=int, metavar="N", help="blocked at N failed checks (default: hit.toml)")
-    parser.add_argument("--count", choices=("total", "row"), help="failures in total or in a row (default: hit.toml)")
+    parser.add_argument("--max-failures", type=int, metavar="N", help="block at N failed checks (default: hit.toml)")
+    parser.add_argument(
+        "--count", choices=("total", "row"), help="count failures in total or in a row (default: hit.toml)"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="write votes.jsonl and raters.jsonl there")
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
 
@@ -34,13 +36,13 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, None)
     rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
     if rule.max_failures < 1 or (args.out and args.out.resolve() == args.study.resolve()):
-        raise InputError("--max-failures starts at 1, and --out is another folder than the study's own.")
+        raise InputError("--max-failures must be 1 or more, and --out another folder than the study's own.")
     with opened(args.study, args.database) as store, store.read() as connection:
         before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
         log = event_log.read_events(connection)
         other = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)
         after = exporting.export(connection, votes_per_pair=hit.votes_per_pair, replayed=other)
-    print(f"Blocked at {rule.max_failures} failures ({rule.count}), as the event log has it:")
+    print(f"Blocked at {rule.max_failures} failures ({rule.count}), replayed from the event log:")
     for name, found in (("the study's own gate", before), ("this gate", after)):
         blocked = sum(rater.status == "blocked" for rater in found.raters)
         print(f"  {name + ':':<22}{blocked} raters blocked, {sum(vote.counted for vote in found.votes)} votes counted")
@@ -49,3 +51,5 @@ def run(args: argparse.Namespace) -> None:
         exporting.write(args.out / "raters.jsonl", after.raters, Rater, after.recipe)
         print(f"Written to {args.out}")
         tell_next(*exporting.analysis_of(args.out / "votes.jsonl", after.votes))
+    else:
+        tell_next("python -m crowd export", args.study, *given(args, "database"))

@@ -1,6 +1,6 @@
-"""Serve a study to raters: the consent, the worked examples and the pairs of STUDY/pairs.jsonl, on one port.
+"""Serve a study to raters on one port: the consent, the worked examples and the pairs of STUDY/pairs.jsonl.
 
-Votes go to STUDY/crowd.sqlite, or to the PostgreSQL database given. Stop with Ctrl-C; serving again goes on.
+Votes go to STUDY/crowd.sqlite, or to the PostgreSQL database given. Stop with Ctrl-C; run it again to go on.
 """
 
 from __future__ import annotations
@@ -15,23 +15,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
     from crowd.arguments import add_sites
 
-    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created where missing")
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created if missing")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
-    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, else the paper's)")
+    parser.add_argument(
+        "--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, or the paper's HIT)"
+    )
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8765, help="port, 0 for a free one (default: 8765)")
-    parser.add_argument("--seed", type=int, default=0, help="of order and sides, at the first start (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="decides order and sides, at the first start (default: 0)")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    parser.add_argument("--prefix", default="", metavar="PATH", help="path that a reverse proxy puts before it: /study")
-    parser.add_argument("--proxies", type=int, default=0, metavar="N", help="trusted reverse proxies in front")
-    parser.add_argument("--https", action="store_true", help="raters come by https: cookies travel no other way")
-    parser.add_argument("--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame it")
+    parser.add_argument("--prefix", default="", metavar="PATH", help="path of the study behind a reverse proxy: /study")
+    parser.add_argument(
+        "--proxies", type=int, default=0, metavar="N", help="number of trusted reverse proxies (default: 0)"
+    )
+    parser.add_argument("--https", action="store_true", help="raters use https: send cookies no other way")
+    parser.add_argument(
+        "--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame the page"
+    )
     add_sites(parser)
-    parser.add_argument("--invited", action="store_true", help="let in only whom a marketplace sends (MTurk: always)")
-    parser.add_argument("--rate", type=float, default=20.0, help="requests a second for a rater (default: 20; 0: any)")
-    parser.add_argument("--dashboard", action="store_true", help="keep the figures of the researcher's page fresh")
-    parser.add_argument("--quiet", action="store_true", help="log warnings only, not each request")
+    parser.add_argument(
+        "--invited", action="store_true", help="admit only raters whom a marketplace sends (MTurk: always)"
+    )
+    parser.add_argument(
+        "--rate", type=float, default=20.0, help="most requests a second of one rater (default: 20; 0: any)"
+    )
+    parser.add_argument("--dashboard", action="store_true", help="keep the figures on the researcher's page up to date")
+    parser.add_argument("--quiet", action="store_true", help="log warnings only, not every request")
     parser.add_argument("--simulated", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--stop-with-stdin", action="store_true", help=argparse.SUPPRESS)
 
@@ -83,7 +93,7 @@ def _announce(args: argparse.Namespace, port: int, token: str) -> None:
     address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
     print(f"Raters begin at {address}", flush=True)
     print(f"Watch the study at {address}study?token={token}", flush=True)
-    print("Stop with Ctrl-C: every vote is kept, and serving again goes on.", flush=True)
+    print("Stop with Ctrl-C. Every vote is kept; run the same command to go on.", flush=True)
     if args.open:
         import webbrowser
 

@@ -1,7 +1,7 @@
-"""Let simulated raters do a study over real HTTP: they read the pages and send the forms that a person would.
+"""Let simulated raters work through a study over real HTTP: they read the pages and send the forms a person would.
 
-Without --url a server of the study is started for the time being, on a free port. Every vote is marked as simulated.
-With --concurrency 1 the same seed gives the same votes, also when the run was killed and started again.
+Without --url a server is started for the run, on a free port. Every vote is marked as simulated. With --concurrency 1
+the same seed gives the same votes, even if the run was killed and started again.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, crowd and server."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder that holds pairs.jsonl")
     parser.add_argument("--raters", type=int, default=60, help="how many raters (default: 60)")
-    parser.add_argument("--seed", type=int, required=True, help="of the raters, and of the study where it is new")
+    parser.add_argument("--seed", type=int, required=True, help="for the raters, and for the study if it is new")
     parser.add_argument("--concurrency", type=int, default=1, help="raters at the same time (default: 1)")
-    parser.add_argument("--clickers", type=float, default=0.1, help="share who click blindly (default: 0.1)")
-    parser.add_argument("--leave", type=float, default=0.0, help="probability to walk away in a sitting (default: 0)")
-    parser.add_argument("--url", help="a server that runs already (default: start one)")
+    parser.add_argument("--clickers", type=float, default=0.1, help="share who click without reading (default: 0.1)")
+    parser.add_argument("--leave", type=float, default=0.0, help="probability of leaving during a sitting (default: 0)")
+    parser.add_argument("--url", help="address of a running server (default: start one)")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs (default: STUDY/pairs.jsonl)")
-    parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, else the paper's)")
+    parser.add_argument(
+        "--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, or the paper's HIT)"
+    )
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Send the crowd, then say what it did."""
+    """Let the raters work, then print what they did."""
     from contextlib import nullcontext
 
     from crowd.simulation.crowd import SimulatedCrowd, reached, server
@@ -48,9 +50,7 @@ def run(args: argparse.Namespace) -> None:
     print(
         f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."
     )
-    print(
-        "How their last sittings ended: " + ", ".join(f"{n} {how}" for how, n in sorted(result.endings.items())) + "."
-    )
+    print("Their last sittings ended: " + ", ".join(f"{n} {how}" for how, n in sorted(result.endings.items())) + ".")
     tell_next("python -m crowd export", args.study, *given(args, "database"))
 
 

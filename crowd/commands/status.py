@@ -1,11 +1,16 @@
-"""Say where a study stands: votes in and to go, raters by what the gate says of them, pairs short of votes."""
+"""Show how far a study is: votes in and to go, the share of ties, what the gate says of the raters."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from crowd.watching.progress import Progress
+    from crowd.watching.standing import Standing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,21 +22,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print it."""
+    import time
+
     from crowd.rating.desk import Desk
     from crowd.study_folder import hit_of, opened
-    from crowd.watching.progress import progress
+    from crowd.watching.standing import standing
 
     hit = hit_of(args.study, None)
     with opened(args.study, args.database) as store, store.read() as connection:
-        now = progress(connection, hit.votes_per_pair)
+        found = standing(connection, hit, time.time())
         token = Desk(store, hit).study_token()
-    raters = ", ".join(f"{number} {status}" for status, number in sorted(now.raters.items())) or "none yet"
+    now = found.progress
     print(f"Study:   {now.state}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
-    print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} shown and waiting for an answer")
-    print(f"Raters:  {raters}")
-    print(f"Doors:   {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
+    print(f"Ties:    {_ties(found)}")
+    print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} being answered")
+    print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
+    print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
     if args.token:
         print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")
-    if now.counted:
-        tell_next("python -m crowd export", args.study, *given(args, "database"))
+    tell_next(_next(now), args.study, *given(args, "database"))
+
+
+def _ties(found: Standing) -> str:
+    """As the dashboard and `python -m analysis ties` show them."""
+    if not found.real:
+        return "no counted vote yet"
+    share = f"{found.ties / found.real:.1%} of {found.real} votes"
+    if found.interval is None:
+        return f"{share}; one vote has no interval"
+    return f"{share}, 95% interval {found.interval.low:.1%} to {found.interval.high:.1%}"
+
+
+def _next(now: Progress) -> str:
+    if now.counted >= now.wanted or now.state == "stopped":
+        return "python -m crowd export"
+    return "python -m crowd resume" if now.state == "paused" else "python -m crowd serve"

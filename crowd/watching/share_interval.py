@@ -1,8 +1,8 @@
-"""The 95 % interval of the share of ties that the dashboard and `crowd status` show: the one of `python -m analysis ties`.
+"""The 95 % interval of the share of ties, for the dashboard and `crowd status`: that of `python -m analysis ties`.
 
 Same formula as analysis/stats/intervals.py with pairs and raters as clusters, held equal by tests/house/test_twins.py.
 It is written again because stages do not import each other, and without scipy because every server process would hold
-100 MB more for one quantile. What the formula needs of the votes are four sums for each way of clustering, so memory
+50 MB or more for one quantile. What the formula needs of the votes are four sums for each way of clustering, so memory
 does not grow with the votes; the sums are whole numbers, so nothing is lost by cancellation.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 TAIL = 0.025  # on each side of the interval
-PRECISE = 1e-16
-LONGEST_FRACTION = 100_000  # terms; it converges in about the square root of the degrees of freedom
+PRECISE = 1e-16  # relative change at which the fraction has converged
+LONGEST_FRACTION = 100_000  # terms, a safeguard: it takes about the square root of the degrees of freedom
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class ShareInterval:
 
 
 def share_interval(ties: int, votes: int, by: Mapping[str, ClusterSums]) -> ShareInterval | None:
-    """Interval of ties/votes, robust to the clusters in `by` (at most two ways), on the logit scale; None below 2 votes.
+    """Interval of ties/votes, robust to the clusters in `by` (one or two ways), by its logit; None below 2 votes.
 
     A way with a single cluster is left out, for its variance cannot be seen; without any, votes are independent. Two
     ways: the variances of both, less that of single votes, for a rater has one vote on a pair (Cameron, Gelbach and

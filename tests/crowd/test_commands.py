@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crowd.hit import Hit
+from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_records
@@ -158,3 +159,54 @@ def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
     given.write_text("votes_per_pair = 7\n")
     with pytest.raises(InputError, match="keeps one HIT"):
         hit_of(study, given)
+
+
+def test_page_and_status_show_the_interval_of_ties_that_the_analysis_computes(simulated):
+    from analysis.notebook import ties
+    from crowd.study_folder import hit_of
+    from crowd.web.app import create_app, study_token
+
+    interval = ties(simulated / "votes.jsonl", replace=True).document["pooled"]["interval"]
+    app = create_app(ServerConfig(f"sqlite:///{simulated / 'crowd.sqlite'}", hit_of(simulated, None), rate=0))
+    client = app.test_client()
+    client.get(f"/study?token={study_token(app)}")
+    page = client.get("/study").get_data(as_text=True).replace("\xa0", " ")
+    app.extensions["desk"].store.close()
+    assert interval["unit"] == "pair+rater" and interval["n"] == 72
+    assert f"95 % interval {100 * interval['low']:.1f} to {100 * interval['high']:.1f} %" in page
+    assert (
+        f"of 72 votes, 95% interval {interval['low']:.1%} to {interval['high']:.1%}\n"
+        in crowd("status", simulated).stdout
+    )
+
+
+def next_of(done):
+    """The command on the last line."""
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("Next: python -m crowd ")
+    return last.removeprefix("Next: python -m crowd ").split()[0]
+
+
+def test_every_command_ends_with_the_next_one(simulated, tmp_path):
+    study = tmp_path / "copied"
+    study.mkdir()
+    for name in ("crowd.sqlite", "votes.jsonl"):
+        (study / name).write_bytes((simulated / name).read_bytes())
+    rater = read_records(simulated / "raters.jsonl", Rater)[0].rater
+    assert next_of(crowd("status", study)) == "export"
+    assert next_of(crowd("regate", study, "--max-failures", "1")) == "export"
+    assert next_of(crowd("forget", study, rater)) == "export"
+    assert next_of(crowd("plan-checks")) == "serve"
+    assert next_of(crowd("preview", "--out", tmp_path / "preview")) == "serve"
+    assert next_of(crowd("simulate", study, "--pairs", PAIRS, "--raters", 6, "--seed", 0)) == "export"
+
+
+def test_the_next_step_of_a_study_follows_from_its_state(tmp_path):
+    study = tmp_path / "new"
+    prepare_study(study, PAIRS, Hit(), None, seed=0, simulated=True)
+    assert next_of(crowd("status", study)) == "serve"
+    assert crowd("pause", study).returncode == 0
+    assert next_of(crowd("status", study)) == "resume"
+    assert crowd("stop", study).returncode == 0
+    assert next_of(crowd("status", study)) == "export"

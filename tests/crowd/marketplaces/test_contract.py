@@ -10,7 +10,7 @@ from crowd.exchange import exporting
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
 from crowd.simulation.browser import FETCH, PageForm
-from crowd.store import store
+from crowd.store import tables
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
 from tests.house.waiting import wait_for
@@ -154,7 +154,7 @@ def test_no_marketplace_id_leaves_the_server(app, source, caplog):
         export = exporting.export(connection, votes_per_pair=3)
         rows = [as_json(one) for one in (*export.votes, *export.raters)] + list(exporting.exported_events(connection))
         logged = [vars(record) for record in caplog.records if record.name == "crowd"]
-        (line,) = connection.execute(sa.select(store.payments)).all()
+        (line,) = connection.execute(sa.select(tables.payments)).all()
     assert not any(word in f"{rows} {logged}" for word in ("AWSECRET", "ASITTING", "CDONE"))
     assert (line.worker, line.key, line.source) == ("AWSECRET", "ASITTING", source)
 
