@@ -1,4 +1,7 @@
-"""An answer becomes a vote once, a failed gate takes the rater's votes out of the count, an undo gives a vote back."""
+"""Saving a vote: an answer becomes a vote exactly once, with the side already turned back into the response.
+
+A rater who fails the gate loses the votes that counted; an undo takes the last vote back and holds its pair again.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which pair a rater sees next, on which side, and whether an answer is one of the pair's k: pure functions.
+"""The plan of a sitting, the side of each response, and whether an answer counts: pure functions of a few numbers.
 
-The store calls these inside one transaction and supplies the few numbers that they need; no clock, no database and no
-generator hides here. What is random follows from the study's seed, the rater and a count, so that a server that was
-killed goes on exactly as it would have gone on.
+Which pair comes next is not decided here but in crowd/rating/pool.py, by the database's index; `verdict` only says
+whether that pair may be shown. No clock, no database and no generator hides here: what is random follows from the
+study's seed, the rater and a count, so that a server that was killed goes on exactly as it would have gone on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Fewest:
-    """The pair with the fewest live votes among those that are short of votes and new to the rater."""
+    """What the pool found for a rater: of the pairs short of votes and new to them, the one with the fewest."""
 
     pair: str
     votes: int
@@ -48,6 +48,7 @@ def plan_sitting(assignment: Assignment, *, admitted: int, seed: int, rater: str
     """
     generator = child_random(seed, "slots", rater, sitting)
     reals = assignment.pairs_per_sitting
+    # drawn afresh for every sitting, so that raters who compare notes cannot tell where the checks stand
     after = set(generator.sample(range(reals), min(assignment.later_checks, reals)))
     slots: list[Slot] = ["check"] * max(0, assignment.first_checks - admitted)
     for n in range(reals):
@@ -67,7 +68,7 @@ def left_side(pair: Mapping[Side, int], rater: Mapping[Side, int], *, seed: int,
 
     Where both are even, a coin falls that follows from the seed and `name`.
     """
-    for counts in (pair, rater):
+    for counts in (pair, rater):  # the pair first: an unbalanced pair biases its result, a rater only their own tally
         if counts["a"] != counts["b"]:
             return "a" if counts["a"] < counts["b"] else "b"
     return "a" if child_seed(seed, "left", *name) % 2 else "b"

@@ -1,6 +1,6 @@
 """What a rater can do in a study: arrive, consent, learn, get the next pair, answer, undo.
 
-Every door calls this and nothing below it. Each call is one transaction of the store: what it returns is on disk.
+The web pages call this and nothing below it. Each call is one transaction of the store: what it returns is on disk.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Desk:
         return Moment(connection, self.clock(), self.assignment, self.gate, self.seed, self.secret, self.checks)
 
     def rater_id(self, worker: str) -> str:
-        """The keyed hash under which a person is known here, whatever door they came by."""
+        """The keyed hash under which a person is known here, whatever marketplace they came from."""
         return rater_hash(self._rater_key, worker)
 
     def study_token(self) -> str:
@@ -60,13 +60,13 @@ class Desk:
             raise Refused("an id is 1 to 128 printable characters")
 
     def has_consented(self, worker: str) -> bool:
-        """Whether this person has agreed to the present version of the text, at any door."""
+        """Whether this person has agreed to the present version of the text, wherever they came from."""
         query = sa.select(raters.c.consent).where(raters.c.rater == self.rater_id(worker))
         with self.store.read() as connection:
             return connection.scalar(query) == self.hit.consent_version
 
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
-        """Sit down: the sitting that the door calls `sitting` is found again, or begins."""
+        """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins."""
         self.check_ids(worker, sitting)
         rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
         with self._writing() as moment:

@@ -1,7 +1,7 @@
-"""The gate: who gets no further work after hidden checks were failed, and how likely that is for whom.
+"""The gate: who gets no further work after failing hidden checks, and each kind of rater's chance of passing.
 
-Pure functions of the outcomes of one rater's checks, in the order in which they were answered. Every door (web page,
-Mechanical Turk, Prolific, Mephisto, simulated raters) and the offline re-computation call these and nothing else.
+Pure functions of the outcomes of one rater's checks, in the order in which they were shown. The desk, `crowd regate`
+and `crowd plan-checks` call these and nothing else, so a rater is judged alike whatever marketplace they came from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class GateRule:
 
 
 def judge(failed: Sequence[bool], rule: GateRule) -> RaterStatus:
-    """What the gate says of a rater whose checks came out so (True = failed).
+    """The status of a rater with these outcomes of their checks (True = failed).
 
     >>> judge([True, False, True, True], GateRule(max_failures=3, count="total"))
     'blocked'

@@ -52,12 +52,12 @@ _SHOW = sa.insert(leases)
 
 
 class Refused(Exception):
-    """A request that no honest page sends: an unknown seat, a forged or foreign lease, an impossible id."""
+    """A request that our own pages never send: an unknown seat, a forged or foreign lease, an impossible id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who sits where: the signed cookie holds it, a marketplace door derives it."""
+    """A rater in one of their sittings; the signed cookie holds it."""
 
     rater: str
     sitting: int
@@ -171,7 +171,10 @@ def seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
 
 
 def next_step(moment: Moment, seated: SeatedRater, offer: Offer) -> Step:
-    """Where the rater stands; a pair is leased if one is due."""
+    """Where the rater stands; a pair is leased if one is due.
+
+    What waits for them comes first, before a new pair: reloading the page must not deal another one.
+    """
     if seen := step_without_writing(moment, seated):
         return seen
     if seated.waiting is None:
@@ -206,7 +209,7 @@ def _next(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> Shown
 
     Nobody is put through the first checks when no real pair is left that could follow them.
     """
-    if slot == 0 and offer.pair is None:
+    if slot == 0 and offer.pair is None:  # told before the checks, not after them
         return "finished"
     while slot < len(seated.slots):
         if seated.slots[slot] == "r":
@@ -227,6 +230,7 @@ def _next_real(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> 
     if _at_cap(moment, seated.seat.rater):
         return "finished"
     if offer.due:
+        # only now, not in every request: releasing is a write, and the pool matters only when a pair is chosen
         pool.release(moment.connection, offer.due, moment.assignment.votes_per_pair, moment.now)
         seated, offer = seated_with_offer(moment, seated.seat)
     row = offer.pair

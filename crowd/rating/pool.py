@@ -1,7 +1,9 @@
-"""The pairs of a study inside the store: loading them, and the counts by which they are offered.
+"""The pairs of a study inside the store, and the choice of the pair that a rater sees next.
 
-Of every pair the store keeps `votes` (counted), `live` (votes + leases held) and `open` (offered and short of votes);
-an index over (open, live, position) finds the next pair in 100,000 as fast as in 100.
+The next pair is the open one, never shown to this rater, with the fewest live votes; ties are broken by a random order
+that is fixed for the study (`_NEXT_PAIR`). Of every pair the store keeps `votes` (counted), `live` (votes + leases
+held) and `open` (offered and short of votes). The database chooses, not Python, because its index over (open, live,
+position) finds the next pair among 100,000 as fast as among 100.
 """
 
 from __future__ import annotations
@@ -96,10 +98,14 @@ def pair_from(body: str) -> Pair:
     return from_json(Pair, json.loads(body), "store")
 
 
-# Statements are built once: with SQLAlchemy, building costs more than running. Names after ":" are parameters.
-_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # a number that the planner can read
+# Statements are built once, because with SQLAlchemy building one costs more than running it.
+_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column(
+    "1"
+)  # no parameter: PostgreSQL plans for the first row only if it sees LIMIT 1
 _SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
-_FEWEST = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+_NEXT_PAIR = (
+    sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+)
 _VOTES = pairs.c.votes + param("more")
 _SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
 _CHANGE = (
@@ -116,7 +122,7 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 def lefts(row: Any) -> dict[Side, int]:
     """How often each response stood on the left, from a row's columns left_a and left_b."""
-    return {side: getattr(row, f"left_{side}") for side in SIDES}
+    return {"a": row.left_a, "b": row.left_b}
 
 
 def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
@@ -126,7 +132,7 @@ def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
     return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
 
 
-_OFFER = _with_sides(_FEWEST)
+_OFFER = _with_sides(_NEXT_PAIR)
 _NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 _DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
 _DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= param("now"))
@@ -137,7 +143,7 @@ class Offer:
     """What the pool has for a rater, as rows of the store."""
 
     pair: Any
-    """Among the pairs short of votes and never shown to this rater, the one with the fewest live votes; else None."""
+    """The next pair (see above), or None: the rater has seen every pair that is short of votes."""
     due: Sequence[Any]
     """Leases that have run out. While there are any, the pool may have something better."""
 
@@ -148,7 +154,7 @@ def offering(rater: str, now: float) -> tuple[Query, ...]:
 
 
 def offered(found: Sequence[Any], due: Sequence[Any]) -> Offer:
-    """What was found."""
+    """The rows of those questions as an offer."""
     return Offer(found[0] if found else None, due)
 
 
@@ -169,7 +175,7 @@ def release_expired(connection: sa.Connection, k: int, now: float) -> None:
 
 
 def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
-    """The same, for leases that were found."""
+    """Return these leases, found by `offering`, to the pool."""
     for row in due:
         later(connection, _EXPIRE, {"this": row.lease})
         change(connection, row.pair, k, held=-1)

@@ -1,8 +1,8 @@
-"""The votes as the event log tells them, under the study's own gate or another one.
+"""The votes replayed from the event log, under the study's own gate or another one.
 
-The log is gone through in order, as it happened: an answer counts if its pair is short of votes and it came in time;
-a rater whom the rule blocks loses what counted so far. Under the study's own rule this gives what the store holds,
-which is how the tests prove the store; under another rule it says what that rule would have made of the same answers.
+Events are replayed in order: an answer counts if its pair is short of votes and it came in time; a rater whom the rule
+blocks loses what counted so far. Under the study's own rule this gives what the store holds, which is how the tests
+prove the store; under another rule it gives what that rule would have made of the same answers.
 """
 
 from __future__ import annotations

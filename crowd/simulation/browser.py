@@ -1,4 +1,7 @@
-"""A rater's browser, for simulated raters: it loads pages, reads their forms and sends them, over real HTTP."""
+"""The browser of a simulated rater: it loads pages, reads their forms and sends them, over real HTTP.
+
+It uses nothing of the server but what a page shows, so that what works for it works for people.
+"""
 
 from __future__ import annotations
 

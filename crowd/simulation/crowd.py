@@ -25,7 +25,7 @@ TIMEOUT = 30.0  # seconds for one reply
 
 @dataclass(frozen=True, slots=True)
 class CrowdResult:
-    """What a crowd did."""
+    """What the simulated raters did."""
 
     answered: int
     seconds: float
@@ -68,7 +68,7 @@ class SimulatedCrowd:
 
 
 def reached(url: str) -> str:
-    """The address of a server that runs already; where none answers that is said at once."""
+    """The address of a running server; an error at once if none answers there."""
     try:
         httpx.get(url, timeout=TIMEOUT, trust_env=False)
     except (httpx.TransportError, httpx.InvalidURL) as error:
@@ -88,7 +88,7 @@ def server(*arguments: str) -> Iterator[str]:
     try:
         line = process.stdout.readline()
         if "http://" not in line:
-            raise InputError("The server did not start; what it said stands above.")
+            raise InputError("The server did not start. Its error is printed above.")
         yield line.split()[-1].rstrip("/")
     finally:
         process.stdin.close()

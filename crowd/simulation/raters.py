@@ -6,10 +6,10 @@ The model of one judgement is an ordered logit (Agresti 2013, section 8.2): a ra
 three. Everything follows from the seed, the rater's number and the texts shown, never from time or order, so that a
 simulated study can be stopped and repeated to the letter.
 
-Quality is a rule over the text, for want of a reader: response words that occur in the context, minus the share of
-unknown and of repeated words, plus a little for length up to 12 words; a response known to be the reference gains 2,
-one known to be random loses 2; plus what no feature sees, a number drawn from N(0, 0.7) by the text itself. Equal
-texts have equal quality.
+Quality is a rule over the text, because nothing here can read: response words that occur in the context, minus the
+share of unknown and of repeated words, plus a little for length up to 12 words; a response known to be the reference
+gains 2, one known to be random loses 2; plus what no feature sees, a number drawn from N(0, 0.7) by the text itself.
+Equal texts have equal quality.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def quality(candidate: Candidate, context: Sequence[Utterance], *, seed: int) ->
 
 
 class Reader:
-    """Knows the pairs of a study and what a rater would say of what a page shows."""
+    """Knows the pairs of a study, and how a rater would judge what a page shows."""
 
     def __init__(self, pairs: Iterable[Pair], *, seed: int) -> None:
         self.seed = seed
@@ -93,7 +93,7 @@ class Reader:
             return blind, seconds
         if key not in self._known:
             raise InputError(
-                f"the server shows {left[:40]!r}, which is in no pair here. Give the pairs it serves: --pairs."
+                f"The server shows {left[:40]!r}, which is in none of these pairs. Give the pairs it serves: --pairs."
             )
         pair, straight = self._known[key]
         if pair.kind == "check":

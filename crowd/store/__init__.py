@@ -1,1 +1,1 @@
-"""What is on disk."""
+"""What is on disk: tables, transactions, the event log, and the hashes that stand for people."""

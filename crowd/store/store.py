@@ -113,6 +113,7 @@ def settings(connection: sa.Connection) -> Mapping[str, str]:
 
 def put(connection: sa.Connection, key: str, value: str) -> None:
     """Set one of the study's settings."""
+    # delete and insert, because SQLAlchemy has an upsert for each database but none for both
     connection.execute(sa.delete(study_settings).where(study_settings.c.key == key))
     connection.execute(sa.insert(study_settings).values(key=key, value=value))
 
@@ -142,13 +143,14 @@ def _engine(url: str) -> sa.Engine:
 
 def _connect_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver shall not begin transactions behind our back
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA journal_mode=WAL")  # readers (dashboard, export) do not hold up the writer
+    connection.execute("PRAGMA synchronous=FULL")  # NORMAL may lose the last commits when the power goes
     connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     writes = "purpose" not in connection.get_execution_options()
+    # a plain BEGIN takes the lock at the first write, when what was read before may be stale already
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

@@ -28,7 +28,7 @@ pairs = sa.Table(
 raters = sa.Table(
     "raters",
     METADATA,
-    sa.Column("rater", sa.Text, primary_key=True),  # keyed hash of the id that the door gave
+    sa.Column("rater", sa.Text, primary_key=True),  # keyed hash of the marketplace's id, see identity.py
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False, default="incomplete"),
     sa.Column("arrived", sa.Float, nullable=False),
@@ -43,7 +43,9 @@ sittings = sa.Table(
     METADATA,
     sa.Column("rater", sa.Text, primary_key=True),
     sa.Column("sitting", sa.Integer, primary_key=True),
-    sa.Column("key", sa.Text, nullable=False),  # keyed hash of what the door calls it: assignment, session, "1", ...
+    sa.Column(
+        "key", sa.Text, nullable=False
+    ),  # keyed hash of the marketplace's own name for it: assignment, session, "1"
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("slots", sa.Text, nullable=False),  # one letter a slot: c(heck) or r(eal)
     sa.Column("begun", sa.Float, nullable=False),
@@ -101,7 +103,7 @@ events = sa.Table(
     sa.Index("events_rater", "rater"),
 )
 
-payments = sa.Table(  # what paying needs, and the only place where an id stands as the door gave it; never exported
+payments = sa.Table(  # what paying needs: the only place that holds an id as the marketplace gave it; never exported
     "payments",
     METADATA,
     sa.Column("rater", sa.Text, primary_key=True),

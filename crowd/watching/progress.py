@@ -1,4 +1,4 @@
-"""Where a study stands, in counts that the database makes."""
+"""How far a study is, in counts that the database makes, and the switch that pauses, stops and resumes it."""
 
 from __future__ import annotations
 

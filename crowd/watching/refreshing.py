@@ -1,4 +1,4 @@
-"""Keeps the figures of the researcher's page fresh: votes are exported and drawn in processes of their own.
+"""Keeps the figures of the researcher's page up to date: votes are exported and drawn in processes of their own.
 
 The server itself imports neither scipy nor matplotlib; `python -m analysis` reads the exported file and writes
 ties.json, ties.png and ties.pdf beside it.
@@ -20,7 +20,7 @@ from crowd.store.tables import votes
 
 LOG = logging.getLogger("crowd")
 EVERY = 30.0  # seconds between two looks
-PYTHON = ("nice", sys.executable, "-m")
+PYTHON = ("nice", sys.executable, "-m")  # nice: raters who wait for a page come before figures
 
 
 Seen = tuple[int | None, int]
@@ -39,14 +39,14 @@ def keep_fresh(store: Store, study: Path, database: str | None) -> None:
 
 
 def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen) -> Seen:
-    """Refresh if the votes are not those that were drawn; says which ones are drawn now."""
-    with store.read() as connection:
+    """Refresh if the votes are not those that were drawn; returns which ones are drawn now."""
+    with store.read() as connection:  # an undo lowers the number, a vote after it raises the last: both are needed
         last, number = connection.execute(sa.select(sa.func.max(votes.c.vote), sa.func.count(votes.c.vote))).one()
     return (last, number) if (last, number) == drawn or refresh(study, database) else drawn
 
 
 def refresh(study: Path, database: str | None) -> bool:
-    """Export the votes and draw them once; False where a step failed, which the log tells."""
+    """Export the votes and draw them once; False if a step failed, which the log says."""
     where = ("--database", database) if database else ()
     export = (*PYTHON, "crowd", "export", str(study), *where)
     draw = (*PYTHON, "analysis", "watch", str(study), "--once")

@@ -1,4 +1,7 @@
-"""How a study stands: progress, pace, ties, raters, what is short and what it costs, read from the store."""
+"""How a study stands: progress, pace, ties, raters, pairs short of votes and cost, read in one look at the store.
+
+The votes are read once, pair by pair, into sums and one tally a rater, so that a large study is not held in memory.
+"""
 
 from __future__ import annotations
 

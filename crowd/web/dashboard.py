@@ -1,8 +1,7 @@
 """The researcher's page at /study: how the study stands, and the switch that stops, pauses and resumes it.
 
-Behind a token: without it every address here answers like one that does not exist. The server computes plain numbers
-and draws lines; figures are files of the study, which `python -m analysis watch STUDY` refreshes in a process of its
-own.
+Without its token every address here answers like one that does not exist. The numbers come from crowd/watching;
+figures are files of the study, which `python -m analysis watch STUDY` refreshes in a process of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,16 @@ SORTS: dict[str, Callable[[RaterLine], Any]] = {
     "seconds": lambda line: line.median_seconds,
     "agreement": lambda line: line.agreement,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentCurve:
+    """HumanExp-k as the page draws it; `points` of its SVG line are empty while it has too few votes."""
+
+    k: int
+    votes: int
+    share: float
+    points: str
 
 
 class Watch:
@@ -119,13 +129,13 @@ def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures:
     return template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn)
 
 
-def curves(found: Standing) -> list[dict[str, object]]:
+def curves(found: Standing) -> list[ExperimentCurve]:
     """HumanExp-1, -2, ... as SVG lines on one scale; an experiment is drawn once it has more votes than a set."""
     size = set_size(found.progress.pairs)
     laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(found.rounds, 1) if n > size}
     top = max((max(law) for law in laws.values()), default=1.0)
     return [
-        {"k": k, "votes": n, "share": t / n, "points": polyline(laws[k], top, WIDTH, HEIGHT) if k in laws else ""}
+        ExperimentCurve(k, n, t / n, polyline(laws[k], top, WIDTH, HEIGHT) if k in laws else "")
         for k, (n, t) in enumerate(found.rounds, 1)
     ]
 

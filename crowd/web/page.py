@@ -1,4 +1,4 @@
-"""The pages a rater sees, as HTML text: no store, no request, no Flask, so that every door shows the same ones.
+"""The pages a rater sees, as HTML text: no store, no request, no Flask, so that every marketplace shows the same ones.
 
 `templates/hit/_pair.html` is the fragment that holds one pair; the other templates are the frame round it. Nothing
 here knows which response is a or b, a model, a seed or the kind of a pair, so nothing of it can reach a rater.

@@ -1,6 +1,6 @@
 """The routes of the rater: each reads the form, asks the desk and draws the page that follows.
 
-The cookie holds who sits where (ids, signed). Nothing of a rater is stored before consent is given.
+The signed cookie holds the rater's seat. Nothing about a rater is stored before they consent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def start() -> PageReply:
         raise Refused("nobody sent this rater")
     worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
     sitting = request.args.get("sitting") or (session.get("sitting") if worker == session.get("worker") else None)
-    _sit(worker, sitting or "1", _door(request.args.get("source")))
+    _sit(worker, sitting or "1", _source(request.args.get("source")))
     if "seat" in session:
         return _go("/task")
     return page.consent_page(_desk().hit, _frame())
@@ -62,13 +62,13 @@ def _way_out(step: Step) -> WayOut | None:
     return next((way for way in ways if way), None)
 
 
-def _door(claimed: str | None) -> Source:
+def _source(claimed: str | None) -> Source:
     """Simulated raters say that they are; every other claim is ignored."""
     return "simulated" if claimed == "simulated" else cast(Source, current_app.extensions["config"].source)
 
 
 def _sit(worker: str, sitting: str, source: Source) -> None:
-    """Write the cookie: a seat for who has consented before, else just who asks."""
+    """Write the cookie: a seat for a rater who has consented before, otherwise only who asks."""
     desk = _desk()
     desk.check_ids(worker, sitting)
     session.clear()
@@ -92,7 +92,7 @@ def consent() -> PageReply:
 
 @rater_pages.route("/instructions/<int:number>", methods=["GET", "POST"])
 def instructions(number: int) -> PageReply:
-    """One worked example; its answer is met with feedback."""
+    """One worked example; an answer gets feedback."""
     desk, seat = _desk(), _seat()
     if seat is None:
         return _go("/")
@@ -153,14 +153,14 @@ def undo() -> PageReply:
 
 @rater_pages.get("/health")
 def health() -> PageReply:
-    """200 while the store answers, for load balancers; says nothing of the study."""
+    """200 while the store answers, for load balancers; tells nothing about the study."""
     with _desk().store.read() as connection:
         connection.execute(sa.text("SELECT 1"))
     return jsonify(status="ok")
 
 
 def problem(kind: page.MessageKind) -> Any:
-    """What a rater is told when a request failed: a page, or JSON for the page's script."""
+    """What a rater sees when a request failed: a page, or JSON for the page's script."""
     if _wants_json():
         return jsonify(status=kind, saved=False, html="", progress=None)
     return page.message_page(_desk().hit, _frame(), kind, "")
@@ -195,7 +195,7 @@ def _csrf() -> str:
 
 
 def _check_form() -> None:
-    """A form of ours, by the person it was drawn for."""
+    """Refuse a form that was not made by us for this very rater."""
     if "worker" not in session or not hmac.compare_digest(_field("csrf").encode(), _csrf().encode()):
         raise Refused("the form was not made for this rater")
 
@@ -247,10 +247,10 @@ def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
 
 
 def _json_of(step: Step, note: page.Note) -> Response:
-    told = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
+    saving = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
     if step.stage != "task":
         _way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
-        return jsonify(status=step.stage, html="", progress=None, number=step.number, **told)
+        return jsonify(status=step.stage, html="", progress=None, number=step.number, **saving)
     shown, progress = _shown(step)
     html = page.pair_fragment(_desk().hit, _frame(), shown, progress)
-    return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **told)
+    return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **saving)
