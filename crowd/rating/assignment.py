@@ -20,7 +20,7 @@ LatePolicy = Literal["keep", "count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class AssignmentRules:
     """What the study asks for, see hit.toml."""
 
     votes_per_pair: int = 3
@@ -41,7 +41,9 @@ class Fewest:
     held: int
 
 
-def plan_sitting(assignment: Assignment, *, admitted: int, seed: int, rater: str, sitting: int) -> tuple[Slot, ...]:
+def plan_sitting(
+    assignment: AssignmentRules, *, admitted: int, seed: int, rater: str, sitting: int
+) -> tuple[Slot, ...]:
     """The slots of one sitting: the first checks still due after `admitted`, then real pairs with checks among them.
 
     Each later check follows a real pair of its own, so that two never stand together.
@@ -56,7 +58,7 @@ def plan_sitting(assignment: Assignment, *, admitted: int, seed: int, rater: str
     return tuple(slots)
 
 
-def verdict(fewest: Fewest | None, assignment: Assignment) -> Verdict:
+def verdict(fewest: Fewest | None, assignment: AssignmentRules) -> Verdict:
     """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
     if fewest is None:
         return "finished"
@@ -74,7 +76,7 @@ def left_side(pair: Mapping[Side, int], rater: Mapping[Side, int], *, seed: int,
     return "a" if child_seed(seed, "left", *name) % 2 else "b"
 
 
-def counts(votes: int, *, late: bool, assignment: Assignment) -> bool:
+def counts(votes: int, *, late: bool, assignment: AssignmentRules) -> bool:
     """Whether an answer becomes one of the pair's k votes; `votes` are those it has at the moment of submission."""
     return votes < assignment.votes_per_pair and (not late or assignment.late_votes == "count")
 

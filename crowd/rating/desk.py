@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing, pool
-from crowd.rating.assignment import Assignment, plan_sitting
+from crowd.rating.assignment import AssignmentRules, plan_sitting
 from crowd.rating.gate import GateRule
 from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater, Step
 from crowd.store import event_log
@@ -138,9 +138,9 @@ class Desk:
         return None
 
 
-def assignment_of(hit: Hit) -> Assignment:
+def assignment_of(hit: Hit) -> AssignmentRules:
     """What assignment needs of hit.toml."""
-    return Assignment(
+    return AssignmentRules(
         votes_per_pair=hit.votes_per_pair,
         pairs_per_sitting=hit.pairs_per_sitting,
         first_checks=hit.first_checks,

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.rating import pool
-from crowd.rating.assignment import Assignment, Fewest, left_side, verdict
+from crowd.rating.assignment import AssignmentRules, Fewest, left_side, verdict
 from crowd.rating.gate import GateRule
 from crowd.rating.pool import Offer
 from crowd.store import event_log
@@ -69,7 +69,7 @@ class Moment:
 
     connection: sa.Connection
     now: float
-    assignment: Assignment
+    assignment: AssignmentRules
     gate: GateRule
     seed: int
     secret: str

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from crowd.rating.assignment import Assignment, LatePolicy, counts
+from crowd.rating.assignment import AssignmentRules, LatePolicy, counts
 from crowd.rating.gate import GateRule, judge
 from crowd.store.event_log import Event
 from dialogue.records import RaterStatus
@@ -43,7 +43,7 @@ class _Log:
 
 def replay(events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late_votes: LatePolicy) -> Replayed:
     """Go through the log once."""
-    assignment, log = Assignment(votes_per_pair=votes_per_pair, late_votes=late_votes), _Log()
+    assignment, log = AssignmentRules(votes_per_pair=votes_per_pair, late_votes=late_votes), _Log()
     for event in events:
         if event.rater is None:
             continue
@@ -58,7 +58,7 @@ def replay(events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late
     return Replayed({a.lease: a.counted for a in log.answers.values() if a.failed is None}, log.status)
 
 
-def _answered(log: _Log, event: Event, assignment: Assignment) -> None:
+def _answered(log: _Log, event: Event, assignment: AssignmentRules) -> None:
     failed, rater, pair = event.data["failed"], str(event.rater), str(event.pair)
     counted = (
         failed is None

@@ -1,14 +1,14 @@
-"""Assignment: plans, balance and the count of votes, as properties of pure functions."""
+"""AssignmentRules: plans, balance and the count of votes, as properties of pure functions."""
 
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.rating.assignment import Assignment, Fewest, counts, left_side, plan_sitting, unswapped, verdict
+from crowd.rating.assignment import AssignmentRules, Fewest, counts, left_side, plan_sitting, unswapped, verdict
 
 RULES = st.builds(
-    Assignment,
+    AssignmentRules,
     votes_per_pair=st.integers(1, 5),
     pairs_per_sitting=st.integers(1, 30),
     first_checks=st.integers(0, 5),
@@ -33,12 +33,12 @@ def test_a_sitting_holds_the_checks_due_then_the_real_pairs_with_the_later_check
 
 
 def test_later_checks_stand_at_places_that_differ_from_rater_to_rater():
-    rules = Assignment(pairs_per_sitting=20, later_checks=5)
+    rules = AssignmentRules(pairs_per_sitting=20, later_checks=5)
     assert len({plan_sitting(rules, admitted=0, seed=0, rater=str(n), sitting=1) for n in range(20)}) > 15
 
 
 def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
-    rules = Assignment(votes_per_pair=3)
+    rules = AssignmentRules(votes_per_pair=3)
     assert verdict(None, rules) == "finished"
     assert verdict(Fewest("p", votes=1, held=2), rules) == "wait"
     assert verdict(Fewest("p", votes=2, held=0), rules) == "show"
