@@ -23,6 +23,7 @@ KEPT = ("answered", "undone", "blocked")
 
 def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int | None:
     """Forget the rater with this keyed hash; returns how many votes stay, or None where nobody has it."""
+    # random, not a hash: whoever has the key and the id could make the hash again
     nobody = f"forgotten-{secrets.token_hex(6)}"
     with store.write() as connection:
         if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:

@@ -111,6 +111,7 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Clus
     tied: Counter[int] = Counter()
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
     sums = ClusterSums()
+    # by pair, so that one pair's votes at a time are held: agreement and clusters need no more
     for _, group in groupby(rows.yield_per(1000), key=lambda row: row.pair):
         judged = list(group)
         _tally(judged, tallies)

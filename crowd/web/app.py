@@ -86,12 +86,12 @@ def create_app(config: ServerConfig) -> Flask:
     framed = bool(config.frame_ancestors)
     app.config.update(
         MAX_CONTENT_LENGTH=LARGEST_BODY,
-        SEND_FILE_MAX_AGE_DEFAULT=31_536_000,
+        SEND_FILE_MAX_AGE_DEFAULT=31_536_000,  # a year: a file that changes gets another address, see page.asset
         SESSION_COOKIE_NAME="seedvote",
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_REFRESH_EACH_REQUEST=False,
         SESSION_COOKIE_SECURE=config.https or framed,
-        SESSION_COOKIE_SAMESITE="None" if framed else "Lax",
+        SESSION_COOKIE_SAMESITE="None" if framed else "Lax",  # in a frame of another site, Lax cookies are not sent
         SESSION_COOKIE_PARTITIONED=framed,
         SESSION_COOKIE_PATH=config.prefix or "/",
     )

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-MOST_KEYS = 10_000
+MOST_KEYS = 10_000  # beyond it full buckets are dropped, so that made-up ids cannot fill the memory
 
 
 class RateLimit:

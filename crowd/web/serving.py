@@ -35,8 +35,8 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
             ident="",
             clear_untrusted_proxy_headers=False,  # the application reads them if, and only if, it is told of a proxy
             max_request_body_size=LARGEST_REQUEST,
-            connection_limit=1000,
-            asyncore_use_poll=True,
+            connection_limit=1000,  # browsers keep connections open between pairs; the default of 100 is a small crowd
+            asyncore_use_poll=True,  # select() knows no descriptor above 1023
         )
     except OSError as error:
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
@@ -51,7 +51,10 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
 
 @contextmanager
 def in_background(app: Flask, host: str, port: int) -> Iterator[None]:
-    """The application, served by a thread of this process while something else runs in front."""
+    """The application, served by a thread of this process while something else runs in front.
+
+    Signals stay with what runs in front: only the main thread of a process may handle them.
+    """
     server = waitress.create_server(app, host=host, port=port, threads=SERVER_THREADS, ident="")
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -72,7 +72,7 @@ def _sit(worker: str, sitting: str, source: Source) -> None:
     desk = _desk()
     desk.check_ids(worker, sitting)
     session.clear()
-    session.permanent = True
+    session.permanent = True  # a rater who closes the browser finds the sitting again
     session.update(worker=worker, sitting=sitting, source=source)
     if desk.has_consented(worker):
         seat = desk.arrive(worker, sitting, source)
