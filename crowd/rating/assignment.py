@@ -15,7 +15,7 @@ from dialogue.records import Side
 from dialogue.seeds import child_random, child_seed
 
 Slot = Literal["check", "real"]
-Verdict = Literal["show", "wait", "finished"]
+PairVerdict = Literal["show", "wait", "finished"]
 LatePolicy = Literal["keep", "count"]
 
 
@@ -58,7 +58,7 @@ def plan_sitting(
     return tuple(slots)
 
 
-def verdict(fewest: Fewest | None, assignment: AssignmentRules) -> Verdict:
+def verdict(fewest: Fewest | None, assignment: AssignmentRules) -> PairVerdict:
     """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
     if fewest is None:
         return "finished"

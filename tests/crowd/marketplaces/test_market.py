@@ -12,7 +12,7 @@ from crowd.exchange.exporting import HERE
 from crowd.hit import Hit
 from crowd.marketplaces import market
 from crowd.marketplaces.options import LaunchOptions, option, wordings
-from crowd.rating.leasing import Place
+from crowd.rating.leasing import Step
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -145,7 +145,7 @@ def test_entrances_leave_each_others_visitors_alone():
         if row.entrance:
             entrance = row.entrance(Hit(), "https://www.mturk.com")
             assert entrance.arrive({"rater": "r"}) is None
-            assert entrance.leave({"source": "local", "sitting": "1", "worker": "r"}, Place("done", done=1)) is None
+            assert entrance.leave({"source": "local", "sitting": "1", "worker": "r"}, Step("done", done=1)) is None
 
 
 def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):
