@@ -90,11 +90,11 @@ def vote(folder: Path, walk: Walk) -> None:
     from crowd.hit import Hit
     from crowd.simulation.browser import PageForm
     from crowd.study_folder import prepare_study
-    from crowd.web.app import Config, create_app
+    from crowd.web.app import ServerConfig, create_app
 
     hit = Hit(examples=(), first_checks=0, later_checks=0)
     url = prepare_study(folder, ROOT / "examples" / "pairs.jsonl", hit, None, seed=0, simulated=False)
-    app = create_app(Config(url, hit, rate=0))
+    app = create_app(ServerConfig(url, hit, rate=0))
     client = app.test_client()
     client.post("/consent", data=PageForm(client.get("/?rater=r").text).fields)
     answers = []
