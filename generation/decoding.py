@@ -29,6 +29,7 @@ from generation.models.interface import DialogueModel, Encoded
 from generation.vocabulary import BOS, EOS, SPECIAL
 
 LONGEST_RESPONSE = 60
+# Not at every row that finishes: to copy the others' states costs more than a few idle rows.
 KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is still writing
 # How far ahead the best token must be, as a share of the range of a row's logits. Rounding moves logits by about 1e-6.
 NEAR = {torch.float32: 3e-5, torch.float64: 0.0}
@@ -110,6 +111,7 @@ def respond(
     single = (
         greedy and rounding(model, [contexts[row] for row in order[:: len(order) // 8 + 1]]) < NEAR[torch.float32] / 10
     )
+    # Two rounds at most: every row in single precision where that is safe, then the doubtful ones in double.
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
         # A copy: the caller's model keeps its precision and its mode.
         ready, doubtful = copy.deepcopy(model).to(device, precision).eval(), []
@@ -203,6 +205,7 @@ def run_beam(model: DialogueModel, encoded: Encoded, width: int) -> Written:
         parents, latest = place // logs.shape[1], place % logs.shape[1]
         written = written.gather(1, parents[:, :, None].expand_as(written))
         written[:, :, time] = latest
+        # At the limit every open prefix counts as finished, else a row could be left without a response.
         ended = (latest == EOS) | (time == LONGEST_RESPONSE - 1)
         best.take(written, scores.masked_fill(~ended, -torch.inf), time + 1)
         scores = scores.masked_fill(ended, -torch.inf)

@@ -223,6 +223,7 @@ class _Run:
         answers = respond(
             self.model,
             [e.context for e in valid],
+            # Greedy: with draws, the choice of the best epoch would have a noise of its own.
             how=parse_decoding("greedy"),
             seed=0,
             items=[e.item for e in valid],
@@ -237,6 +238,7 @@ class _Run:
         ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
         return {
             "valid_loss": loss,
+            # BLEU of summed counts, as papers report it; the others are means over contexts.
             "bleu2": bleu2(add_counts(bleu_counts(*pair) for pair in texts), smooth="exp"),
             "rouge_l": mean(f_measure(rouge_l_counts(*pair)) for pair in texts),
             "meteor": mean(meteor(*pair) for pair in texts),

@@ -132,6 +132,7 @@ def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
 
 def _digest(states: np.ndarray, ids: list[str]) -> str:
     content = hashlib.sha256("\n".join(ids).encode())
+    # Block by block: the array is mapped, and may exceed the memory.
     for start in range(0, len(states), ROWS_AT_ONCE):
         content.update(np.ascontiguousarray(states[start : start + ROWS_AT_ONCE]).tobytes())
     return content.hexdigest()

@@ -82,6 +82,7 @@ def _executor(folder: Path, work: Work, place: Place) -> Any:
         raise InputError(
             "--on slurm needs sbatch: run it on a login node of the cluster, or rehearse: --on slurm:local."
         )
+    # slurm_max_num_timeout: how often a job may run out of time and continue; training can outlast many time limits.
     executor = submitit.AutoExecutor(folder, cluster=place.address or "slurm", slurm_max_num_timeout=1000)
     executor.update_parameters(
         name=f"seedvote-{work.logs.name}", timeout_min=MINUTES, cpus_per_task=1,

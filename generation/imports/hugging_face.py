@@ -45,6 +45,7 @@ class HuggingFace:
         options: dict[str, Any] = {"do_sample": how.sampled, "num_beams": max(1, how.beam)}
         if how.sampled:
             options |= {"temperature": how.temperature, "top_k": how.top_k, "top_p": how.nucleus}
+        # generate() asks for a padding token, which many causal models lack; nothing is padded here.
         padding = self.tokenizer.pad_token_id
         padding = self.tokenizer.eos_token_id if padding is None else padding
         written = self.model.generate(**inputs, max_new_tokens=longest, pad_token_id=padding, **options)[0]

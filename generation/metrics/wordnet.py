@@ -36,6 +36,7 @@ class WordNet:
         try:
             self._index = {part: dict(_index(home / f"index.{part}")) for part in ENDINGS}
             self._irregular = {part: _irregular(home / f"{part}.exc") for part in ENDINGS}
+            # Bytes, not text: the index gives places as byte offsets.
             self._data = {part: (home / f"data.{part}").read_bytes() for part in ENDINGS}
         except (OSError, ValueError, IndexError) as error:
             raise InputError(

@@ -158,6 +158,7 @@ def _remember(here: _Open, problems: Problems, step: Tensor, change: Tensor, mem
     curvature = (step * change).sum(1)
     # Rounding can turn the curvature of a convex function negative; such a pair would spoil the direction.
     useful = curvature > 0
+    # Clamped, because in single precision the length may underflow to zero where the curvature does not.
     length = (change * problems.precondition(change, here.problem)).sum(1).clamp_min(1e-30)
     here.stretch = torch.where(useful, curvature / length, here.stretch)
     here.steps, here.changes = [*here.steps, step][-memory:], [*here.changes, change][-memory:]

@@ -63,6 +63,7 @@ class Likelihood:
     def _loss(self, weights: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
         """What the data cost if no example had any label; `loss` sums a block of logits over its examples."""
         blocks = [loss(_logits(weights, block)) for block in self._blocks()]
+        # In double: single precision would lose the digits that the stopping rule compares.
         return self.c * torch.stack(blocks).sum(0, dtype=torch.float64)
 
     def _rest(self, weights: Tensor, attained: Tensor) -> Tensor:
