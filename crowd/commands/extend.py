@@ -7,8 +7,12 @@ printed and nothing is added.
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from crowd.marketplaces.market import Market
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +29,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.checklist import read_planned
     from crowd.marketplaces.money import check_budget
     from crowd.marketplaces.options import LaunchOptions
-    from crowd.marketplaces.paying import shut_out
-    from crowd.study_folder import hit_of, opened
+    from crowd.study_folder import hit_of
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:
@@ -41,11 +44,19 @@ def run(args: argparse.Namespace) -> None:
     price = market.more(sittings)
     check_budget(price, options_of(args, LaunchOptions).budget)
     print(f"{market.title}: {price}")
-    if not args.yes:
+    if args.yes:
+        _extend(args, market, sittings)
+        tell_next("python -m crowd status", args.study, *given(args, "database"))
+    else:
         print("Nothing was added. Add --yes to do it.")
         tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")
-        return
+
+
+def _extend(args: argparse.Namespace, market: Market, sittings: int) -> None:
+    """Close out the blocked first: they would accept the new work in vain."""
+    from crowd.marketplaces.paying import shut_out
+    from crowd.study_folder import opened
+
     with opened(args.study, args.database) as store:
         shut_out(market, store)
     print(market.extend(sittings))
-    tell_next("python -m crowd status", args.study, *given(args, "database"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,37 +15,48 @@ from dialogue.files import from_json
 from dialogue.records import Vote
 
 
-def sitting(connection: sa.Connection, rater: str, number: int) -> dict[str, Any]:
-    """One sitting as plain values, complete enough to restore its votes: what Mephisto keeps a copy of."""
+@dataclass(frozen=True, slots=True)
+class KeptVote:
+    """A vote on a real or control pair; answers to checks are kept as counts only."""
+
+    pair: str
+    choice: str
+    left: str
+    seconds: float | None
+    submitted: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSitting:
+    """One finished sitting. Its fields are the keys of what Mephisto stores, so they keep their names."""
+
+    rater: str
+    sitting: int
+    rater_status: str
+    checks_seen: int
+    checks_failed: int
+    votes: list[KeptVote]
+
+
+def finished_sitting(connection: sa.Connection, rater: str, number: int) -> KeptSitting:
+    """Read one sitting from our store, complete enough to restore its votes."""
     query = (
-        sa.select(votes, pairs.c.kind, pairs.c.body)
+        sa.select(votes, pairs.c.kind)
         .join(leases, leases.c.lease == votes.c.lease)
         .join(pairs, pairs.c.pair == votes.c.pair)
         .where(leases.c.rater == rater, leases.c.sitting == number)
         .order_by(votes.c.vote)
     )
     rows = connection.execute(query).all()
-    status = connection.scalar(sa.select(raters.c.status).where(raters.c.rater == rater))
+    status = connection.execute(sa.select(raters.c.status).where(raters.c.rater == rater)).scalar_one()
     checks = [row.failed for row in rows if row.failed is not None]
-    return {
-        "rater": rater,
-        "sitting": number,
-        "rater_status": status,
-        "checks_seen": len(checks),
-        "checks_failed": sum(checks),
-        "votes": [
-            {
-                "pair": row.pair,
-                "choice": row.choice,
-                "left": row.left,
-                "seconds": row.seconds,
-                "submitted": iso(row.submitted),
-                "kind": row.kind,
-            }
-            for row in rows
-            if row.failed is None
-        ],
-    }
+    kept = [
+        KeptVote(row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind)
+        for row in rows
+        if row.failed is None
+    ]
+    return KeptSitting(rater, number, status, len(checks), sum(checks), kept)
 
 
 def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int) -> list[Vote]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from crowd.marketplaces.mephisto.copies import sitting
+from crowd.marketplaces.mephisto.copies import finished_sitting
 from crowd.marketplaces.mturk.entrance import MTurkEntrance
 from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
@@ -64,8 +64,8 @@ class MephistoEntrance:
         if agent is None:
             return
         with self.desk.store.read() as connection:
-            work = sitting(connection, *visit["seat"])
-        self.reception.hand_in(agent, work)
+            kept = finished_sitting(connection, *visit["seat"])
+        self.reception.hand_in(agent, asdict(kept))
         self._handed_in.add((visit["worker"], visit["sitting"]))
         if blocked:
             self.run.close_to(agent)

@@ -35,14 +35,14 @@ class MephistoMarket:
     def plan(self, study: Planned) -> tuple[Lines, Price]:
         """What the run will do. The AWS profile is checked here; Mephisto itself would ask for keys on its terminal."""
         self.study = study
-        cost = Price(study.sittings, Decimal(0), Decimal(0), self.hit.currency)
+        price = Price(study.sittings, Decimal(0), Decimal(0), self.hit.currency)
         if self.paid:
             self._check_profile()
             reward = reward_of(self.hit.pay_per_sitting, self.hit.currency, ("USD",), "Mechanical Turk")
-            cost = Price(study.sittings, reward, reward * Decimal("0.2"), "USD")
+            price = Price(study.sittings, reward, reward * Decimal("0.2"), "USD")
         visit = f"{self.url}/" + ("" if self.paid else "?worker_id=YOU&assignment_id=1")
         lines = [("page", f"{visit}, served by this command"), ("units", f"{study.sittings}, one a sitting")]
-        return [*lines, ("home", f"{self.options.study / 'mephisto'} (nothing is written elsewhere)")], cost
+        return [*lines, ("home", f"{self.options.study / 'mephisto'} (nothing is written elsewhere)")], price
 
     def _check_profile(self) -> None:
         from botocore.session import Session

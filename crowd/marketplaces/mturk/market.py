@@ -61,21 +61,21 @@ class MTurkMarket:
         self.launch = self.launch or fresh
         self._check_same(fresh)
         check_pairs(study.pairs, self.launch.pairs)
-        page = check_page(url, mturk_sites("sandbox" if options.sandbox else "live")[-1])
         # HITs that exist are paid for already: only those that an interrupted launch has not made yet cost anything.
-        cost = self.more(sum(planned["places"] for planned in self.launch.hits if not planned["hit"]))
-        lines = [
-            (
-                "place",
-                "the sandbox: no money, no real workers" if options.sandbox else "LIVE: real workers, real money",
-            ),
-            ("page", page),
-            ("pay", f"{reward} USD a sitting, {hourly(hit.pay_per_sitting, options.minutes)}"),
+        price = self.more(sum(planned["places"] for planned in self.launch.hits if not planned["hit"]))
+        pay = f"{reward} USD a sitting, {hourly(hit.pay_per_sitting, options.minutes)}"
+        return self._points(url, pay, price), price
+
+    def _points(self, url: str, pay: str, price: Price) -> Lines:
+        sandbox = self.options.sandbox
+        return [
+            ("place", "the sandbox: no money, no real workers" if sandbox else "LIVE: real workers, real money"),
+            ("page", check_page(url, mturk_sites("sandbox" if sandbox else "live")[-1])),
+            ("pay", pay),
             ("workers", self._asked()),
-            ("HITs", self._hits(len(self.launch.hits))),
-            ("balance", f"{self._balance(cost)} USD"),
+            ("HITs", self._hits(len(self.existing.hits))),
+            ("balance", f"{self._balance(price)} USD"),
         ]
-        return lines, cost
 
     def _hits(self, number: int) -> str:
         return f"{number} with up to {mturk.PLACES_PER_HIT} places each (20 % fee), open for {self.options.days} days"
@@ -129,10 +129,10 @@ class MTurkMarket:
         asked += [f"{options.approved_hits} HITs approved"] if options.approved_hits else []
         return ", ".join(asked) or "anybody (to narrow it: --locale, --approval-rate, --approved-hits)"
 
-    def _balance(self, cost: Price) -> Decimal:
+    def _balance(self, price: Price) -> Decimal:
         held = mturk.balance(self.client)
-        if held < cost.total:
-            raise InputError(f"The account holds {held} USD, but this may cost {cost.total}. Nothing was created.")
+        if held < price.total:
+            raise InputError(f"The account holds {held} USD, but this may cost {price.total}. Nothing was created.")
         return held
 
     def listed(self) -> Iterator[Listed]:
