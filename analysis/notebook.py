@@ -13,15 +13,13 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.arguments import check_margin, check_ranges
-from analysis.reading.inputs import long_tables, matches_of, sources_of, study_from, votes_of
-from analysis.reading.votes import Votes
+from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, votes_of
 from analysis.showing.result import Result
 from analysis.showing.words import plain
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
-SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
     "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
@@ -41,15 +39,16 @@ def ties(
     **reading: Any,
 ) -> Result:
     """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
-    from analysis.ties.answer import Recipe, analyse
+    from analysis.ties.answer import answer
     from analysis.ties.text import document, parts
 
-    found = analyse(votes_of(votes, **reading), Recipe(sets, size, seed, unit, replace, method))
+    read = votes_of(votes, **reading)
+    found = answer(read, size=size, unit=unit, replace=replace, method=method, sets=sets, seed=seed)
 
     def draw() -> Any:
-        from analysis.ties.figures import ties_figure
+        from analysis.ties.figures import figures
 
-        return {"": ties_figure(found)}
+        return figures(found)
 
     return Result(document(found), parts(found), draw)
 
@@ -58,46 +57,19 @@ def agreement(
     votes: Any, *, labels: str = "tie", unit: str = "pair", sets: int = 2000, seed: int = 0, **reading: Any
 ) -> Result:
     """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`)."""
-    from analysis.agreement.text import agreement_parts, as_document, bounds, hidden_truth, warnings_of
-    from analysis.stats.agreement import agreement, count_table, label_order, two_raters
-    from analysis.stats.dawid_skene import dawid_skene
-    from analysis.stats.raters import rater_table, rows, split_half
+    from analysis.agreement.answer import answer
+    from analysis.agreement.text import document, parts
 
     check_ranges(locals(), sets=(0, math.inf))
-    votes = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
-    order, numbers = label_order(votes.labels, labels)
-    place, names = np.argsort(order)[votes.choice], [votes.labels[code] for code in order]
-    generator = np.random.default_rng(child_seed(seed, "agreement"))
-    counts, cluster = count_table(votes.pair, place, len(names)), _unit_of_pair(votes, unit)
-    found = agreement(counts, names, values=numbers, generator=generator, sets=sets, cluster=cluster)
-    said = as_document(found)
-    if numbers is not None:
-        said["split_half"] = bounds(split_half(votes.pair, np.asarray(numbers)[place], generator=generator))
-    if votes.rater is not None:
-        columns = votes.pair, votes.rater, votes.choice, len(names)
-        tie, left = (2, votes.left) if labels == "tie" else (None, None)
-        said["raters"] = rows(rater_table(*columns, tie=tie, left=left), votes.raters)
-        said["cohen_kappa"] = bounds(two_raters(*columns, generator=generator, sets=sets))
-        said["dawid_skene"] = hidden_truth(dawid_skene(*columns, smoothing=SMOOTHING), votes.labels)
-    said["warnings"] = [*votes.warnings, *warnings_of(votes, found)]
-    said["signature"] = signature(votes=len(votes), pairs=found.items, unit=unit, sets=sets, seed=seed, labels=labels)
-    said = plain(said)
+    read = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
+    found = answer(read, labels=labels, unit=unit, sets=sets, seed=seed)
 
     def draw() -> Any:
-        from analysis.agreement.figures import agreement_figures
+        from analysis.agreement.figures import figures
 
-        return agreement_figures(said)
+        return figures(found)
 
-    return Result(said, agreement_parts(said), draw)
-
-
-def _unit_of_pair(votes: Votes, unit: str) -> Any:
-    """Code of every pair's dialogue, or None where pairs themselves are resampled."""
-    if unit == "pair":
-        return None
-    of_pair = np.zeros(len(votes.pairs), dtype=np.int64)
-    of_pair[votes.pair] = votes.need("dialogue", "--unit dialogue")
-    return of_pair
+    return Result(document(found), parts(found), draw)
 
 
 def preference(
@@ -112,28 +84,20 @@ def preference(
     **reading: Any,
 ) -> Result:
     """Which system raters prefer, how surely, and whether two may be called alike (`python -m analysis preference`)."""
-    from analysis.preference.answer import prefer
-    from analysis.preference.text import calibrated, document, preference_parts, ranked
-    from analysis.reading.systems import contrasts
+    from analysis.preference.answer import answer
+    from analysis.preference.text import document, parts
 
     check_ranges(locals(), sets=(2, math.inf))
-    matches, known = matches_of(votes, pairs, kinds=("real", "control"), **reading)
-    generator = np.random.default_rng(child_seed(seed, "preference"))
-    found = [prefer(contrast, margin=margin) for contrast in contrasts(matches)]
-    strengths, refusal = ranked(matches, model, unit, sets, generator)
-    recipe = signature(
-        votes=len(matches.votes), pairs=len(np.unique(matches.votes.pair)), unit=found[0].net.unit, margin=margin,
-        model=model, sets=sets, by=unit, seed=seed,
-    )  # fmt: skip
-    index = calibrated(matches)
-    said = plain(document(matches, found, strengths, refusal, index, recipe, known=known))
+    check_margin(margin)
+    matches, known = matches_of(votes, pairs, kinds=JUDGED, **reading)
+    found = answer(matches, known=known, margin=margin, model=model, unit=unit, sets=sets, seed=seed)
 
     def draw() -> Any:
-        from analysis.preference.figures import ranking_figures
+        from analysis.preference.figures import figures
 
-        return ranking_figures(said)
+        return figures(found)
 
-    return Result(said, preference_parts(said), draw)
+    return Result(document(found), parts(found), draw)
 
 
 def plan(

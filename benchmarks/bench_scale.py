@@ -39,7 +39,7 @@ from large_studies import SYSTEMS, write_scores, write_study  # noqa: E402
 
 from analysis.reading.votes import read_votes  # noqa: E402
 from analysis.stats import davidson  # noqa: E402
-from analysis.stats.agreement import agreement, count_table  # noqa: E402
+from analysis.stats.agreement import coefficients, count_table  # noqa: E402
 from analysis.stats.components import components  # noqa: E402
 from analysis.stats.intervals import mean_interval  # noqa: E402
 from analysis.stats.resample import crossed_bootstrap  # noqa: E402
@@ -204,7 +204,7 @@ def vote_costs(folder: Path, number: int) -> Mapping[str, float]:
         f"tie share, {SETS:,} sets of pairs x raters": lambda: crossed_bootstrap(
             votes.tie, votes.pair, votes.rater, sets=SETS, generator=generator
         ),
-        f"agreement, {SETS:,} sets of pairs": lambda: agreement(
+        f"agreement, {SETS:,} sets of pairs": lambda: coefficients(
             counts, votes.labels, values=None, generator=generator, sets=SETS
         ),
     }

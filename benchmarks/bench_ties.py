@@ -38,7 +38,7 @@ def choice_loop():
 
 
 def sampled():
-    return _vote_law(VOTES, TIES, Recipe(SETS, SIZE, method="sample"), np.random.default_rng(0))
+    return _vote_law(VOTES, TIES, Recipe(SETS, SIZE, 0, "vote", False, "sample"), np.random.default_rng(0))
 
 
 def write_votes(path):

@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.agreement.answer import AgreementAnswer
 from analysis.showing.plots import ForestRow, forest_figure, scatter_figure
+from analysis.showing.words import count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from analysis.stats.raters import RaterHabits
 
-def agreement_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
+
+def figures(answer: AgreementAnswer) -> dict[str, Figure]:
     """The coefficients with their intervals, and every rater's ties against agreement with the rest."""
-    alpha = document["krippendorff_alpha"]
-    named = [
-        ("Fleiss' kappa", document["fleiss_kappa"]),
-        *((f"alpha, {level}", alpha[level]) for level in ("nominal", "ordinal", "interval")),
-        ("Gwet's AC1", document["gwet_ac1"]),
-    ]
-    rows = [
-        ForestRow(name, found["value"], found["low"], found["high"], f"{found['value']:.2f}")
-        for name, found in named
-        if found and found["value"] is not None
-    ]
     drawn = {}
-    if rows:
-        title = f"Agreement on {document['pairs']:,} pairs, {document['votes']:,} votes"
+    if rows := _estimates(answer):
+        title = f"Agreement on {count(answer.found.items, 'pair')}, {count(answer.found.votes, 'vote')}"
         drawn[""] = forest_figure(
             rows,
             title=title,
             xlabel="0: as by chance, 1: always",
-            recipe=document["signature"],
+            recipe=answer.signature,
             references={0.0: "chance"},
         )
-    raters = [row for row in document["raters"] if row["tie_rate"] is not None and row["with_rest"] is not None]
+    raters = [one for one in answer.raters if isfinite(one.tie_rate) and isfinite(one.with_rest)]
     if raters:
-        drawn["-raters"] = _raters(raters, document["signature"])
+        drawn["-raters"] = _raters(raters, answer.signature)
     return drawn
 
 
-def _raters(raters: Sequence[Mapping[str, Any]], recipe: str) -> Any:
-    ties, agree, votes = (np.array([row[key] for row in raters]) for key in ("tie_rate", "with_rest", "votes"))
-    chance = float(np.average([row["expected"] for row in raters], weights=votes))
+def _estimates(answer: AgreementAnswer) -> list[ForestRow]:
+    found = answer.found
+    named = (
+        ("Fleiss' kappa", found.fleiss_kappa),
+        ("alpha, nominal", found.alpha_nominal),
+        ("alpha, ordinal", found.alpha_ordinal),
+        ("alpha, interval", found.alpha_interval),
+        ("Gwet's AC1", found.gwet_ac1),
+    )
+    return [
+        ForestRow(name, one.value, one.low, one.high, f"{one.value:.2f}")
+        for name, one in named
+        if one is not None and isfinite(one.value)
+    ]
+
+
+def _raters(raters: Sequence[RaterHabits], recipe: str) -> Figure:
+    ties, agree = np.array([one.tie_rate for one in raters]), np.array([one.with_rest for one in raters])
+    votes = np.array([one.votes for one in raters])
+    chance = float(np.average([one.expected for one in raters], weights=votes))
     return scatter_figure(
         ties,
         agree,

@@ -1,124 +1,109 @@
-"""What `python -m analysis agreement` says: the document for machines and its tables for people."""
+"""What `python -m analysis agreement` shows: the keys of `--json`, and tables and sentences for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from analysis.reading.votes import Votes
+from analysis.agreement.answer import AgreementAnswer, HiddenTruth
 from analysis.showing.tables import Table
-from analysis.showing.words import count, number
-from analysis.stats.agreement import Agreement, landis_koch
-from analysis.stats.dawid_skene import DawidSkene
+from analysis.showing.words import count, number, plain
+from analysis.stats.agreement import Category, Coefficient, landis_koch
+from analysis.stats.raters import RaterHabits, SplitHalf
 
-SHOWN = 10  # raters in the table; --json has them all
+MOST_RATERS = 10  # in the table; --json has them all
 
 
-def bounds(found: Any) -> dict[str, Any] | None:
+def document(answer: AgreementAnswer) -> dict[str, Any]:
+    """The stable keys of `--json`."""
+    found, truth = answer.found, answer.truth
+    said: dict[str, Any] = plain(
+        {
+            "pairs": found.items,
+            "votes": found.votes,
+            "agreement": _bounds(found.observed),
+            "fleiss_kappa": _bounds(found.fleiss_kappa),
+            "krippendorff_alpha": {
+                "nominal": _bounds(found.alpha_nominal),
+                "ordinal": _bounds(found.alpha_ordinal),
+                "interval": _bounds(found.alpha_interval),
+            },
+            "gwet_ac1": _bounds(found.gwet_ac1),
+            "cohen_kappa": _bounds(answer.cohen_kappa),
+            "split_half": _bounds(answer.split_half),
+            "labels": {
+                c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in found.categories
+            },
+            "raters": [asdict(one) for one in answer.raters],
+            "dawid_skene": None
+            if truth is None
+            else {**asdict(truth), "prior": dict(zip(answer.labels, truth.prior, strict=True))},
+            "warnings": answer.warnings,
+            "signature": answer.signature,
+        }
+    )
+    return said
+
+
+def _bounds(found: Coefficient | SplitHalf | None) -> dict[str, float] | None:
     """Value and interval of a coefficient that has them."""
     return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
 
 
-def as_document(found: Agreement) -> dict[str, Any]:
-    """The stable keys of `--json`."""
-    return {
-        "pairs": found.items,
-        "votes": found.votes,
-        "agreement": bounds(found.percent),
-        "fleiss_kappa": bounds(found.fleiss_kappa),
-        "krippendorff_alpha": {
-            "nominal": bounds(found.alpha_nominal),
-            "ordinal": bounds(found.alpha_ordinal),
-            "interval": bounds(found.alpha_interval),
-        },
-        "gwet_ac1": bounds(found.gwet_ac1),
-        "cohen_kappa": None,
-        "split_half": None,
-        "labels": {c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in found.categories},
-        "raters": [],
-        "dawid_skene": None,
-    }
+def parts(answer: AgreementAnswer) -> list[Table | str]:
+    """Coefficients, categories, raters, Dawid and Skene, the cautions, and the recipe last."""
+    shown: list[Table | str] = [_coefficients(answer), _categories(answer.found.categories)]
+    if answer.raters:
+        shown += _raters(answer.raters)
+    if answer.truth:
+        shown.append(_hidden(answer.truth, answer.labels))
+    return [*shown, *answer.warnings, answer.signature]
 
 
-def hidden_truth(model: DawidSkene, labels: Sequence[str]) -> dict[str, Any]:
-    """Dawid and Skene's model in short."""
-    return {
-        "prior": dict(zip(labels, model.prior, strict=True)),
-        "sure": (model.posterior.max(1) > 0.95).mean(),
-        "steps": model.steps,
-        "converged": model.converged,
-    }
-
-
-def warnings_of(votes: Votes, found: Agreement) -> list[str]:
-    """What the reader must know before trusting the numbers."""
-    said = []
-    if votes.rater is None:
-        said.append("The votes name no rater, so there is no rater table and no model of the raters.")
-    elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
-        said.append(f"{again} votes are by a rater who had judged the same pair before; they count as another rater's.")
-    if found.usable_items < found.items:
-        said.append(f"{found.items - found.usable_items} pairs have one vote only and say nothing about agreement.")
-    if found.percent.value in (0.0, 1.0) and found.usable_items > 1:
-        said.append("All pairs agree alike, so resampling them shows no spread: the intervals are too narrow.")
-    return said
-
-
-def agreement_parts(document: Mapping[str, Any]) -> list[Table | str]:
-    """Coefficients, categories, raters, Dawid and Skene, warnings and the recipe."""
-    parts: list[Table | str] = [_coefficients(document), _categories(document)]
-    if document["raters"]:
-        parts += _raters(document["raters"])
-    if document["dawid_skene"]:
-        parts.append(_hidden(document["dawid_skene"]))
-    return [*parts, *document["warnings"], document["signature"]]
-
-
-def _coefficients(document: Mapping[str, Any]) -> Table:
-    alpha = document["krippendorff_alpha"]
-    rows = [
-        ("votes that agree", document["agreement"], False),
-        ("Fleiss' kappa", document["fleiss_kappa"], True),
-        ("Krippendorff's alpha, nominal", alpha["nominal"], True),
-        ("Krippendorff's alpha, ordinal", alpha["ordinal"], True),
-        ("Krippendorff's alpha, interval", alpha["interval"], True),
-        ("Gwet's AC1", document["gwet_ac1"], True),
-        ("split-half, Spearman-Brown (95 % of splits)", document["split_half"], False),
-    ]
-    if document["cohen_kappa"]:
-        rows.insert(1, ("Cohen's kappa of the two raters", document["cohen_kappa"], True))
-    shown = [[name, *_numbers(found), _words(found) if named else ""] for name, found, named in rows]
+def _coefficients(answer: AgreementAnswer) -> Table:
     head = ["coefficient", "value", "low", "high", "Landis and Koch's word"]
-    return Table(head, shown, f"{count(document['votes'], 'vote')} on {count(document['pairs'], 'pair')}")
+    caption = f"{count(answer.found.votes, 'vote')} on {count(answer.found.items, 'pair')}"
+    return Table(head, list(_coefficient_rows(answer)), caption)
 
 
-def _numbers(found: Mapping[str, Any] | None) -> list[str]:
-    return ["-"] * 3 if found is None else [number(found[key]) for key in ("value", "low", "high")]
+def _coefficient_rows(answer: AgreementAnswer) -> Iterator[list[str]]:
+    found = answer.found
+    yield _row("votes that agree", found.observed)
+    if answer.cohen_kappa:
+        yield _row("Cohen's kappa of the two raters", answer.cohen_kappa, named=True)
+    yield _row("Fleiss' kappa", found.fleiss_kappa, named=True)
+    yield _row("Krippendorff's alpha, nominal", found.alpha_nominal, named=True)
+    yield _row("Krippendorff's alpha, ordinal", found.alpha_ordinal, named=True)
+    yield _row("Krippendorff's alpha, interval", found.alpha_interval, named=True)
+    yield _row("Gwet's AC1", found.gwet_ac1, named=True)
+    yield _row("split-half, Spearman-Brown (95 % of splits)", answer.split_half)
 
 
-def _words(found: Mapping[str, Any] | None) -> str:
-    return landis_koch(found["value"]) if found and found["value"] is not None else ""
+def _row(name: str, found: Coefficient | SplitHalf | None, *, named: bool = False) -> list[str]:
+    ends = ["-"] * 3 if found is None else [number(found.value), number(found.low), number(found.high)]
+    return [name, *ends, landis_koch(found.value) if named and found and ends[0] != "-" else ""]
 
 
-def _categories(document: Mapping[str, Any]) -> Table:
-    rows = [
-        [label, number(row["share"]), number(row["agreement"]), number(row["kappa"])]
-        for label, row in document["labels"].items()
-    ]
+def _categories(found: Sequence[Category]) -> Table:
+    rows = [[c.label, number(c.share), number(c.agreement), number(c.kappa)] for c in found]
     return Table(["label", "share", "chosen again", "kappa"], rows)
 
 
-def _raters(raters: list[dict[str, Any]]) -> list[Table | str]:
-    keys = ("tie_rate", "left_rate", "left_p", "with_rest", "expected")
-    rows = [[row["rater"], row["votes"], *(number(row[key]) for key in keys)] for row in raters[:SHOWN]]
+def _raters(raters: Sequence[RaterHabits]) -> list[Table | str]:
+    rows = [
+        [one.rater, one.votes, *map(number, (one.tie_rate, one.left_rate, one.left_p, one.with_rest, one.expected))]
+        for one in raters[:MOST_RATERS]
+    ]
     head = ["rater", "votes", "ties", "left", "left p", "agrees with rest", "by chance"]
-    more = [f"({len(raters) - SHOWN} more raters: --json)"] if len(raters) > SHOWN else []
-    return [Table(head, rows), *more]
+    more = len(raters) - MOST_RATERS
+    return [Table(head, rows), *([f"{count(more, 'more rater')}: see --json."] if more > 0 else [])]
 
 
-def _hidden(found: Mapping[str, Any]) -> str:
-    prior = ", ".join(f"{label} {number(share)}" for label, share in found["prior"].items())
+def _hidden(found: HiddenTruth, labels: Sequence[str]) -> str:
+    prior = ", ".join(f"{label} {number(share)}" for label, share in zip(labels, found.prior, strict=True))
+    steps = f"{count(found.steps, 'step')}{'' if found.converged else ', not converged'}"
     return (
-        f"Dawid and Skene: shares of the hidden truth {prior}; the model is surer than 95 % of "
-        f"{found['sure']:.0%} of the pairs ({found['steps']} steps{'' if found['converged'] else ', not converged'})."
+        f"Dawid and Skene's model: shares of the hidden truth {prior}; on {found.sure:.0%} of the pairs the model is "
+        f"more than 95 % sure ({steps})."
     )

@@ -1,8 +1,8 @@
-"""How far raters agree: Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, per category, per rater, with intervals.
+"""How far raters agree: Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, each label and each rater, with intervals.
 
-Intervals resample whole pairs (or dialogues: --unit). With --labels any every value is a label of its own; numbers are
-ordered as numbers, and --labels low,middle,high gives an order to words, without which ordinal and interval alpha are
-not defined. With a, b and tie the order is a, tie, b.
+The intervals resample whole pairs (or dialogues: --unit). With --labels any, every value of the choice is a label of
+its own: numbers are ordered as numbers, and --labels low,middle,high gives words an order. Without an order there is
+no ordinal or interval alpha. The usual labels are ordered a, tie, b.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ import argparse
 import csv
 from typing import TYPE_CHECKING
 
-from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, votes_from
+from analysis.arguments import (
+    READING,
+    add_json_argument,
+    add_vote_arguments,
+    deliver,
+    reading,
+    study_beside,
+    votes_from,
+)
 from dialogue.command_line import given, next_command
 
 if TYPE_CHECKING:
@@ -19,17 +27,22 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The votes, how labels are read, how intervals are drawn."""
+    """The votes, how labels are read, how the intervals are computed."""
     add_vote_arguments(parser)
     parser.add_argument(
-        "--labels", default="tie", metavar="tie|any|L1,L2", help="a, b and tie (default), any, or labels in order"
+        "--labels",
+        default="tie",
+        metavar="tie|any|L1,L2",
+        help="tie: a, b and tie (default); any: every value found; or the labels in rising order",
     )
-    parser.add_argument("--unit", choices=("pair", "dialogue"), default="pair", help="what the intervals resample")
-    parser.add_argument("--sets", type=int, default=2000, help="bootstrap sets (default 2000)")
+    parser.add_argument("--unit", choices=("pair", "dialogue"), default="pair", help="what is resampled (default pair)")
+    parser.add_argument("--sets", type=int, default=2000, help="bootstrap samples (default 2000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
-    parser.add_argument("--posteriors", metavar="FILE", help="write Dawid and Skene's posterior of every pair as CSV")
     parser.add_argument(
-        "--figure", metavar="STEM", help="draw coefficients (STEM.png, .pdf) and raters (STEM-raters.*)"
+        "--posteriors", metavar="FILE", help="write the chance of each label being a pair's true one, as CSV"
+    )
+    parser.add_argument(
+        "--figure", metavar="STEM", help="draw the coefficients (STEM.png, .pdf) and the raters (STEM-raters.*)"
     )
     add_json_argument(parser)
 
@@ -44,18 +57,24 @@ def run(args: argparse.Namespace) -> None:
         write_posteriors(args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any"))
     if args.figure:
         found.plot().save(args.figure)
-    then = next_command("python -m analysis preference", args.votes, *given(args, *READING))
-    deliver(args, str(found), found.document, then=then if args.labels == "tie" else "")
+    deliver(args, str(found), found.document, then=_then(args))
+
+
+def _then(args: argparse.Namespace) -> str:
+    """Preference reads a, b and tie only; of other labels, what their votes vary with comes next."""
+    if args.labels == "tie":
+        return next_command("python -m analysis preference", args.votes, *given(args, *READING))
+    if study := study_beside(args.votes):
+        return next_command("python -m analysis report", study)
+    return "python -m analysis plan"
 
 
 def write_posteriors(path: str, votes: Votes) -> None:
-    """One line a pair: the chance of each label being its hidden truth."""
-    from analysis.notebook import SMOOTHING
-    from analysis.stats.dawid_skene import dawid_skene
+    """One line a pair: the chance of each label being its hidden truth, by Dawid and Skene's model."""
+    from analysis.agreement.answer import hidden_truth
     from dialogue.files import atomic
 
-    rater = votes.need("rater", "--posteriors")
-    model = dawid_skene(votes.pair, rater, votes.choice, len(votes.labels), smoothing=SMOOTHING)
+    model = hidden_truth(votes)
     with atomic(path) as handle:
         table = csv.writer(handle, lineterminator="\n")
         table.writerow(["pair", *votes.labels])

@@ -1,9 +1,10 @@
-"""Which system raters prefer, how surely, and whether two may be called alike.
+"""Which system raters prefer, how surely, and whether two systems may be called alike.
 
-Net preference (share for the first minus share for the second, ties in the denominator) with an interval that allows
-for pairs and raters; the exact sign test; left against right; change over the rounds; Davidson's model with ties, or
-Rao and Kupper's, for two or many systems, with the chance that the order is wrong. The claim "alike" is tested only
-against a margin that you state: --margin, before you look. Who stood behind a and b is read from pairs.jsonl.
+Prints the net preference (the share for the first minus the share for the second, with ties in the denominator) and an
+interval that allows for pairs and raters; the exact sign test; left against right; change over the rounds; and a
+ranking of the systems by Davidson's model with ties, or Rao and Kupper's, with the chance that the order is wrong. Two
+systems are called alike only within a margin that you state before you look at the votes (--margin). pairs.jsonl says
+which system stood behind a and b.
 """
 
 from __future__ import annotations
@@ -19,16 +20,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The votes, their pairs, the margin and the model."""
     add_vote_arguments(parser)
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl (default: the one beside the votes)")
-    parser.add_argument("--margin", type=float, metavar="M", help="net preference below which systems count as alike")
-    parser.add_argument("--model", choices=("davidson", "rao-kupper"), default="davidson", help="model of strengths")
+    parser.add_argument(
+        "--margin",
+        type=float,
+        metavar="M",
+        help="net preference, 0 to 1, below which systems count as alike (e.g. 0.1)",
+    )
+    parser.add_argument(
+        "--model",
+        choices=("davidson", "rao-kupper"),
+        default="davidson",
+        help="model of the ranking (default davidson)",
+    )
     parser.add_argument(
         "--unit",
         choices=("pair+rater", "pair", "dialogue", "rater", "vote"),
         default="pair+rater",
-        help="ranks: from the clustered errors (default pair+rater), or from bootstrap sets of whole pairs, ...",
+        help="where the ranks come from: clustered errors (pair+rater, the default), or resampling whole pairs, ...",
     )
-    parser.add_argument("--sets", type=int, default=1000, help="drawn sets behind the ranks (default 1000)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the drawn sets (default 0)")
+    parser.add_argument("--sets", type=int, default=1000, help="samples behind the ranks (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
     add_json_argument(parser)
 
@@ -41,11 +52,14 @@ def run(args: argparse.Namespace) -> None:
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)
+    deliver(args, str(found), found.document, then=_then(args))
+
+
+def _then(args: argparse.Namespace) -> str:
+    """Probes where models were encoded and not probed yet; of a whole study the report; of votes alone the plan."""
     study = study_beside(args.votes)
     if study and (study / "states").is_dir() and not (study / "scores.parquet").exists():
-        then = next_command("python -m probes run", study)
-    elif study:
-        then = next_command("python -m analysis report", study)
-    else:
-        then = next_command("python -m analysis plan", args.votes, *given(args, *READING))
-    deliver(args, str(found), found.document, then=then)
+        return next_command("python -m probes run", study)
+    if study:
+        return next_command("python -m analysis report", study)
+    return next_command("python -m analysis plan", args.votes, *given(args, *READING))

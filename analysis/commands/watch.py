@@ -1,7 +1,7 @@
 """Keep ties.json, ties.png and ties.pdf of a study up to date while votes come in.
 
-Looks at STUDY/votes.jsonl every few seconds and draws anew when it changed; `--once` draws once and ends.
-Until each HumanExp has more votes than a set, sets are drawn with replacement.
+Looks at STUDY/votes.jsonl every few seconds and redraws the figures when it has changed; `--once` draws them once.
+Until each HumanExp has more votes than a set, sets are sampled with replacement.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import argparse
 import time
 from pathlib import Path
 
-from analysis.arguments import add_vote_arguments
+from analysis.arguments import READING, add_vote_arguments
+from dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,11 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
     parser.add_argument("--size", type=int, default=200, help="votes in a set (200)")
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="time between two looks (5)")
-    parser.add_argument("--once", action="store_true", help="draw once and end")
+    parser.add_argument("--once", action="store_true", help="draw once and stop")
 
 
 def run(args: argparse.Namespace) -> int | None:
-    """Draw whenever the votes are newer than what was drawn; stop with Ctrl-C."""
+    """Draw whenever the votes changed since the last drawing; stop with Ctrl-C."""
     from dialogue.errors import InputError
 
     path = args.votes if args.votes.suffix else args.votes / "votes.jsonl"
@@ -39,26 +40,27 @@ def run(args: argparse.Namespace) -> int | None:
                 print(f"waiting: {error}", flush=True)
             drawn = seen
         if args.once:
+            tell_next("python -m analysis agreement", args.votes, *given(args, *READING))
             return 0
         time.sleep(args.every)
 
 
 def draw(args: argparse.Namespace, path: Path) -> str:
-    """Write the three files and say what they show."""
+    """Write the three files; the sentence tells what they show."""
     from analysis.arguments import votes_from
     from analysis.showing.plots import save
     from analysis.showing.words import percent
-    from analysis.ties.answer import Recipe, analyse, smallest_experiment
-    from analysis.ties.figures import ties_figure
+    from analysis.ties.answer import answer, smallest_experiment
+    from analysis.ties.figures import laws_figure
     from analysis.ties.text import document
     from dialogue.files import write_json
 
     votes = votes_from(args)
-    ties = analyse(votes, Recipe(size=args.size, replace=smallest_experiment(votes) <= args.size))
+    found = answer(votes, size=args.size, replace=smallest_experiment(votes) <= args.size)
     out = args.out or path.parent
-    write_json(out / "ties.json", document(ties))
-    save(ties_figure(ties), out / "ties")
-    return f"{len(votes):,} votes, {percent(ties.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
+    write_json(out / "ties.json", document(found))
+    save(laws_figure(found), out / "ties")
+    return f"{len(votes):,} votes, {percent(found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -1,19 +1,37 @@
-"""Which system is preferred: net preference, exact tests, position bias, change over rounds, the calibrated tie index.
+"""Which system is preferred: the one place where it is computed, for command, notebook, report and JSON alike.
 
-Ties stay ties: they count in the net preference's denominator as zero and are left out, by name, of the sign test.
-Standard errors come from analysis.stats.intervals (clustered by pair and rater), not from here.
+`answer` gives net preferences with intervals, exact tests, equivalence, position bias, change over rounds, the ranking
+and the tie index, with the cautions that belong to them. Ties stay ties: they count as zero in the denominator of the
+net preference, and the sign test leaves them out and counts them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from analysis.reading.systems import Contrast
+import numpy as np
+from scipy.special import stdtr
+
+from analysis.preference.ranking import Ranking, ranking_of
+from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.votes import Votes, net_scores, ways
-from analysis.stats.equivalence import Equivalence, tost, unanimous
+from analysis.showing.words import count
+from analysis.stats.davidson import Model
+from analysis.stats.equivalence import Equivalence, smallest_claim, tost, unanimous
 from analysis.stats.intervals import Interval, mean_interval
-from analysis.stats.sign_tests import TIE, CochranQ, SignTest, cochran_q, position_test, sign_test
-from dialogue.errors import InputError
+from analysis.stats.sign_tests import (
+    TIE,
+    CochranQ,
+    SignTest,
+    TieIndex,
+    cochran_q,
+    holm,
+    position_test,
+    sign_test,
+    tie_index,
+)
+from dialogue.seeds import child_seed
+from dialogue.signature import signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +41,10 @@ class Preference:
     first: str
     second: str
     net: Interval
+    p: float  # of no preference, by the same error as the interval: it allows for pairs and raters
     sign: SignTest
-    equivalence: Equivalence | None
+    equivalence: Equivalence | None  # None: no margin was stated
+    claimable: float  # the smallest margin within which these votes would call the two alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +55,93 @@ class Position:
     share: Interval | None
 
 
+@dataclass(frozen=True, slots=True)
+class TieShare:
+    """Ties among the votes on one kind of pairs; the real ones have no contrast."""
+
+    contrast: str
+    votes: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class PreferenceAnswer:
+    """All numbers of the question, in the order of the systems' names; `led` shows the leader of each pair first."""
+
+    matches: Matches
+    known: bool  # whether pairs.jsonl says which system stood where
+    preferences: tuple[Preference, ...]
+    sign_holm: tuple[float, ...]  # p of the sign tests, adjusted for their number
+    net_holm: tuple[float, ...]  # p of the net preferences, adjusted for their number
+    position: Position | None
+    rounds: CochranQ | None
+    ranking: Ranking | None
+    index: TieIndex | None
+    shares: tuple[TieShare, ...]  # of the real pairs, then of every kind of control pairs
+    warnings: tuple[str, ...]
+    signature: str
+
+    @property
+    def led(self) -> tuple[Preference, ...]:
+        """The same preferences with the leader first."""
+        return tuple(led(one) for one in self.preferences)
+
+
+def answer(
+    matches: Matches,
+    *,
+    known: bool = True,
+    margin: float | None = None,
+    model: Model = "davidson",
+    unit: str = "pair+rater",
+    sets: int = 1000,
+    seed: int = 0,
+) -> PreferenceAnswer:
+    """Every number on these votes; `margin` is the smallest net preference that matters, as a share, if one was stated.
+
+    A pair of systems with a single vote is left out with a warning; where no pair has more, there is no answer.
+    """
+    votes, every = matches.votes, contrasts(matches)
+    kept = [one for one in every if len(one.votes) > 1] or every  # with nothing else, the error names the reason
+    found = tuple(prefer(one, margin=margin) for one in kept)
+    generator = np.random.default_rng(child_seed(seed, "preference"))
+    ranking, refusal = ranking_of(matches, model, unit, sets, generator)
+    said = [*votes.warnings, *_cautions(matches, known), *_alone(every), *([refusal] if refusal else [])]
+    if ranking and ranking.unbounded:
+        samples = count(ranking.unbounded, "bootstrap sample")
+        said.append(f"In {samples} a system won or lost everything, so it has no finite strength there.")
+    recipe = signature(
+        votes=len(votes), pairs=len(np.unique(votes.pair)), unit=found[0].net.unit, margin=margin,
+        model=model, sets=sets, by=unit, seed=seed,
+    )  # fmt: skip
+    return PreferenceAnswer(
+        matches, known, found, _adjusted([one.sign.p for one in found]), _adjusted([one.p for one in found]),
+        position(votes), change_over_rounds(votes), ranking, calibrated(matches), _shares(matches), tuple(said), recipe,
+    )  # fmt: skip
+
+
 def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> Preference:
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
-    if margin is not None and margin >= 1:
-        raise InputError(f"The margin must be under 1, the largest net preference there is. Got {margin:g}.")
     votes = contrast.votes
     net = mean_interval(net_scores(votes.choice), by=ways(votes), level=1 - alpha)
-    if net.se == 0:
+    if net.se == 0:  # all clusters agree: a t interval would have no width, however few they are
         low, high = unanimous(net.value, net.df + 1, alpha / 2)
         net = replace(net, low=low, high=high)
     net = replace(net, low=max(net.low, -1.0), high=min(net.high, 1.0))  # no net preference lies beyond
+    p = 2 * float(stdtr(net.df, -abs(net.value) / net.se)) if net.se else float(net.low <= 0 <= net.high)
     alike = None if margin is None else tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
-    return Preference(contrast.first, contrast.second, net, sign_test(votes.choice), alike)
+    least = smallest_claim(net.value, net.se, freedom=net.df, alpha=alpha)
+    return Preference(contrast.first, contrast.second, net, p, sign_test(votes.choice), alike, least)
+
+
+def led(one: Preference) -> Preference:
+    """The same with the leader first."""
+    if one.net.value >= 0:
+        return one
+    net = replace(one.net, value=-one.net.value, low=-one.net.high, high=-one.net.low)
+    sign, alike = replace(one.sign, a=one.sign.b, b=one.sign.a), one.equivalence
+    turned = None if alike is None else replace(alike, estimate=-alike.estimate, low=-alike.high, high=-alike.low)
+    return replace(one, first=one.second, second=one.first, net=net, sign=sign, equivalence=turned)
 
 
 def position(votes: Votes) -> Position | None:
@@ -65,3 +160,46 @@ def change_over_rounds(votes: Votes) -> CochranQ | None:
     if votes.round is None or len(votes.rounds) < 2:
         return None
     return cochran_q(votes.pair, votes.round, votes.tie)
+
+
+def calibrated(matches: Matches) -> TieIndex | None:
+    """The tie index where the study has both anchors with two pairs or more each."""
+    anchors = [matches.controls.get(name) for name in (DIFFERENT, SAME)]
+    if any(votes is None or len(np.unique(votes.pair)) < 2 for votes in anchors):
+        return None
+    shares = [mean_interval(v.tie, by={"pair": v.pair}) for v in (matches.votes, *anchors) if v is not None]
+    return tie_index(*((share.value, share.se) for share in shares))
+
+
+def _shares(matches: Matches) -> tuple[TieShare, ...]:
+    kinds = {"": matches.votes, **{name or "controls": votes for name, votes in matches.controls.items()}}
+    return tuple(TieShare(name, len(votes), float(votes.tie.mean())) for name, votes in kinds.items() if len(votes))
+
+
+def _adjusted(p_values: list[float]) -> tuple[float, ...]:
+    return tuple(float(p) for p in holm(np.array(p_values)))
+
+
+def _alone(every: list[Contrast]) -> list[str]:
+    """Which pairs of systems have too few votes for an interval."""
+    return [
+        f"{one.first} and {one.second} have one vote between them; one vote has no interval, so they are not compared."
+        for one in every
+        if len(one.votes) == 1
+    ]
+
+
+def _cautions(matches: Matches, known: bool) -> list[str]:
+    votes, said = matches.votes, []
+    if not known:
+        said.append(UNKNOWN)
+    if votes.rater is None:
+        said.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
+    elif "rater" not in ways(votes):
+        said.append("All votes are from one rater, so the intervals say nothing about other people.")
+    if votes.identical is not None and (same := int(votes.identical.sum())):
+        text = "1 vote is" if same == 1 else f"{same:,} votes are"
+        said.append(f"{text} on pairs of two identical responses, and used as cast.")
+    if len(votes.rounds) > 1:
+        said.append("The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other.")
+    return said

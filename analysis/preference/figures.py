@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from analysis.preference.answer import PreferenceAnswer
+from analysis.preference.ranking import Ranking
+from analysis.preference.text import MODELS
 from analysis.showing.plots import ForestRow, forest_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def ranking_figures(said: Mapping[str, Any]) -> dict[str, Figure]:
+def figures(answer: PreferenceAnswer) -> dict[str, Figure]:
     """The ranking, where the model of strengths could be fitted."""
-    return {"": ranking_figure(said)} if said["davidson"] else {}
+    return {"": ranking_figure(answer.ranking, answer.signature)} if answer.ranking else {}
 
 
-def ranking_figure(said: Mapping[str, Any]) -> Figure:
+def ranking_figure(found: Ranking, recipe: str) -> Figure:
     """The systems' strengths from the best down, each with the chance that it is in truth below the next."""
-    found = said["davidson"]
-    wrong = {row["above"]: "< .01" if row["p"] < 0.005 else f"{row['p']:.2f}" for row in found["wrong_order"]}
     rows = [
-        ForestRow(name, part["value"], part["low"], part["high"], f"below next {wrong[name]}" if name in wrong else "")
-        for name, part in found["strengths"].items()
-    ]
-    model = "Davidson's model" if found["model"] == "davidson" else "Rao and Kupper's model"
+        ForestRow(one.system, one.strength.value, one.strength.low, one.strength.high, _below(one.below_next))
+        for one in found.systems
+    ]  # fmt: skip
     return forest_figure(
         rows,
-        title=f"Strengths by {model}",
+        title=f"Strengths by {MODELS[found.model]}",
         xlabel="log strength, mean 0, 95 % interval; right: chance of being below the next",
-        recipe=said["signature"],
+        recipe=recipe,
         references={0.0: ""},
     )
+
+
+def _below(p: float | None) -> str:
+    return "" if p is None else f"below next {'< .01' if p < 0.005 else f'{p:.2f}'}"

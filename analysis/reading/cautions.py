@@ -1,4 +1,4 @@
-"""What is odd or missing in a table of votes, in plain words: said with every result, never guessed away."""
+"""What is odd or missing in a table of votes, in plain words: given with every result, never guessed away."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ def cautions(votes: Votes, errors: Mapping[str, float]) -> list[str]:
     said = [*_about_rounds(votes), *_about_raters(votes), *_about_dialogues(errors)]
     if len(votes) == 1:
         said.append("One vote has no interval.")
-    if simulated := votes.source.get("simulated", 0):
-        said.append(f"{simulated:,} of {count(len(votes), 'vote')} came from simulated raters.")
-    return said
+    return [*said, *simulated(votes)]
+
+
+def simulated(votes: Votes) -> list[str]:
+    """That votes came from programs, if any did."""
+    found = votes.source.get("simulated", 0)
+    return [f"{found:,} of {count(len(votes), 'vote')} came from simulated raters."] if found else []
 
 
 def _about_rounds(votes: Votes) -> list[str]:
@@ -28,26 +32,28 @@ def _about_rounds(votes: Votes) -> list[str]:
     if len(set(np.unique(votes.round[counted], return_counts=True)[1].tolist())) > 1:
         said.append("The experiments have different numbers of votes.")
     if twice := _repeated(votes.pair[counted], votes.round[counted]):
-        said.append(f"Beyond the one vote a pair that HumanExp-k has, there are {count(twice, 'vote')} in some round.")
+        said.append(f"HumanExp-k has one vote a pair; beyond that, there are {count(twice, 'vote')} in some round.")
     return said
 
 
 def _about_raters(votes: Votes) -> list[str]:
     if votes.rater is None:
-        return ["The votes have no rater column, so no interval knows what raters share: all may be too narrow."]
+        return ["The votes have no rater column, so no interval allows for raters: all may be too narrow."]
     if groups(votes.rater) == 1 and len(votes) > 1:
-        return ["All votes are one rater's, so no interval says what other raters would have voted."]
+        return ["All votes are one rater's, so no interval tells how other raters would have voted."]
     if twice := _repeated(votes.pair, votes.rater):
-        return [f"Raters met a pair that they had voted on before in {count(twice, 'vote')}."]
+        return [f"Some raters judged a pair again that they had voted on before, in {count(twice, 'vote')}."]
     return []
 
 
 def _about_dialogues(errors: Mapping[str, float]) -> list[str]:
-    if "dialogue" not in errors or errors["dialogue"] <= 1.05 * errors["pair"]:
+    # 1e-12: where pairs and dialogues show no spread at all, what is left is rounding
+    if "dialogue" not in errors or errors["dialogue"] <= 1.05 * errors["pair"] + 1e-12:
         return []
     return [
-        f"Votes of one dialogue are alike beyond their pair (standard error by dialogue {errors['dialogue']:.4f}, "
-        f"by pair {errors['pair']:.4f}), so intervals by pair are somewhat narrow; see the row by dialogue."
+        f"Votes of one dialogue are more alike than their pairs explain (standard error by dialogue "
+        f"{errors['dialogue']:.4f}, by pair {errors['pair']:.4f}), so intervals by pair are "
+        "somewhat too narrow; see the row by dialogue."
     ]
 
 

@@ -21,7 +21,7 @@ from dialogue.errors import InputError
 from dialogue.files import FORMAT_VERSION
 
 ABSENT = ["", "NA", "NaN", "null"]
-SPOKEN = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
+TYPE_WORDS = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ def _typed(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:
             try:
                 _cast(pa.array([value], type=array.type), kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                raise InputError(f"{columns.place(row)}: {name} is {value!r}, which is not {SPOKEN[kind]}.") from None
+                raise InputError(
+                    f"{columns.place(row)}: {name} is {value!r}, which is not {TYPE_WORDS[kind]}."
+                ) from None
         raise
 
 
@@ -210,7 +212,7 @@ def _checked(value: Any, kind: pa.DataType, where: str) -> Any:
         return str(value)
     legal = {pa.string(): (str,), pa.int64(): (int,), pa.float64(): (int, float), pa.bool_(): (bool,)}[kind]
     if type(value) not in legal:
-        raise InputError(f"{where} is {value!r}, which is not {SPOKEN[kind]}.")
+        raise InputError(f"{where} is {value!r}, which is not {TYPE_WORDS[kind]}.")
     return value
 
 

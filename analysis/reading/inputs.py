@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from analysis.reading.study import Study
     from analysis.reading.systems import Matches
 
+JUDGED = ("real", "control")  # the kinds of pairs that `preference` reads: controls anchor its tie index
 Names = Mapping[str, str] | Iterable[tuple[str, str]]  # ours -> theirs, as in --columns and --values
 
 
@@ -29,7 +30,7 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
     if isinstance(data, str | Path):
         path = Path(data)
         return read_votes(path / "votes.jsonl" if path.is_dir() else path, **options)
-    return votes_from_columns(columns_of(data), **options)
+    return votes_from_columns(as_columns(data), **options)
 
 
 def _listed(names: Names) -> list[tuple[str, str]]:
@@ -45,7 +46,7 @@ def _once(names: list[tuple[str, str]], option: str) -> dict[str, str]:
     return meanings
 
 
-def columns_of(data: Any) -> Any:
+def as_columns(data: Any) -> Any:
     """A DataFrame or mapping as it is; records turned into columns."""
     if hasattr(data, "keys"):
         return data
@@ -87,7 +88,7 @@ def sources_of(scores: Any) -> list[Any]:
     if isinstance(scores, str | Path):
         return [scores]
     several = isinstance(scores, list) and bool(scores) and isinstance(scores[0], str | Path)
-    return list(scores) if several else [columns_of(scores)]
+    return list(scores) if several else [as_columns(scores)]
 
 
 def study_from(study: Any, votes: Any, pairs: Any) -> Study:
@@ -104,11 +105,11 @@ def study_from(study: Any, votes: Any, pairs: Any) -> Study:
 
 def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
     """Scores, or votes as `tie` or `net`, one table a scale."""
-    from analysis.reading.long_tables import from_votes, long_from_columns, read_long
+    from analysis.reading.long_tables import long_from_columns, long_from_votes, read_long
 
     if score in ("tie", "net"):
         matches, named = matches_of(source, pairs, **reading)
-        return [from_votes(matches, score, named=named, factors=factors)]
+        return [long_from_votes(matches, score, named=named, factors=factors)]
     if isinstance(source, str | Path):
         return read_long(Path(source), score=score, factors=factors)
-    return long_from_columns(columns_of(source), score=score, factors=factors)
+    return long_from_columns(as_columns(source), score=score, factors=factors)

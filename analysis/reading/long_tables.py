@@ -101,7 +101,7 @@ def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, war
     return LongTable(name, score, factors, names, warnings)
 
 
-def from_votes(matches: Matches, scale: str, *, named: bool = True, factors: Sequence[str] = ()) -> LongTable:
+def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors: Sequence[str] = ()) -> LongTable:
     """Votes as ties (0 or 1) or net preference (+1, -1, 0), with factors contrast (where several), pair and rater.
 
     `named` says whether the systems are known; `factors` keeps only those given.

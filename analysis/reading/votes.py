@@ -26,7 +26,11 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 LABELS = ("a", "b", "tie")
-SPOKEN = {"a": ("a", "left", "1", "first"), "b": ("b", "right", "2", "second"), "tie": ("tie", "same", "equal", "both")}
+CHOICE_WORDS = {
+    "a": ("a", "left", "1", "first"),
+    "b": ("b", "right", "2", "second"),
+    "tie": ("tie", "same", "equal", "both"),
+}
 PLACES = " Left and right are places on a page: map them so only if A always stood left; else see docs/import.md."
 FIELDS = {
     "pair": pa.string(),
@@ -255,7 +259,7 @@ def _translated(
 def _mapping(found: Sequence[str], legal: Sequence[str]) -> str:
     """What `--values` would be, as far as the values speak for themselves: `a=left,b=right,tie=...`."""
     return ",".join(
-        f"{label}={next((value for value in found if value.lower() in SPOKEN[label]), '...')}"
+        f"{label}={next((value for value in found if value.lower() in CHOICE_WORDS[label]), '...')}"
         for label in legal
         if label not in found
     )

@@ -1,4 +1,4 @@
-"""What would make a study surer, in words: votes, seeds, raters, each with the claim that it would buy.
+"""What would make a study surer, in words: more votes, seeds or raters, each with what it would show.
 
 Seeds differ if their spread s^2 is more than the N that items and raters make: (n - 1) s^2 / N is held against
 chi-square with n - 1 degrees of freedom. The true variance is taken to be s^2 - N, so more votes shrink N, more seeds
@@ -16,7 +16,7 @@ from scipy.stats import chi2, t
 
 from analysis.comparison.costs import seconds_a_vote
 from analysis.comparison.orders import Order, noise_between_seeds
-from analysis.preference.section import Judged
+from analysis.preference.answer import PreferenceAnswer
 from analysis.reading.panel import UNSEEN, Panel, methods
 from analysis.reading.study import Study
 from analysis.showing.words import count
@@ -24,7 +24,7 @@ from analysis.stats.intervals import Interval
 from analysis.stats.power import seeds_for_difference
 from dialogue.errors import InputError
 
-MOST = 100  # more seeds, or times the votes, than this is no advice
+MOST_TIMES = 100  # more seeds, or times the votes, than this is no advice
 POWER = 0.8
 
 
@@ -47,8 +47,8 @@ def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
     def power(n: int, more: float) -> float:
         return float(chi2.sf(chi2.ppf(0.95, n - 1) * (noise / more) / (variance + noise / more), n - 1))
 
-    votes = next((k / 10 for k in range(10, 10 * MOST) if power(seeds, k / 10) >= POWER), None)
-    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST) if power(n, 1.0) >= POWER), None))
+    votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if power(seeds, k / 10) >= POWER), None)
+    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST_TIMES) if power(n, 1.0) >= POWER), None))
 
 
 def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
@@ -61,7 +61,7 @@ def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
 
 
 def advice(
-    study: Study, found: Judged | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
+    study: Study, found: PreferenceAnswer | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
 ) -> list[str]:
     """One sentence a claim, the nearest first."""
     said = [] if found is None else _difference(study, found)
@@ -80,29 +80,30 @@ def smallest_shown(net: Interval, times: float = 1.0) -> float:
 
 def votes_to_show(net: Interval, difference: float) -> int | None:
     """More votes until `difference` would be shown; 0 if it already would, None beyond 100 times the votes."""
-    times = next((k / 20 for k in range(20, 20 * MOST) if smallest_shown(net, k / 20) <= difference), None)
+    times = next((k / 20 for k in range(20, 20 * MOST_TIMES) if smallest_shown(net, k / 20) <= difference), None)
     return None if times is None else round((times - 1) * net.n)
 
 
-def _difference(study: Study, found: Judged) -> list[str]:
+def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     """What these votes can show, and votes for the contrast that is nearest to being shown."""
-    open_ones = [one for one in found.preferences if one.net.low <= 0 <= one.net.high and one.net.se > 0]
-    largest = max(found.preferences, key=lambda one: one.net.n)
+    open_ones = [one for one in found.led if one.net.low <= 0 <= one.net.high and one.net.se > 0]
+    largest = max(found.led, key=lambda one: one.net.n)
     if largest.net.se == 0:
-        return ["All votes of a comparison are alike, so they show no spread to plan with."]
+        return ["All votes of a comparison are the same, so they show no spread to plan with."]
     reach = smallest_shown(largest.net)
     said = [
-        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} are worth "
-        f"{largest.net.effective_n:,.0f} independent ones and show a net preference of {100 * reach:.0f} points or "
-        f"more with power .80. Half of that takes {_more(study, largest.net, reach / 2)}."
+        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} tell as much as "
+        f"{count(round(largest.net.effective_n), 'independent vote')}: enough to show a net preference of "
+        f"{100 * reach:.0f} points with power .80. To show half of that would take "
+        f"{_more(study, largest.net, reach / 2)}."
     ]
     if open_ones:
         one = max(open_ones, key=lambda one: one.net.value / one.net.se)
         more = votes_to_show(one.net, one.net.value)
         if more:
             said.append(
-                f"Were {one.first} truly {100 * one.net.value:.1f} points ahead of {one.second}, as in these votes, "
-                f"showing it with power .80 would take {_more(study, one.net, one.net.value)}."
+                f"If {one.first} is truly {100 * one.net.value:.1f} points ahead of {one.second}, as in these votes, "
+                f"showing it with power .80 takes {_more(study, one.net, one.net.value)}."
             )
     return said
 
@@ -110,9 +111,9 @@ def _difference(study: Study, found: Judged) -> list[str]:
 def _more(study: Study, net: Interval, difference: float) -> str:
     more = votes_to_show(net, difference)
     if more is None:
-        return f"more than {MOST} times the votes"
+        return f"more than {MOST_TIMES} times the votes"
     rounded = round(more, -1) if more > 100 else more
-    crowd = ", by more raters in proportion" if "rater" in net.clusters else ""
+    crowd = ", from more raters in proportion" if "rater" in net.clusters else ""
     return f"{rounded:,} more votes{crowd}{_hours(study, rounded)}"
 
 
@@ -131,11 +132,11 @@ def _either(panel: Panel, study: Study) -> list[str]:
         observed, noise = float(panel.values[at].var(ddof=1)), noise_between_seeds(panel, at)
         if not observed > noise > 0:
             said.append(
-                f"The spread of people's preference over {count(len(at), 'seed')} of {model} is no more than items and "
-                "raters make: there is no variance over seeds to plan for."
+                f"People's preference varies over {count(len(at), 'seed')} of {model} no more than items and raters "
+                "explain: there is no variance over seeds to plan for."
             )
             continue
-        said += _said_either(votes_or_seeds(observed - noise, noise, len(at)), model, len(at), _votes_on(study, model))
+        said += _in_words(votes_or_seeds(observed - noise, noise, len(at)), model, len(at), _votes_on(study, model))
     return said
 
 
@@ -147,18 +148,18 @@ def _votes_on(study: Study, model: str) -> int:
     return int(np.isin(np.array(study.votes.pairs), list(mine))[study.votes.pair].sum())
 
 
-def _said_either(found: Either, model: str, seeds: int, votes: int) -> list[str]:
+def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
     if found.power >= POWER:
-        return [f"That the seed of {model} matters to people can be shown with these votes (power {found.power:.2f})."]
+        return [f"These votes are enough to show that the seed of {model} matters to people (power {found.power:.2f})."]
     ways = []
     if found.votes is not None and votes:
         ways.append(f"{round((found.votes - 1) * votes, -1):,.0f} more votes")
     if found.seeds is not None:
-        ways.append(f"{count(found.seeds - seeds, 'more seed')}, judged as thoroughly")
-    how = " or ".join(ways) if ways else f"more than {MOST} times the votes or seeds"
+        ways.append(f"{count(found.seeds - seeds, 'more seed')}, each with as many votes")
+    how = " or ".join(ways) if ways else f"more than {MOST_TIMES} times the votes or seeds"
     return [
-        f"To show with power .80 that the seed of {model} matters to people, if it matters as much as it seems to: "
-        f"{how} (power now {found.power:.2f})."
+        f"If the seed of {model} matters to people as much as it seems to, showing it with power .80 takes {how} "
+        f"(power now {found.power:.2f})."
     ]
 
 
@@ -179,8 +180,8 @@ def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
             reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"
             more = f" ({len(needed) - len(known)} need more than 10,000)" if len(known) < len(needed) else ""
             said.append(
-                f"By {name}, {shaky} of {count(total, 'order')} of two architectures are shaky. With the spreads seen, "
-                f"{reach} of each architecture would show them with power .80{more}."
+                f"By {name}, a re-run could well reverse {shaky} of {count(total, 'order')} of two architectures. With "
+                f"the spreads seen here, {reach} of each architecture would show them with power .80{more}."
             )
     return said
 
@@ -200,6 +201,6 @@ def _spread(trained: Sequence[Panel]) -> list[str]:
     if sizes[0] >= wanted:
         return []
     return [
-        f"To know an SD over seeds to within a factor of two upwards takes {wanted} seeds, "
+        f"An SD over seeds is known to within a factor of two upwards from {wanted} seeds, "
         f"{wanted - sizes[0]} more than {'here' if len(sizes) == 1 else 'the fewest here'}."
     ]

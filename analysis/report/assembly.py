@@ -1,34 +1,39 @@
 """The report of a study as a page, as Markdown and as LaTeX: what was found, the pictures, the numbers, the recipes.
 
-The page needs no script and no outside file; model text is escaped. The same facts go to report.json for machines.
+Every question is asked of its own room, with the defaults of its command: no statistic is computed here, so the report
+and the commands cannot disagree. The page needs no script and no outside file; model text is escaped. report.json
+holds the same facts, and each room's numbers under the keys of its command's `--json`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from analysis.agreement import section as agreement
 from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import ordered
 from analysis.comparison.section import compare_section, probes_section
 from analysis.comparison.text import plain_methods
 from analysis.comparison.verdicts import order_verdicts
-from analysis.preference.section import Judged, agreement_of, judged, preference_section, raters_section
-from analysis.reading.cautions import cautions
+from analysis.preference import section as preference
+from analysis.preference.answer import PreferenceAnswer
+from analysis.reading.cautions import simulated
 from analysis.reading.panel import UNSEEN, methods
 from analysis.reading.study import Study
 from analysis.report import findings
 from analysis.report.advice import advice
+from analysis.report.answers import votes_answers
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.showing.page import Figure, Section
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
-from analysis.ties.section import ties_figure, ties_of, ties_section
+from analysis.ties import section as ties
 from analysis.variance.section import variance_section
 from dialogue.signature import VERSION
 
@@ -57,65 +62,78 @@ class Report:
 
 
 def report(study: Study, *, title: str | None = None, margin: float | None = None) -> Report:
-    """Read everything that the study holds; `margin` of equivalence in parts of one, if one was stated."""
+    """Everything that the study holds; `margin` is the net preference, as a share, that was stated to matter."""
     panels = panels_of(study)
     made = [method for panel in panels for method in methods(panel)]
     pairs = ordered(panel for panel in panels if panel.checkpoint != UNSEEN)
-    ties = ties_of(study.votes, None if study.ties is None else study.ties["recipe"]["size"])
-    found, agreed = judged(study, margin), agreement_of(study.votes)
-    title = title or (title_of(found) if found or study.votes is None else "How many ties, and how surely?")
+    votes = votes_answers(study, margin)
     table = None if study.scores is None else findings.probe_table(study.by_seed)
-    sentences = findings.found(ties, found, agreed, made, table)
+    sentences = findings.found(votes, made, table)
     if study.votes is None:
         sentences += order_verdicts([order for _, order in pairs])
-    probed = probes_section(table, panels)
-    compared, limits = compare_section(study, panels, pairs), findings.limitations(study, made)
-    planned, asked = advice(study, found, panels, pairs), checklist(study, found, agreed, panels)
+    probed, compared = probes_section(table, panels), compare_section(study, panels, pairs)
+    limits = [*findings.limitations(study, made), *votes.refusals]
+    planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     sections = [
-        None if found is None else preference_section(found, study),
-        None if ties is None else ties_section(ties, _told(study)),
+        preference.section(votes.preference, study),
+        ties.section(votes.ties, study),
         compared,
         probed,
         variance_section(study, panels),
-        raters_section(study, agreed),
+        agreement.section(votes.agreement, study),
         Section("advice", "What would make it surer", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
         done_section(study, panels),
         reviewers_section(asked),
         dictionary_section(study),
     ]
-    drawn = [figure for section in (probed, compared) if section for figure in section.figures]
-    picture = ties_figure(ties) if ties else drawn[0] if drawn else None
+    drawn = [figure for one in (probed, compared) if one for figure in one.figures]
     document = {
-        "title": title, "findings": sentences, "limitations": limits, "advice": planned,
+        "title": title or title_of(study, votes.preference),
+        "findings": sentences, "limitations": limits, "advice": planned,
+        **votes.documents(), "variance": None, "comparison": None,
         "methods": plain_methods(panels), "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],
     }  # fmt: skip
-    kept = tuple(section for section in sections if section is not None)
     return Report(
-        title, study, tuple(sentences), picture, tuple(facts(study, panels)), kept, _samples(study), plain(document)
+        title=document["title"],
+        study=study,
+        findings=tuple(sentences),
+        picture=ties.sets_figure(votes.ties) if votes.ties else drawn[0] if drawn else None,
+        facts=tuple(facts(study, panels)),
+        sections=without_repeats([one for one in sections if one is not None], told(study)),
+        samples=_samples(study),
+        document=plain(document),
     )
 
 
-def _told(study: Study) -> tuple[str, ...]:
-    """Warnings that the page says elsewhere."""
-    votes = study.votes
-    if votes is None:
+def told(study: Study) -> tuple[str, ...]:
+    """Cautions that the page gives elsewhere: what was left out under "What was done", simulated raters on top."""
+    if study.votes is None:
         return ()
-    return (*votes.warnings, *(said for said in cautions(votes, {}) if "simulated" in said))
+    return (*study.votes.warnings, *simulated(study.votes))
 
 
-def title_of(found: Judged | None) -> str:
-    """The question that the votes were asked."""
+def without_repeats(sections: Sequence[Section], told: Sequence[str]) -> tuple[Section, ...]:
+    """The same sections with every caution given once, where it comes first."""
+    seen, kept = set(told), []
+    for one in sections:
+        kept.append(replace(one, notes=tuple(note for note in one.notes if note not in seen)))
+        seen.update(one.notes)
+    return tuple(kept)
+
+
+def title_of(study: Study, found: PreferenceAnswer | None) -> str:
+    """The question that the study answers."""
     if found is None:
-        return "What do probes and metrics say?"
-    names = {name for one in found.contrasts for name in (one.first, one.second)}
+        return "What do probes and metrics say?" if study.votes is None else "How many ties, and how surely?"
+    names = {name for one in found.preferences for name in (one.first, one.second)}
     models = {name.split("@")[0].rpartition("-")[0] for name in names}
     if len(models) == 1 and "" not in models:
         return f"Do {'two' if len(names) == 2 else len(names)} seeds of {models.pop()} differ?"
-    if len(found.contrasts) == 1:
-        return f"Is {found.preferences[0].first} preferred to {found.preferences[0].second}?"
+    if len(found.preferences) == 1:
+        return f"Is {found.led[0].first} preferred to {found.led[0].second}?"
     return f"Which of {len(names)} systems is preferred?"
 
 
@@ -140,8 +158,8 @@ def page(found: Report) -> str:
 def as_markdown(found: Report) -> str:
     """The same without pictures: their numbers stand in the tables."""
     parts = [f"# {markdown_text(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
-    if found.study.simulated:
-        parts.append(f"**{found.study.simulated:,} votes came from simulated raters.**")
+    if found.study.votes is not None:
+        parts += [f"**{sentence}**" for sentence in simulated(found.study.votes)]
     parts += ["## What was found", _bullets(found.findings)]
     for section in found.sections:
         parts += [f"## {section.title}", *map(markdown_text, section.text)]

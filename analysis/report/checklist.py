@@ -1,6 +1,6 @@
-"""What reviewers ask of a human evaluation, answered from the study's files, or left to the author by name.
+"""What reviewers ask about a human evaluation, answered from the study's files or left to the author by name.
 
-The questions are ours, in our words, drawn together from the datasheet of Shimorina and Belz (2022), the best practices
+The questions are in our words; they come from the datasheet of Shimorina and Belz (2022), the best practices
 of van der Lee et al. (2021), Howcroft et al. (2020), Card et al. (2020) on power, Reimers and Gurevych (2017) on seeds,
 and section D of the Responsible NLP Research checklist of the ACL Rolling Review.
 """
@@ -15,20 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from analysis.preference.answer import position
-from analysis.preference.section import Judged
+from analysis.agreement.answer import NONE_TWICE, AgreementAnswer
+from analysis.agreement.section import reach
+from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.report.advice import smallest_shown
+from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count
-from analysis.stats.agreement import Agreement
 
 HEDS = "Shimorina and Belz 2022"
 LEE = "van der Lee et al. 2021"
 TWENTY = "Howcroft et al. 2020"
-POWER = "Card et al. 2020"
-SEEDS = "Reimers and Gurevych 2017"
+CARD = "Card et al. 2020"
+REIMERS = "Reimers and Gurevych 2017"
 ARR = "ACL Rolling Review checklist"
 AUTHOR = "For the author to add: "
 
@@ -43,13 +44,15 @@ class Asked:
     source: str
 
 
-def checklist(study: Study, found: Judged | None, agreed: Agreement | None, panels: list[Panel]) -> list[Asked]:
+def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[Asked]:
     """Every question with its answer, those on people first; without votes only the ones on models and files."""
     hit = _hit(study)
     if study.votes is None:
         return [*_models(study, panels)]
-    task, raters = _task(study, study.votes, hit), _raters(study, study.votes, hit)
-    return [*task, *raters, *_results(found, agreed), *_models(study, panels)]
+    found = answers.preference
+    side = position(study.votes) if found is None else found.position
+    task, raters = _task(study, study.votes, hit, side), _raters(study, study.votes, hit)
+    return [*task, *raters, *_results(found, answers.agreement), *_models(study, panels)]
 
 
 def _hit(study: Study) -> Mapping[str, Any]:
@@ -61,7 +64,7 @@ def _asked(what: str, source: str, answer: str | None, otherwise: str) -> Asked:
     return Asked(what, answer or AUTHOR + otherwise, bool(answer), source)
 
 
-def _task(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Asked]:
+def _task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Position | None) -> Iterator[Asked]:
     ours = "the built-in wording (docs/hit.md)" if set(votes.source) - {"imported", "unknown"} else None
     question = (
         f"\N{LEFT DOUBLE QUOTATION MARK}{hit['question']}\N{RIGHT DOUBLE QUOTATION MARK}" if "question" in hit else ours
@@ -77,14 +80,16 @@ def _task(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Asked]
     yield _asked("How many items, and how they were chosen", f"{HEDS}; {LEE}",
                  text + f"; recipe {study.recipes['pairs.jsonl']}" if "pairs.jsonl" in study.recipes else None,
                  f"how the {text} were chosen")  # fmt: skip
-    side = position(votes)
     known = (
         None
         if side is None
         else f"recorded for every vote; left chosen in {side.test.a:,} of {side.test.a + side.test.b:,}"
     )
     yield _asked(
-        "Order of the responses", LEE, known, "whether sides were drawn by chance, and what raters saw of the models"
+        "Order of the responses",
+        LEE,
+        known,
+        "whether sides were drawn by chance, and what raters could see of the models",
     )
 
 
@@ -92,7 +97,7 @@ def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Aske
     doors = ", ".join(f"{number:,} {door}" for door, number in votes.source.items())
     people = count(len(np.unique(votes.rater)), "rater") if votes.rater is not None else None
     yield _asked("How many raters, from where", f"{LEE}; {ARR}, D2",
-                 f"{people}; votes by door: {doors}" if people and doors else people,
+                 f"{people}; votes from: {doors}" if people and doors else people,
                  "number and origin of the raters")  # fmt: skip
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     spread = f"{per.min()}" if per.min() == per.max() else f"{per.min()} to {per.max()}"
@@ -113,31 +118,26 @@ def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Aske
                  "what is known of them; these files hold no personal data")  # fmt: skip
 
 
-def _results(found: Judged | None, agreed: Agreement | None) -> Iterator[Asked]:
-    kappa = None if agreed is None else agreed.fleiss_kappa
-    known = (
-        None
-        if kappa is None or not np.isfinite(kappa.value)
-        else f"Fleiss' kappa {kappa.value:.2f} ({kappa.low:.2f} to {kappa.high:.2f})"
-    )
-    yield _asked(
-        "Agreement, with its interval", f"{LEE}; {TWENTY}", known, "agreement needs two votes or more on a pair"
-    )
+def _results(found: PreferenceAnswer | None, agreed: AgreementAnswer | None) -> Iterator[Asked]:
+    kappa = None if agreed is None else agreed.found.fleiss_kappa
+    known = None if kappa is None or not np.isfinite(kappa.value) else f"Fleiss' kappa {reach(kappa, 2)}"
+    without = NONE_TWICE if agreed is None or not agreed.comparable else "All votes have the same label."
+    yield Asked("Agreement, with its interval", known or without, known is not None, f"{LEE}; {TWENTY}")
     tested = (
         None
         if found is None
-        else "net preference with intervals by pair and rater; exact sign test with Holm's correction"
+        else "net preference with intervals that allow for pairs and raters; exact sign test with Holm's correction"
     )
     yield _asked(
-        "Which test, on which unit, corrected for how many", f"{LEE}; {POWER}", tested, "which systems were compared"
+        "Which test, on which unit, corrected for how many", f"{LEE}; {CARD}", tested, "which systems were compared"
     )
-    yield _asked("What difference the study could have shown", POWER, _reach(found), "a power analysis")
+    yield _asked("What difference the study could have shown", CARD, _smallest(found), "a power analysis")
     yield _asked(
         "Hypotheses stated beforehand", LEE, None, "the preregistration, and the margin of equivalence stated in it"
     )
 
 
-def _reach(found: Judged | None) -> str | None:
+def _smallest(found: PreferenceAnswer | None) -> str | None:
     if found is None:
         return None
     largest = max((one.net for one in found.preferences), key=lambda net: net.n)
@@ -148,7 +148,7 @@ def _models(study: Study, panels: list[Panel]) -> Iterator[Asked]:
     trained = {s for panel in panels if panel.checkpoint != UNSEEN for s in panel.systems if s.seed is not None}
     seeds = Counter(system.model for system in trained)
     told = "; ".join(f"{model}: {count(seeds[model], 'seed')}" for model in sorted(seeds))
-    yield _asked("More than one training seed", SEEDS, told or None, "what was trained, and how often")
+    yield _asked("More than one training seed", REIMERS, told or None, "what was trained, and how often")
     decoding = ", ".join(sorted({response.decoding for response in study.responses}))
     yield _asked("Decoding of the responses", HEDS, decoding or None, "how the responses were made")
     files = count(len(study.recipes), "file")

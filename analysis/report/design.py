@@ -64,7 +64,7 @@ def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
         if days := _days(study):
             yield days
         if known := [f"{number:,} {door}" for door, number in votes.source.items() if door != "unknown"]:
-            yield f"Votes by the door that raters came through: {', '.join(known)}."
+            yield f"Votes by where the raters came from: {', '.join(known)}."
         yield from _left_out(study)
     for kind, name in (("people", "people"), ("token", "token metrics"), ("probe", "probes")):
         mine_ = [panel for panel in panels if panel.kind == kind and panel.checkpoint != UNSEEN]
@@ -89,13 +89,13 @@ def _left_out(study: Study) -> Iterator[str]:
     votes = study.votes
     if votes is None:
         return
-    yield from (said for said in votes.warnings if study.controls is None or "control pairs" not in said)
+    yield from votes.warnings
     if not votes.warnings and votes.counted is not None:
         yield "No vote on a real pair was left out."
     if votes.identical is not None and (same := int(votes.identical.sum())):
-        yield f"{count(same, 'vote')} on pairs of two identical responses: kept, and used in every number."
+        yield f"{count(same, 'vote')} on pairs of two identical responses: kept and used in every number."
     if study.controls is not None:
-        yield f"{count(len(study.controls), 'counted vote')} on control pairs: shown apart, in no other number."
+        yield f"{count(len(study.controls), 'vote')} on control pairs: shown separately and used in no other number."
 
 
 def _models(panels: Sequence[Panel]) -> str:
@@ -112,9 +112,9 @@ def reviewers_section(asked: Sequence[Asked]) -> Section:
     known = [one for one in asked if one.known]
     rows = tuple((one.what, one.answer, one.source) for one in (*known, *(one for one in asked if not one.known)))
     text = (
-        f"Of {count(len(asked), 'question')} that reviewers ask of an evaluation, these files answer {len(known)}; "
-        f"{count(len(asked) - len(known), 'answer')} can come from the author only. The questions are drawn together "
-        "from published checklists, which are named.",
+        f"Of {count(len(asked), 'question')} that reviewers ask about an evaluation, these files answer {len(known)}; "
+        f"only the author can answer the other {len(asked) - len(known)}. The questions come from published "
+        "checklists, which are named.",
     )
     return Section(
         "reviewers",

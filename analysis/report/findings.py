@@ -8,86 +8,76 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.compute as pc
-from scipy.special import stdtr
 
-from analysis.preference.answer import Preference
-from analysis.preference.section import Judged
+from analysis.agreement.answer import AgreementAnswer
+from analysis.agreement.section import reach
+from analysis.preference.answer import PreferenceAnswer
+from analysis.preference.section import points
 from analysis.reading.panel import UNSEEN, Method
 from analysis.reading.study import Study
 from analysis.reading.values import Key, Value
-from analysis.showing.words import count, percent, signed
-from analysis.stats.agreement import Agreement, landis_koch
+from analysis.report.answers import VotesAnswers
+from analysis.showing.words import count, percent
+from analysis.stats.agreement import landis_koch
 from analysis.stats.laws import CHANCE
-from analysis.stats.sign_tests import holm
-from analysis.ties.answer import Curve, Ties
+from analysis.ties.answer import Curve, TiesAnswer
+from analysis.ties.text import RESAMPLED
 
-UNITS = {"pair+rater": "pairs and raters", "pair": "pairs", "dialogue": "dialogues", "rater": "raters"}
+WIDEST = ("pair+rater", "pair", "dialogue", "rater")  # the interval to quote, as far as the votes know it
 MANY_RATERS = 60
 POOR = 0.2  # below it Landis and Koch say "slight"
 
 
-def found(
-    ties: Ties | None,
-    judged: Judged | None,
-    agreed: Agreement | None,
-    methods: Sequence[Method],
-    probes: ProbeTable | None,
-) -> list[str]:
+def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | None) -> list[str]:
     """The findings, most important first."""
-    parts = [_preferred(judged), _ties(ties), _chance(ties), _agreed(agreed), _seeds(methods), _probes(probes)]
+    parts = [
+        _preferred(votes.preference),
+        _ties(votes.ties),
+        _chance(votes.ties),
+        _agreed(votes.agreement),
+        _seeds(methods),
+        _probes(probes),
+    ]
     return [part for part in parts if part] or ["Nothing yet: there is too little here to say anything from."]
 
 
-def _preferred(judged: Judged | None) -> str:
+def _preferred(answer: PreferenceAnswer | None) -> str:
     """Whether any difference was shown, and the largest one seen."""
-    if judged is None:
+    if answer is None:
         return ""
-    shown = [one for one, p in zip(judged.preferences, _p_values(judged.preferences), strict=True) if p < 0.05]
-    if len(judged.preferences) == 1:
-        (one,) = judged.preferences
-        size = f"{100 * one.net.value:.1f} points of net preference ({_reach(one)})"
+    shown = [one for one, p in zip(answer.led, answer.net_holm, strict=True) if p < 0.05]
+    largest = max(shown or answer.led, key=lambda one: one.net.value)
+    size, interval = f"{100 * largest.net.value:.1f} points", points(largest.net.low, largest.net.high)
+    if len(answer.led) == 1:
+        led = f"by {size} of net preference (95 % interval {interval})"
         if shown:
-            return f"People preferred {one.first} to {one.second}, by {size}."
-        return f"No preference between {one.first} and {one.second} was shown: {one.first} leads by {size}."
-    total = f"{len(judged.preferences)} comparisons of two systems (Holm's correction)"
-    one = max(shown or judged.preferences, key=lambda one: one.net.value)
-    size = f"{100 * one.net.value:.1f} points for {one.first} over {one.second} ({_reach(one)}, taken alone)"
+            return f"People preferred {largest.first} to {largest.second}, {led}."
+        return f"No preference between {largest.first} and {largest.second} was shown: {largest.first} leads {led}."
+    total = f"{len(answer.led)} comparisons of two systems (Holm's correction)"
+    most = f"{size} for {largest.first} over {largest.second} (95 % interval {interval}, by itself)"
     if not shown:
-        return f"No preference was shown in any of {total}; the largest was {size}."
-    return f"A preference was shown in {len(shown)} of {total}; the largest was {size}."
+        return f"No preference was shown in any of {total}; the largest was {most}."
+    return f"A preference was shown in {len(shown)} of {total}; the largest was {most}."
 
 
-def _p_values(preferences: Sequence[Preference]) -> list[float]:
-    """Of no preference, allowing for pairs and raters, adjusted for their number."""
-    tests = [
-        2 * float(stdtr(one.net.df, -one.net.value / one.net.se)) if one.net.se else float(one.net.low <= 0)
-        for one in preferences
-    ]
-    return [float(p) for p in holm(np.array(tests))]
-
-
-def _reach(one: Preference) -> str:
-    return f"95 % interval {signed(100 * one.net.low)} to {signed(100 * one.net.high)}"
-
-
-def _ties(ties: Ties | None) -> str:
+def _ties(ties: TiesAnswer | None) -> str:
     if ties is None:
         return ""
     pooled, wide, narrow = ties.pooled, _widest(ties), _unit(ties, "vote")
     was = "was a tie" if pooled.ties == 1 else "were ties"
     text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({percent(pooled.share)}"
     if wide and wide.interval and narrow and narrow.interval and wide is not narrow:
-        text += f"; 95 % interval {_span(wide)} with {UNITS[wide.unit]} drawn anew"
-        text += f", {_span(narrow)} if every vote stood alone"
+        text += f"; 95 % interval {_span(wide)} from resampling {RESAMPLED[wide.unit]}"
+        text += f", {_span(narrow)} if votes were independent"
     return text + ")."
 
 
-def _widest(ties: Ties) -> Curve | None:
+def _widest(ties: TiesAnswer) -> Curve | None:
     """The interval by pair and rater, or the nearest to it that the votes allow."""
-    return next((curve for unit in UNITS if (curve := _unit(ties, unit))), None)
+    return next((curve for unit in WIDEST if (curve := _unit(ties, unit))), None)
 
 
-def _unit(ties: Ties, name: str) -> Curve | None:
+def _unit(ties: TiesAnswer, name: str) -> Curve | None:
     return next((curve for curve in ties.units if curve.unit == name and curve.interval), None)
 
 
@@ -96,27 +86,25 @@ def _span(curve: Curve) -> str:
     return "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
-def _chance(ties: Ties | None) -> str:
+def _chance(ties: TiesAnswer | None) -> str:
     wide = None if ties is None else _widest(ties)
     if wide is None or wide.interval is None:
         return ""
     if wide.interval.low <= CHANCE <= wide.interval.high:
         return (
-            "Clicking at random would give 33.3 % ties, which lies inside that interval: the tie share alone does not "
-            "tell judging from clicking."
+            "Clicking at random would give 33.3 % ties, which lies inside that interval: the share of ties alone "
+            "cannot tell judging from clicking."
         )
     return "Clicking at random would give 33.3 % ties, which lies outside that interval."
 
 
-def _agreed(agreed: Agreement | None) -> str:
-    if agreed is None or not math.isfinite(agreed.fleiss_kappa.value):
+def _agreed(answer: AgreementAnswer | None) -> str:
+    if answer is None or not math.isfinite(answer.found.fleiss_kappa.value):
         return ""
-    kappa = agreed.fleiss_kappa
-    ends = f"{signed(kappa.value, 2)} (95 % interval {signed(kappa.low, 2)} to {signed(kappa.high, 2)})"
+    kappa = answer.found.fleiss_kappa
+    ends = reach(kappa, 2).replace("(", "(95 % interval ", 1) if math.isfinite(kappa.low) else reach(kappa, 2)
     weak = ": people hardly agree on which pairs are ties and which response is better" if kappa.value < POOR else ""
-    return (
-        f"Raters of the same pair agree with Fleiss' kappa {ends.replace('+', '')}, {landis_koch(kappa.value)}{weak}."
-    )
+    return f"Raters of the same pair agree with Fleiss' kappa {ends}, {landis_koch(kappa.value)}{weak}."
 
 
 def _seeds(methods: Sequence[Method]) -> str:
@@ -214,25 +202,25 @@ def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
 def _of_votes(study: Study) -> list[str]:
     votes = study.votes
     if votes is None:
-        return ["There are no votes here: only what classifiers and metrics say."]
+        return ["There are no votes here: everything comes from classifiers and metrics."]
     said = []
     if study.simulated:
         cast = "was cast by a program" if study.simulated == 1 else "were cast by programs"
-        said.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast}: they say nothing of the models.")
+        said.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast} and say nothing about the models.")
     if len(votes.rounds) > 1:
         said.append(f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications.")
     if votes.rater is None:
-        said.append("The votes do not say who cast them, so no interval allows for what one rater's votes share.")
+        said.append("The votes do not name their raters, so no interval allows for votes of one rater being alike.")
     elif (raters := len(np.unique(votes.rater))) < MANY_RATERS:
         said.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
     if study.controls is None:
         said.append(
-            "No control pairs were judged (a seed against itself, a clearly worse answer), so nothing shows what these "
-            "raters make of pairs whose relation is known."
+            "No control pairs were judged (a seed against itself, a clearly worse answer), so nothing shows how these "
+            "raters judge pairs whose relation is known."
         )
     if votes.left is None:
         said.append(
-            "The votes do not say which response stood on which side, so a habit of choosing one side cannot be seen."
+            "The votes do not say which response stood on the left, so a habit of choosing one side cannot be seen."
         )
     dialogues = len(votes.dialogues)
     if dialogues == 0:
@@ -245,9 +233,9 @@ def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     if study.votes is not None and not study.pairs:
         said.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
     if len({m.model for m in trained}) == 1:
-        said.append(f"One architecture ({trained[0].model}): nothing here carries over to others.")
+        said.append(f"One architecture ({trained[0].model}): nothing here can be said of others.")
     if study.scores is None:
-        said.append("There are no scores of metrics or probes to set beside the votes.")
+        said.append("There are no scores of metrics or probes to compare the votes with.")
     elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
         said.append("The probes were fit on the validation split, which is not the official protocol.")
     return said

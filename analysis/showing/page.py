@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from analysis.showing.tables import Table
 from analysis.showing.words import MINUS
 
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # the ticks of an axis of shares
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

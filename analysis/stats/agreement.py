@@ -48,7 +48,7 @@ class Agreement:
     items: int
     votes: int
     usable_items: int
-    percent: Coefficient
+    observed: Coefficient  # share of agreeing pairs of votes
     fleiss_kappa: Coefficient
     alpha_nominal: Coefficient
     alpha_ordinal: Coefficient | None
@@ -64,7 +64,7 @@ def count_table(item: Ints, choice: Ints, categories: int) -> Ints:
     return flat.reshape(items, categories)
 
 
-def agreement(
+def coefficients(
     counts: Ints,
     labels: Sequence[str],
     *,
@@ -95,7 +95,7 @@ def agreement(
         items=int((counts.sum(1) > 0).sum()),
         votes=int(counts.sum()),
         usable_items=int((counts.sum(1) > 1).sum()),
-        percent=made(percent),
+        observed=made(observed),
         fleiss_kappa=made(fleiss),
         alpha_nominal=made(nominal),
         alpha_ordinal=None if number is None else made(ordinal),
@@ -147,34 +147,34 @@ def _sums(rows: Floats, weights: Floats) -> _Sums:
     )
 
 
-def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+def divided(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Division that gives NaN where there is nothing to divide by (one category only: agreement is not defined)."""
     return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.abs(below) > 1e-15))
 
 
-def percent(sums: _Sums) -> Floats:
+def observed(sums: _Sums) -> Floats:
     """Share of agreeing pairs of votes, averaged over items with two votes or more."""
-    return ratio(sums.agreeing, sums.pairable)
+    return divided(sums.agreeing, sums.pairable)
 
 
 def fleiss(sums: _Sums) -> Floats:
     """Fleiss 1971: (P - Pe) / (1 - Pe), Pe = sum of squared shares; uneven votes as in Gwet 2014, section 2.4."""
     chance = ((sums.shares / sums.items[:, None]) ** 2).sum(1)
-    return ratio(percent(sums) - chance, 1 - chance)
+    return divided(observed(sums) - chance, 1 - chance)
 
 
 def gwet(sums: _Sums) -> Floats:
     """Gwet's AC1 (2008): chance is sum of p (1 - p) / (C - 1), which stays small when one category is common."""
     share = sums.shares / sums.items[:, None]
     chance = (share * (1 - share)).sum(1) / max(share.shape[1] - 1, 1)
-    return ratio(percent(sums) - chance, 1 - chance)
+    return divided(observed(sums) - chance, 1 - chance)
 
 
 def _alpha(sums: _Sums, distance: Floats) -> Floats:
     """Krippendorff 2011: 1 - observed / expected disagreement, from coincidences; `distance` is (sets or 1, C, C)."""
     margin = sums.coincidences.sum(2)
     observed = (sums.coincidences * distance).sum((1, 2)) * (margin.sum(1) - 1)
-    return 1 - ratio(observed, (margin[:, :, None] * margin[:, None, :] * distance).sum((1, 2)))
+    return 1 - divided(observed, (margin[:, :, None] * margin[:, None, :] * distance).sum((1, 2)))
 
 
 def nominal(sums: _Sums) -> Floats:
@@ -199,8 +199,8 @@ def _categories(counts: Ints, labels: Sequence[str]) -> tuple[Category, ...]:
     rows = counts[counts.sum(1) > 1].astype(np.float64)
     size = rows.sum(1)
     share = rows.sum(0) / size.sum() if len(rows) else np.full(counts.shape[1], np.nan)
-    again = ratio((rows * (rows - 1)).sum(0), (rows * (size - 1)[:, None]).sum(0))
-    kappa = ratio(again - share, 1 - share)
+    again = divided((rows * (rows - 1)).sum(0), (rows * (size - 1)[:, None]).sum(0))
+    kappa = divided(again - share, 1 - share)
     return tuple(Category(*row) for row in zip(labels, share.tolist(), again.tolist(), kappa.tolist(), strict=True))
 
 
@@ -208,7 +208,7 @@ def cohen_kappa(table: NDArray[Any]) -> Any:
     """Cohen 1960 for two raters on the same items; `table` (..., C, C) counts first rater's x second's category."""
     share = table / table.sum((-2, -1), keepdims=True)
     chance = (share.sum(-2) * share.sum(-1)).sum(-1)
-    return ratio(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
+    return divided(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
 
 
 def two_raters(

@@ -50,6 +50,15 @@ def tost(estimate: float, se: float, margin: float, *, freedom: float = math.inf
     return Equivalence(estimate, se, margin, p, estimate - width, estimate + width, alpha)
 
 
+def smallest_claim(estimate: float, se: float, *, freedom: float = math.inf, alpha: float = 0.05) -> float:
+    """The margin above which `tost` makes the claim: the end of its interval that is further from zero."""
+    if se == 0:
+        low, high = unanimous(estimate, freedom + 1, alpha)
+        return max(-low, high)
+    law = norm if math.isinf(freedom) else t(freedom)
+    return abs(estimate) + float(law.ppf(1 - alpha)) * se
+
+
 def unanimous(value: float, clusters: float, tail: float) -> tuple[float, float]:
     """Bounds of a mean of scores from -1 to 1 where every one of so many clusters has the same mean `value`.
 

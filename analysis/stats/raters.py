@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from analysis.stats.agreement import count_table, ratio
+from analysis.stats.agreement import count_table, divided
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -27,6 +27,19 @@ class RaterTable:
     with_rest: Floats
     expected: Floats
     compared: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class RaterHabits:
+    """One rater's habits; `left_p` is the exact test that left and right are chosen alike. NaN: cannot be told."""
+
+    rater: str
+    votes: int
+    tie_rate: float
+    left_rate: float
+    left_p: float
+    with_rest: float
+    expected: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +75,12 @@ def rater_table(
     ties = np.bincount(rater, weights=choice == tie, minlength=raters)
     return RaterTable(
         votes=votes,
-        tie_rate=np.full(raters, np.nan) if tie is None else ratio(ties, votes.astype(np.float64)),
-        left_rate=ratio(lefts, knowns),
+        tie_rate=np.full(raters, np.nan) if tie is None else divided(ties, votes.astype(np.float64)),
+        left_rate=divided(lefts, knowns),
         lefts=lefts.astype(np.int64),
         decisive=knowns.astype(np.int64),
-        with_rest=ratio(sums[0], compared),
-        expected=ratio(sums[1], compared),
+        with_rest=divided(sums[0], compared),
+        expected=divided(sums[1], compared),
         compared=compared.astype(np.int64),
     )
 
@@ -102,19 +115,23 @@ def _one_split(codes: NDArray[np.intp], values: Floats, units: int, generator: n
     return 2 * r / (1 + r)
 
 
-def rows(table: RaterTable, names: Sequence[str]) -> list[dict[str, object]]:
-    """One mapping a rater, most votes first; `left_p` is the exact test that left and right are chosen alike."""
+def rows(table: RaterTable, names: Sequence[str]) -> list[RaterHabits]:
+    """One line a rater who voted, most votes first."""
     order = np.argsort(-table.votes, kind="stable")
     return [
-        {
-            "rater": names[r],
-            "votes": table.votes[r],
-            "tie_rate": table.tie_rate[r],
-            "left_rate": table.left_rate[r],
-            "left_p": binomtest(int(table.lefts[r]), int(table.decisive[r])).pvalue if table.decisive[r] else np.nan,
-            "with_rest": table.with_rest[r],
-            "expected": table.expected[r],
-        }
+        RaterHabits(
+            rater=names[r],
+            votes=int(table.votes[r]),
+            tie_rate=float(table.tie_rate[r]),
+            left_rate=float(table.left_rate[r]),
+            left_p=_two_sided(int(table.lefts[r]), int(table.decisive[r])),
+            with_rest=float(table.with_rest[r]),
+            expected=float(table.expected[r]),
+        )
         for r in order
         if table.votes[r]
     ]
+
+
+def _two_sided(lefts: int, decisive: int) -> float:
+    return float(binomtest(lefts, decisive).pvalue) if decisive else float("nan")

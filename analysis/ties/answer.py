@@ -1,13 +1,15 @@
-"""The share of ties: its law in sets of votes for each HumanExp, and how wide it is once raters and pairs count.
+"""How many ties, and how surely: the one place where it is computed, for program, notebook, report and dashboard alike.
 
+`answer` gives the share of ties in sets of votes for each HumanExp, and its interval by every unit that the votes know.
 The paper draws 50,000 sets of 200 judgements from the 2,000 votes of one HumanExp. The number of ties in such a set is
-hypergeometric, so the law is written down instead of drawn; drawing it is there on demand and gives the same.
+hypergeometric, so the law is computed instead of sampled; sampling it is there on demand and gives the same.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,12 +36,12 @@ Codes = NDArray[np.int64]
 class Recipe:
     """How sets are drawn."""
 
-    sets: int = 50_000
-    size: int = 200
-    seed: int = 0
-    unit: str = "vote"
-    replace: bool = False
-    method: str = "exact"
+    sets: int
+    size: int
+    seed: int
+    unit: str
+    replace: bool
+    method: str
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Chance:
     t: float | None
     p: float | None
     unit: str
+
+    @property
+    def p_shown(self) -> float:
+        """The p that allows for clusters; the one by vote where no cluster tells of a spread."""
+        return self.p_vote if self.p is None else self.p
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +91,8 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Ties:
-    """Everything `analyze_ties` finds; `units` compares the spread of sets drawn by each unit, with replacement."""
+class TiesAnswer:
+    """All numbers of the question; `units` compares the spread of sets drawn by each unit, with replacement."""
 
     experiments: tuple[Curve, ...]
     pooled: Curve
@@ -96,17 +103,28 @@ class Ties:
     signature: str
 
 
-def analyse(votes: Votes, recipe: Recipe) -> Ties:
+def answer(
+    votes: Votes,
+    *,
+    size: int = 200,
+    unit: str = "vote",
+    replace: bool = False,
+    method: str = "exact",
+    sets: int = 50_000,
+    seed: int = 0,
+) -> TiesAnswer:
     """The ties of every HumanExp, pooled, and by every unit that the votes know."""
-    known = [unit for unit in UNITS if all(_codes(votes, part) is not None for part in _parts(unit))]
-    for part in _parts(recipe.unit):
-        if groups(votes.need(part, f"--unit {recipe.unit}")) < 2:
-            raise InputError(f"--unit {recipe.unit} needs two {part}s or more; the votes have one.")
+    recipe = Recipe(sets, size, seed, unit, replace, method)
+    known = [name for name in UNITS if all(_codes(votes, part) is not None for part in _parts(name))]
+    for part in _parts(unit):
+        if groups(votes.need(part, f"--unit {unit}")) < 2:
+            raise InputError(f"--unit {unit} needs two {part}s or more; the votes have one.")
     *experiments, pooled = [
         _curve(name, part, recipe, default_clusters(part)) for name, part in [*_experiments(votes), ("pooled", votes)]
     ]
-    units = [_unit_curve(votes, replace(recipe, unit=unit, replace=True)) for unit in known if _enough(votes, unit)]
-    return Ties(
+    by_unit = [dataclasses.replace(recipe, unit=name, replace=True) for name in known if _enough(votes, name)]
+    units = [_unit_curve(votes, one) for one in by_unit]
+    return TiesAnswer(
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
@@ -131,10 +149,16 @@ def smallest_experiment(votes: Votes) -> int:
     return min((len(part) for _, part in _experiments(votes)), default=len(votes))
 
 
+def size_that_fits(votes: Votes, size: int = 200) -> int:
+    """`size`, or half of the smallest experiment where that has fewer votes: a set of all of them would never vary."""
+    smallest = smallest_experiment(votes)
+    return size if smallest >= size else max(smallest // 2, 1)
+
+
 def _unit_curve(votes: Votes, recipe: Recipe) -> Curve:
     by = _clusters(votes, recipe.unit)
     curve = _curve(recipe.unit, votes, recipe, by)
-    return curve if recipe.method == "exact" else replace(curve, bootstrap=_bootstrap(votes, by, recipe))
+    return curve if recipe.method == "exact" else dataclasses.replace(curve, bootstrap=_bootstrap(votes, by, recipe))
 
 
 def _bootstrap(votes: Votes, by: Mapping[str, Codes], recipe: Recipe) -> NDArray[np.float64]:
@@ -216,9 +240,13 @@ def _cluster_law(clusters: Clusters, name: str, recipe: Recipe, unit: str, gener
 def _crossed_law(
     votes: Votes, name: str, recipe: Recipe, by: Mapping[str, Codes], generator: np.random.Generator
 ) -> Law:
-    """Sets whose pairs and raters are both new: the variances by each are added and that by vote is taken away."""
+    """Sets whose pairs and raters are both new.
+
+    No exact law is known for two crossed ways, so the variances by each are added, the one by vote is taken away (as in
+    Cameron, Gelbach and Miller 2011), and a beta-binomial law is given that variance.
+    """
     share = float(votes.tie.mean())
-    exact = replace(recipe, method="exact")
+    exact = dataclasses.replace(recipe, method="exact")
     single = [
         _cluster_law(Clusters.of(votes.tie, codes), name, exact, way, generator).sd ** 2 for way, codes in by.items()
     ]

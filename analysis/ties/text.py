@@ -1,4 +1,4 @@
-"""What `analyze_ties` says: the document for machines, the table and the sentences for people."""
+"""What `analyze_ties` shows: the keys of ties.json and `--json`, and tables and sentences for people."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from numpy.typing import NDArray
 
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent
-from analysis.ties.answer import Chance, Curve, Ties
+from analysis.ties.answer import Curve, TiesAnswer
+
+RESAMPLED = {"vote": "votes one by one", "pair": "pairs", "dialogue": "dialogues", "rater": "raters",
+             "pair+rater": "pairs and raters"}  # fmt: skip
 
 
-def document(ties: Ties) -> dict[str, Any]:
+def document(answer: TiesAnswer) -> dict[str, Any]:
     """The content of ties.json."""
     return {
-        "experiments": [_curve(curve) for curve in ties.experiments],
-        "pooled": _curve(ties.pooled),
-        "units": [_curve(curve) for curve in ties.units],
-        "chance": dataclasses.asdict(ties.pooled.chance),
-        "effective_raters": ties.effective_raters,
-        "recipe": dataclasses.asdict(ties.recipe),
-        "warnings": list(ties.warnings),
-        "signature": ties.signature,
+        "experiments": [_curve(curve) for curve in answer.experiments],
+        "pooled": _curve(answer.pooled),
+        "units": [_curve(curve) for curve in answer.units],
+        "chance": dataclasses.asdict(answer.pooled.chance),
+        "effective_raters": answer.effective_raters,
+        "recipe": dataclasses.asdict(answer.recipe),
+        "warnings": list(answer.warnings),
+        "signature": answer.signature,
     }
 
 
@@ -60,22 +63,22 @@ def _resampled(shares: NDArray[np.float64]) -> dict[str, float]:
     return {"sd": float(shares.std()), "low": float(low), "high": float(high), "sets": len(shares)}
 
 
-def parts(ties: Ties) -> list[Table | str]:
+def parts(answer: TiesAnswer) -> list[Table | str]:
     """The tables, what to take home, and the recipe."""
-    return [*tables(ties), *sentences(ties), ties.signature]
+    return [*tables(answer), *sentences(answer), answer.signature]
 
 
-def tables(ties: Ties) -> tuple[Table, Table]:
+def tables(answer: TiesAnswer) -> tuple[Table, Table]:
     """One line a curve: first the experiments as the paper draws them, then the pooled votes by every unit."""
-    size = f"SD of {ties.recipe.size}"
+    size = f"SD of {answer.recipe.size}"
     head = ["", "votes", "a", "b", "ties", "95 % interval", size, "95 % of sets", "P(> .5)", "p(1/3)"]
-    first = Table(head, [_row(curve, ties.recipe.sets) for curve in [*ties.experiments, ties.pooled]])
-    resampled = any(curve.bootstrap is not None for curve in ties.units)
+    first = Table(head, [_row(curve, answer.recipe.sets) for curve in [*answer.experiments, answer.pooled]])
+    resampled = any(curve.bootstrap is not None for curve in answer.units)
     by = ["drawn by", "units", "95 % interval", "design effect", "worth votes", size, "95 % of sets", "law"]
-    second = [_unit_row(curve) for curve in ties.units]
+    second = [_unit_row(curve) for curve in answer.units]
     if resampled:
         by.append("bootstrap")
-        second = [[*row, _range(curve.bootstrap)] for row, curve in zip(second, ties.units, strict=True)]
+        second = [[*row, _range(curve.bootstrap)] for row, curve in zip(second, answer.units, strict=True)]
     return first, Table(by, second)
 
 
@@ -93,12 +96,8 @@ def _row(curve: Curve, sets: int) -> list[str]:
         f"{law.sd:.4f}",
         f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
         f"<{1 / sets:.1g}" if law.method == "sampled" and not law.above(0.5) else f"{law.above(0.5):.2g}",
-        f"{_p(curve.chance):.2g}",
+        f"{curve.chance.p_shown:.2g}",
     ]
-
-
-def _p(chance: Chance) -> float:
-    return chance.p_vote if chance.p is None else chance.p
 
 
 def _unit_row(curve: Curve) -> list[str]:
@@ -115,39 +114,46 @@ def _unit_row(curve: Curve) -> list[str]:
     ]
 
 
-def sentences(ties: Ties) -> list[str]:
+def sentences(answer: TiesAnswer) -> list[str]:
     """What to take home, in plain words, then the warnings."""
-    return [_found(ties), _against_chance(ties.pooled), *_raters(ties), *_automatic(ties.pooled), *ties.warnings]
+    return [
+        _found(answer),
+        _against_chance(answer.pooled),
+        *_raters(answer),
+        *_automatic(answer.pooled),
+        *answer.warnings,
+    ]
 
 
-def _found(ties: Ties) -> str:
-    pooled, size = ties.pooled, ties.recipe.size
+def _found(answer: TiesAnswer) -> str:
+    pooled, size = answer.pooled, answer.recipe.size
     text = f"{percent(pooled.share)} of {count(pooled.votes, 'vote')} are ties"
     if pooled.interval is None:
         return text + "."
     interval = pooled.interval
-    text += f"; allowing for what votes of one {interval.unit.replace('+', ' or ')} share, the 95 % interval is "
-    text += f"{percent(interval.low)} to {percent(interval.high)} "
-    text += f"(they are worth {interval.effective_n:,.0f} independent votes)."
-    wide = max(ties.units, key=lambda curve: curve.law.sd)
-    text += f" Sets of {size} drawn vote by vote have an SD of {ties.units[0].law.sd * 100:.1f} points"
-    if wide is ties.units[0]:
+    text += f"; the 95 % interval is {percent(interval.low)} to {percent(interval.high)}"
+    if interval.clusters:
+        text += f", allowing for votes of one {interval.unit.replace('+', ' or ')} being alike"
+    text += f" ({count(round(interval.effective_n), 'independent vote')} would tell as much)."
+    wide = max(answer.units, key=lambda curve: curve.law.sd)
+    text += f" Sets of {size} drawn vote by vote have an SD of {answer.units[0].law.sd * 100:.1f} points"
+    if wide is answer.units[0]:
         return text + "."
     return text + f"; drawn by {wide.name.replace('+', ' and ')}, {wide.law.sd * 100:.1f}."
 
 
 def _against_chance(curve: Curve) -> str:
-    p = _p(curve.chance)
+    p = curve.chance.p_shown
     verb = "can be told from" if p < 0.05 else "cannot be told from"
     return (
         f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p:.2g})."
     )
 
 
-def _raters(ties: Ties) -> list[str]:
-    found = [curve.clusters for curve in ties.units if curve.unit == "rater"]
+def _raters(answer: TiesAnswer) -> list[str]:
+    found = [curve.clusters for curve in answer.units if curve.unit == "rater"]
     return (
-        [f"{found[0]:,} raters voted; by how the votes are spread they count as {ties.effective_raters:,.0f}."]
+        [f"{found[0]:,} raters voted; they count as {answer.effective_raters:,.0f} with equal numbers of votes."]
         if found
         else []
     )
@@ -159,4 +165,4 @@ def _automatic(curve: Curve) -> list[str]:
     rest = curve.share_of_different
     without = "" if rest is None else f"; among the other votes {percent(rest)} are ties"
     same = count(curve.identical, "vote")
-    return [f"On two responses of the same text: {same}, {curve.automatic:,} of them ties{without}."]
+    return [f"{same} on two identical responses, {curve.automatic:,} of them ties{without}."]

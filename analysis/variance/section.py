@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.reading.long_tables import NESTED, LongTable, from_votes
+from analysis.reading.long_tables import NESTED, LongTable, long_from_votes
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.systems import fixed_sides, match
@@ -56,7 +56,7 @@ def _votes(study: Study) -> list[LongTable]:
         return []
     try:
         matches = match(study.votes, path) if path.exists() else fixed_sides(study.votes)
-        found = [from_votes(matches, scale) for scale in ("net", "tie")]
+        found = [long_from_votes(matches, scale) for scale in ("net", "tie")]
     except InputError:
         return []
     if not path.exists():

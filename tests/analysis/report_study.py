@@ -31,7 +31,10 @@ def add_votes(folder, source="simulated", seeds=3, controls=True):
     ]
     votes = [vote(n, k, source) for n in range(30) for k in (1, 2, 3)]
     if controls:
-        votes += [Vote(f"c{n}", f"r{n}", ("tie", "a")[n % 2], 1, source=source, kind="control") for n in range(6)]
+        votes += [
+            Vote(f"c{n}", f"r{n}", ("tie", "a")[n % 2], 1, source=source, kind="control", dialogue=f"d{n}")
+            for n in range(6)
+        ]
     raters = [Rater(f"r{n}", source, "blocked" if n == 0 else "passed", 5, n % 3, 10, None, 4.5) for n in range(9)]
     responses = [Response(p.item, "bilstm_attn", seed, "last", ODD) for p in pairs for seed in range(seeds)]
     for name, kind, records in [

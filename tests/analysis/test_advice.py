@@ -10,15 +10,17 @@ from analysis.comparison import verdicts as verdicts_module
 from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import ordered
 from analysis.comparison.verdicts import verdicts
-from analysis.preference.section import agreement_of, judged
 from analysis.reading.panel import Method
 from analysis.reading.study import read_study
 from analysis.report import advice as advice_module
 from analysis.report.advice import advice, smallest_shown, votes_or_seeds, votes_to_show
+from analysis.report.answers import VotesAnswers, votes_answers
 from analysis.report.checklist import checklist
 from analysis.stats.intervals import mean_interval
 from analysis.stats.spread import sd_ratio, seed_spread
 from tests.analysis.report_study import add_scores, add_votes
+
+NONE = VotesAnswers(None, None, None, ())
 
 
 @pytest.mark.parametrize("module", [advice_module, verdicts_module])
@@ -81,9 +83,9 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
-    said = advice(study, judged(study, None), panels_of(study), ordered(panels_of(study)))
-    assert "independent ones and show a net preference of" in said[0] and "of rating" in said[0]
-    assert any("To know an SD over seeds to within a factor of two upwards takes 9 seeds, 6 more" in s for s in said)
+    said = advice(study, votes_answers(study, None).preference, panels_of(study), ordered(panels_of(study)))
+    assert "enough to show a net preference of" in said[0] and "of rating" in said[0]
+    assert any("An SD over seeds is known to within a factor of two upwards from 9 seeds, 6 more" in s for s in said)
 
 
 def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
@@ -93,14 +95,14 @@ def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_
 
 def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path)))
-    asked = checklist(study, judged(study, None), agreement_of(study.votes), panels_of(study))
+    asked = checklist(study, votes_answers(study, None), panels_of(study))
     answers = {one.what: one for one in asked}
     assert answers["Judgements an item"].answer == "3, 90 in all"
     assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
     assert not answers["Ethics review"].known and answers["Ethics review"].answer.startswith("For the author to add: ")
     assert not answers["Pay, and whether it is fair where raters live"].known
     (tmp_path / "hit.toml").write_text('question = "Which is kinder?"\npay_per_sitting = 2.5\n')
-    again = {one.what: one for one in checklist(study, None, None, [])}
+    again = {one.what: one for one in checklist(study, NONE, [])}
     assert "Which is kinder?" in again["Which quality was judged, in which words"].answer
     assert again["Pay, and whether it is fair where raters live"].answer == "2.5 USD a sitting"
     assert not again["Agreement, with its interval"].known
@@ -108,7 +110,7 @@ def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp
 
 def test_without_votes_only_models_and_files_are_asked_about(tmp_path):
     study = read_study(add_scores(tmp_path))
-    assert [one.what for one in checklist(study, None, None, panels_of(study))] == [
+    assert [one.what for one in checklist(study, NONE, panels_of(study))] == [
         "More than one training seed",
         "Decoding of the responses",
         "Data and recipe to repeat it",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.stats.agreement import agreement, cohen_kappa, count_table, label_order, landis_koch, two_raters
+from analysis.stats.agreement import coefficients, cohen_kappa, count_table, label_order, landis_koch, two_raters
 from analysis.stats.raters import rater_table, rows, split_half
 from dialogue.errors import InputError
 
@@ -23,7 +23,7 @@ def golden(name):
 def rate(item, choice, categories, *, values=None, seed=1, **options):
     counts = count_table(np.asarray(item), np.asarray(choice), categories)
     labels = [str(code) for code in range(categories)]
-    return agreement(counts, labels, values=values, generator=np.random.default_rng(seed), **options)
+    return coefficients(counts, labels, values=values, generator=np.random.default_rng(seed), **options)
 
 
 def test_fleiss_1971():
@@ -42,7 +42,7 @@ def test_krippendorff_2011_with_missing_data_and_gwet_on_the_same_data():
     published = data["published"]
     for level in ("nominal", "ordinal", "interval"):
         assert round(getattr(found, f"alpha_{level}").value, 3) == published[level]
-    assert round(found.percent.value, 5) == published["gwet_percent"]
+    assert round(found.observed.value, 5) == published["gwet_percent"]
     assert round(found.fleiss_kappa.value, 5) == published["gwet_fleiss"]
     assert round(found.gwet_ac1.value, 5) == published["gwet_ac1"]
 
@@ -119,7 +119,7 @@ def test_clusters_of_one_item_are_items_and_larger_clusters_widen_the_interval()
 
 def test_one_category_only_has_no_kappa():
     found = rate([0, 0, 1, 1], [1, 1, 1, 1], 3, values=[0, 1, 2], sets=10)
-    assert found.percent.value == 1
+    assert found.observed.value == 1
     assert np.isnan([found.fleiss_kappa.value, found.alpha_nominal.value, found.fleiss_kappa.low]).all()
 
 
@@ -140,7 +140,7 @@ def test_raters_are_compared_with_the_others_on_the_same_items():
     assert table.tie_rate.tolist() == pytest.approx([0, 0.5, 2 / 3])
     assert table.left_rate.tolist() == pytest.approx([0.5, 1.0, 1.0])
     assert table.with_rest.tolist() == pytest.approx([0.5, 0.25, 0.25])
-    assert [row["rater"] for row in rows(table, ["x", "y", "z"])] == ["z", "x", "y"]
+    assert [row.rater for row in rows(table, ["x", "y", "z"])] == ["z", "x", "y"]
     unknown = rater_table(item, rater, choice, 3)
     assert np.isnan(unknown.tie_rate).all()
     assert np.isnan(unknown.left_rate).all()

@@ -77,10 +77,10 @@ def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_post
     votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice"], rows)
     found = json.loads(agreement(votes, "--labels", "any", "--posteriors", tmp_path / "posterior.csv", "--json", "-"))
     assert found["krippendorff_alpha"]["ordinal"] is None
-    assert "1 pairs have one vote" in found["warnings"][0]
+    assert "1 pair has one vote only" in found["warnings"][0]
     write(votes, ["pair", "rater", "choice"], [*rows, ["q", "r1", "bad"]])
     assert (
-        "1 votes are by a rater who had judged"
+        "1 vote is by a rater who had judged"
         in json.loads(agreement(votes, "--labels", "any", "--json", "-"))["warnings"][0]
     )
     assert (tmp_path / "posterior.csv").read_text().splitlines()[0] == "pair,bad,good"

@@ -10,26 +10,22 @@ import pytest
 from analysis.planning.answer import answer as plan
 from analysis.planning.figures import stopping_figure
 from analysis.preference.figures import ranking_figure
+from analysis.preference.ranking import Parameter, Ranked, Ranking
 from analysis.reading.votes import votes_from_columns
 from analysis.showing import plots
 from analysis.showing.plots import ForestRow, PlottedLine
 from analysis.stats import laws
 from analysis.stats.power import Assumptions
-from analysis.ties.answer import Recipe, analyse
-from analysis.ties.figures import ties_figure
+from analysis.ties.answer import answer
+from analysis.ties.figures import laws_figure
 
 ROWS = [ForestRow("kappa", 0.2, 0.1, 0.3, "0.20"), ForestRow("alpha", 0.25, 0.15, 0.35, "0.25")]
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
 X = np.linspace(1, 100, 20)
 PLAN = plan(assumed=Assumptions(0.35, 3, 12, 0.3, 0.1))
-RANKING = {
-    "davidson": {
-        "model": "rao-kupper",
-        "strengths": {name: {"value": 0.1, "low": -0.1, "high": 0.3} for name in ("seq2seq_attn-0", "transformer-1")},
-        "wrong_order": [{"above": "seq2seq_attn-0", "below": "transformer-1", "p": 0.001}],
-    },
-    "signature": TEXT["recipe"],
-}
+STRENGTH = Parameter(0.1, 0.1, -0.1, 0.3)
+RANKED = (Ranked("seq2seq_attn-0", STRENGTH, 1, 1, 1, 0.001), Ranked("transformer-1", STRENGTH, 2, 2, 2, None))
+RANKING = Ranking("rao-kupper", RANKED, None, None, 1000, 0)
 
 
 def small_study(**more):
@@ -41,7 +37,7 @@ def small_study(**more):
         "rater": np.resize(np.arange(7), 60),
         **more,
     }
-    return analyse(votes_from_columns({k: v for k, v in table.items() if v is not None}), Recipe(size=10))
+    return answer(votes_from_columns({k: v for k, v in table.items() if v is not None}), size=10)
 
 
 def texts(figure):
@@ -49,10 +45,10 @@ def texts(figure):
 
 
 FIGURES = {
-    "ties": lambda: ties_figure(small_study()),
+    "ties": lambda: laws_figure(small_study()),
     "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
-    "ties by every unit": lambda: ties_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
-    "ranking": lambda: ranking_figure(RANKING),
+    "ties by every unit": lambda: laws_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
+    "ranking": lambda: ranking_figure(RANKING, TEXT["recipe"]),
     "stopping": lambda: stopping_figure(dataclasses.replace(PLAN, signature=TEXT["recipe"])),
     "bars": lambda: plots.bars_figure(ROWS, **TEXT),
     "curves": lambda: plots.curves_figure(
@@ -102,7 +98,7 @@ def test_names_at_curve_ends_do_not_overlap():
 
 def test_the_readers_own_settings_stay_as_they_were():
     before = dict(mpl.rcParams)
-    ties_figure(small_study())
+    laws_figure(small_study())
     assert dict(mpl.rcParams) == before
 
 
@@ -118,8 +114,8 @@ def test_the_drawn_density_integrates_to_one_and_keeps_the_mean():
 
 @pytest.mark.parametrize("missing", ["round", "rater"])
 def test_the_figure_stands_without_rounds_or_raters(missing):
-    assert "half are ties" in texts(ties_figure(small_study(**{missing: None})))
+    assert "half are ties" in texts(laws_figure(small_study(**{missing: None})))
 
 
 def test_the_figure_stands_when_every_vote_is_a_tie():
-    assert "100.0 % ties" in " ".join(texts(ties_figure(small_study(choice=["tie"] * 60))))
+    assert "100.0 % ties" in " ".join(texts(laws_figure(small_study(choice=["tie"] * 60))))

@@ -194,7 +194,7 @@ def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_
 def test_one_rater_alone_is_said_and_not_refused(tmp_path, preference):
     path = tmp_path / "votes.csv"
     path.write_text("pair,rater,choice\n" + "".join(f"p{k},me,{'aab'[k % 3]}\n" for k in range(30)))
-    assert "All votes are of one rater" in preference(path)
+    assert "All votes are from one rater" in preference(path)
     path.write_text("pair,rater,choice,left\n" + "".join(f"p,me,{'aab'[k % 3]},a\n" for k in range(30)))
     assert "unit:vote" in preference(path)
 
@@ -216,7 +216,7 @@ def test_a_system_that_always_won_has_a_bound_and_no_certainty(tmp_path, prefere
     path.write_text("pair,choice\n" + "".join(f"p{k},b\n" for k in range(20)))
     net = json.loads(preference(path, "--json", "-"))["net"]
     assert net["low"] == -1 and net["high"] == pytest.approx(-1 + 2 * (1 - 0.025 ** (1 / 20)))
-    with pytest.raises(InputError, match="margin must be under 1"):
+    with pytest.raises(InputError, match=r"--margin is 1; it is a net preference between 0 and 1\."):
         preference(path, "--margin", 1)
 
 

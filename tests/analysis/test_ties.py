@@ -16,7 +16,7 @@ from scipy import stats
 from analysis.commands import ties as program
 from analysis.reading.votes import votes_from_columns
 from analysis.stats import laws
-from analysis.ties.answer import UNITS, Recipe, analyse
+from analysis.ties.answer import UNITS, answer
 from analysis.ties.text import document, parts, sentences
 from dialogue.errors import InputError
 from tests.house.typed import typed_program
@@ -48,7 +48,7 @@ def test_the_papers_figures_follow_from_the_counts_alone():
 
 
 def test_the_chance_line_is_tested_with_the_papers_numbers():
-    ties = analyse(paper_votes().select(np.arange(6000) < 2000), Recipe())
+    ties = answer(paper_votes().select(np.arange(6000) < 2000))
     assert round(ties.pooled.chance.z_vote, 2) == 1.58
     assert round(ties.pooled.chance.p_vote, 2) == 0.12
     assert abs(ties.pooled.chance.p_vote - stats.binomtest(700, 2000, 1 / 3).pvalue) < 1e-12
@@ -129,8 +129,8 @@ def study(**changes):
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("replace", [True, False])
 def test_drawing_sets_gives_the_law_that_is_written_down(unit, replace):
-    exact = analyse(study(), Recipe(size=24, unit=unit, replace=replace)).pooled.law
-    drawn = analyse(study(), Recipe(size=24, unit=unit, replace=replace, method="sample", sets=40_000)).pooled.law
+    exact = answer(study(), size=24, unit=unit, replace=replace).pooled.law
+    drawn = answer(study(), size=24, unit=unit, replace=replace, method="sample", sets=40_000).pooled.law
     assert drawn.method == "sampled"
     assert abs(exact.mean - drawn.mean) < 4 * exact.sd / 200
     assert abs(exact.sd / drawn.sd - 1) < 0.02
@@ -139,7 +139,7 @@ def test_drawing_sets_gives_the_law_that_is_written_down(unit, replace):
 
 
 def test_the_same_seed_draws_the_same_sets_and_seed_zero_is_one_of_many():
-    laws_ = [analyse(study(), Recipe(size=24, method="sample", sets=500, seed=seed)).pooled.law for seed in (0, 0, 1)]
+    laws_ = [answer(study(), size=24, method="sample", sets=500, seed=seed).pooled.law for seed in (0, 0, 1)]
     assert laws_[0].probability.tolist() == laws_[1].probability.tolist()
     assert laws_[0].probability.tolist() != laws_[2].probability.tolist()
 
@@ -147,17 +147,17 @@ def test_the_same_seed_draws_the_same_sets_and_seed_zero_is_one_of_many():
 def test_automatic_ties_stand_apart_from_those_of_people():
     same = np.arange(120) < 30
     choice = np.where(same, "tie", np.resize(["a", "b", "tie"], 120))
-    curve = analyse(study(choice=choice, identical=same), Recipe(size=24)).pooled
+    curve = answer(study(choice=choice, identical=same), size=24).pooled
     assert (curve.identical, curve.automatic, curve.ties) == (30, 30, 60)
     assert curve.share_of_different == 30 / 90
-    said = sentences(analyse(study(choice=choice, identical=same), Recipe(size=24)))
-    assert said[2] == "12 raters voted; by how the votes are spread they count as 12."
-    assert "On two responses of the same text: 30 votes, 30 of them ties; among the other votes 33.3 %" in said[3]
+    said = sentences(answer(study(choice=choice, identical=same), size=24))
+    assert said[2] == "12 raters voted; they count as 12 with equal numbers of votes."
+    assert "30 votes on two identical responses, 30 of them ties; among the other votes 33.3 %" in said[3]
 
 
 def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
     stubborn = np.where(study().rater % 2 == 0, "tie", "a")
-    rows = {curve.name: curve for curve in analyse(study(choice=stubborn), Recipe(size=24)).units}
+    rows = {curve.name: curve for curve in answer(study(choice=stubborn), size=24).units}
     assert rows["rater"].interval.design_effect > 8
     assert rows["rater"].law.sd > 2.5 * rows["vote"].law.sd
     assert rows["pair+rater"].law.sd >= rows["rater"].law.sd - 1e-9
@@ -171,23 +171,23 @@ def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
         ({"round": np.tile([1, 2, 2], 40)}, "different numbers of votes"),
         ({"round": np.resize([1, 1, 2], 120)}, "there are 40 votes in some round"),
         ({"rater": ["r"] * 120}, "All votes are one rater's"),
-        ({"rater": np.repeat(np.arange(40), 3)}, "had voted on before in 80 votes"),
+        ({"rater": np.repeat(np.arange(40), 3)}, "they had voted on before, in 80 votes"),
         ({"source": ["simulated"] * 120}, "120 of 120 votes came from simulated raters"),
     ],
 )
 def test_what_cannot_be_told_is_said(changes, said):
-    assert any(said in warning for warning in analyse(study(**changes), Recipe(size=24)).warnings)
+    assert any(said in warning for warning in answer(study(**changes), size=24).warnings)
 
 
 def test_dialogues_that_matter_beyond_their_pairs_are_said():
     by_dialogue = np.where(study().dialogue % 2 == 0, "tie", "a")
-    said = analyse(study(choice=by_dialogue), Recipe(size=24)).warnings
-    assert any("Votes of one dialogue are alike beyond their pair" in warning for warning in said)
-    assert not any("one dialogue" in warning for warning in analyse(study(), Recipe(size=24)).warnings)
+    said = answer(study(choice=by_dialogue), size=24).warnings
+    assert any("Votes of one dialogue are more alike than their pairs explain" in warning for warning in said)
+    assert not any("one dialogue" in warning for warning in answer(study(), size=24).warnings)
 
 
 def test_missing_columns_leave_out_their_units_only():
-    found = analyse(study(rater=None, round=None, dialogue=None), Recipe(size=24))
+    found = answer(study(rater=None, round=None, dialogue=None), size=24)
     assert [curve.name for curve in found.units] == ["vote", "pair"]
     assert found.experiments == () and found.pooled.interval.unit == "pair"
     assert found.effective_raters is None
@@ -196,26 +196,26 @@ def test_missing_columns_leave_out_their_units_only():
 @pytest.mark.parametrize(
     ("changes", "recipe", "message"),
     [
-        ({}, Recipe(), "HumanExp-1 has 40 votes, fewer than a set of 200; take a smaller --size or add --replace"),
-        ({}, Recipe(size=0), "--size and --sets must be 1 or more"),
-        ({"round": np.arange(1, 121)}, Recipe(size=1), "round column has 120 different values"),
-        ({"rater": None}, Recipe(size=9, unit="rater"), "no rater column, and --unit rater needs it"),
-        ({"rater": ["r"] * 120}, Recipe(size=9, unit="rater"), "--unit rater needs two raters or more"),
-        ({"round": None}, Recipe(size=150, unit="rater"), "pooled has 12 raters, fewer than the 15"),
-        ({}, Recipe(size=45, unit="dialogue"), "10 dialogues, fewer than"),
+        ({}, {}, "HumanExp-1 has 40 votes, fewer than a set of 200; take a smaller --size or add --replace"),
+        ({}, {"size": 0}, "--size and --sets must be 1 or more"),
+        ({"round": np.arange(1, 121)}, {"size": 1}, "round column has 120 different values"),
+        ({"rater": None}, {"size": 9, "unit": "rater"}, "no rater column, and --unit rater needs it"),
+        ({"rater": ["r"] * 120}, {"size": 9, "unit": "rater"}, "--unit rater needs two raters or more"),
+        ({"round": None}, {"size": 150, "unit": "rater"}, "pooled has 12 raters, fewer than the 15"),
+        ({}, {"size": 45, "unit": "dialogue"}, "10 dialogues, fewer than"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_sentence(changes, recipe, message):
     with pytest.raises(InputError, match=message):
-        analyse(study(**changes), recipe)
+        answer(study(**changes), **recipe)
 
 
 def test_pairs_with_uneven_votes_are_drawn_where_no_law_can_be_written_down():
     uneven = study().select(np.arange(120) != 5)
-    law = analyse(uneven, Recipe(size=24, unit="pair", sets=20_000)).pooled.law
+    law = answer(uneven, size=24, unit="pair", sets=20_000).pooled.law
     assert law.method == "sampled"
     assert abs(law.mean - uneven.tie.mean()) < 0.01
-    found = analyse(uneven, Recipe(size=24, unit="pair", sets=2_000))
+    found = answer(uneven, size=24, unit="pair", sets=2_000)
     assert "sets:2000|seed:0" in found.signature and found.units[1].law.method == "exact clusters"
 
 
@@ -229,7 +229,7 @@ def test_help_of_the_program_is_light():
 
 def test_all_ties_and_no_ties_have_an_interval_that_is_not_a_point():
     for choice, low, high in (("tie", 0.5, 1.0), ("a", 0.0, 0.5)):
-        found = analyse(study(choice=[choice] * 120), Recipe(size=24))
+        found = answer(study(choice=[choice] * 120), size=24)
         interval = found.pooled.interval
         assert (interval.low, interval.high)[choice == "tie"] == (0.0, 1.0)[choice == "tie"]
         assert low <= interval.low < interval.high <= high
@@ -238,14 +238,14 @@ def test_all_ties_and_no_ties_have_an_interval_that_is_not_a_point():
 
 
 def test_one_vote_has_a_share_and_no_interval():
-    found = analyse(votes_from_columns({"pair": ["p"], "choice": ["tie"]}), Recipe(size=1))
+    found = answer(votes_from_columns({"pair": ["p"], "choice": ["tie"]}), size=1)
     assert found.pooled.share == 1 and found.pooled.interval is None
     assert "One vote has no interval." in found.warnings
     assert parts(found)[2] == "100.0 % of 1 vote are ties."
 
 
 def test_raters_who_vote_once_are_as_good_as_independent_votes():
-    found = analyse(study(rater=np.arange(120)), Recipe(size=24))
+    found = answer(study(rater=np.arange(120)), size=24)
     assert found.effective_raters == 120
     rows = {curve.name: curve for curve in found.units}
     assert abs(rows["rater"].law.sd - rows["vote"].law.sd) < 1e-12

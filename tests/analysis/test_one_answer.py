@@ -1,0 +1,227 @@
+"""One question, one answer: the report, the command and the function say the same, to the last digit."""
+
+import argparse
+import html
+import inspect
+import json
+import re
+
+import pytest
+
+from analysis import notebook
+from analysis.__main__ import COMMANDS
+from analysis.agreement import answer as agreement
+from analysis.agreement.answer import NONE_TWICE
+from analysis.arguments import check_margin
+from analysis.commands import agreement as agreement_command
+from analysis.commands import preference as preference_command
+from analysis.commands import ties as ties_command
+from analysis.preference import answer as preference
+from analysis.ties import answer as ties
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from dialogue.files import read_records, write_records
+from dialogue.records import Vote
+from tests.analysis.report_study import add_scores, add_votes
+
+ROOMS = ("ties", "agreement", "preference")
+
+
+@pytest.fixture
+def say(capsys):
+    """What a command prints."""
+
+    def run(*words):
+        assert dispatch("analysis", "", COMMANDS, [*map(str, words)]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def asked(tmp_path, say):
+    """Every room's numbers in report.json, and from its command, with the pages; `margin` as on the command line."""
+
+    def run(study, *margin):
+        say("report", study, "--out", tmp_path / "report.html", *margin)
+        found = json.loads((tmp_path / "report.json").read_text())
+        size = found["ties"]["recipe"]["size"]
+        told = {
+            "ties": json.loads(say("ties", study, "--size", size, "--out", tmp_path, "--json", "-")),
+            "agreement": json.loads(say("agreement", study, "--json", "-")),
+            "preference": json.loads(say("preference", study, *margin, "--json", "-")),
+        }
+        return found, told, [(tmp_path / f"report.{suffix}").read_text() for suffix in ("html", "md")]
+
+    return run
+
+
+def nameless(document):
+    """The same without pseudonyms, which no file of a report may hold."""
+    assert all(row.pop("rater") for row in document["raters"])
+    return document
+
+
+@pytest.fixture
+def study(tmp_path):
+    folder = tmp_path / "study"
+    folder.mkdir()
+    return vary(add_votes(folder))
+
+
+def vary(folder):
+    """The study's votes with some of them changed, so that no interval is a point."""
+    votes = list(read_records(folder / "votes.jsonl", Vote))
+    changed = [
+        Vote(**{f: getattr(v, f) for f in Vote.__slots__ if f != "choice"}, choice="a" if k % 5 == 0 else v.choice)
+        for k, v in enumerate(votes)
+    ]
+    write_records(folder / "votes.jsonl", changed, signature="votes:varied|v:0", kind=Vote)
+    return folder
+
+
+@pytest.mark.parametrize("margin", [(), ("--margin", "0.167"), ("--margin", "0.9")])
+def test_every_number_of_the_report_is_the_commands(study, asked, margin):
+    found, told, _ = asked(study, *margin)
+    nameless(told["agreement"])
+    for room in ROOMS:
+        assert found[room] == told[room], room
+    assert [row["tost"] is None for row in found["preference"]["contrasts"]] == [not margin] * 3
+
+
+def test_report_and_preference_call_the_same_systems_alike(study, asked):
+    for margin in (0.167, 0.9):
+        _, told, (page, _) = asked(study, "--margin", margin)
+        for row in told["preference"]["contrasts"]:
+            words = "are alike" if row["tost"]["equivalent"] else "cannot be called alike"
+            names = [f"{one} and {other} {words} within" for one, other in
+                     ((row["first"], row["second"]), (row["second"], row["first"]))]  # fmt: skip
+            assert sum(name in page for name in names) == 1
+    assert "are alike within 90 points" in page
+
+
+def test_the_intervals_that_the_report_prints_are_the_commands(study, asked):
+    _, told, pages = asked(study)
+    agreed = told["agreement"]
+    for name, one in (
+        ("Fleiss&#39; kappa", agreed["fleiss_kappa"]),
+        ("Krippendorff&#39;s alpha, nominal", agreed["krippendorff_alpha"]["nominal"]),
+        ("Gwet&#39;s AC1", agreed["gwet_ac1"]),
+        ("share of vote pairs that agree", agreed["agreement"]),
+    ):
+        ends = "{value:.3f} ({low:.3f} to {high:.3f})".format(**one).replace("-", "−")
+        assert re.search(rf'<span class="label">{re.escape(name)}</span>.*?{re.escape(ends)}', pages[0], re.S), name
+    kappa = "{value:.2f} (95 % interval {low:.2f} to {high:.2f})".format(**agreed["fleiss_kappa"]).replace("-", "−")
+    share = "{low:.1%} to {high:.1%}".format(**told["ties"]["pooled"]["interval"]).replace("%", " %")
+    for page in pages:
+        assert kappa in page.replace("\N{NO-BREAK SPACE}", " ")
+        assert share in page.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def given(caution, page):
+    """Whether a page holds the caution, whatever it escapes."""
+    plain = html.unescape(page).replace("\N{NO-BREAK SPACE}", " ").replace("\\", "")
+    return caution.replace("\\", "") in plain
+
+
+@pytest.mark.parametrize("change", ["none", "raters", "agreeing", "one vote a pair"])
+def test_every_caution_of_a_command_stands_in_the_report(study, asked, change):
+    if change != "none":
+        votes = [vote for vote in read_records(study / "votes.jsonl", Vote) if vote.kind == "real"]
+        more = {"raters": {"rater": "r1"}, "agreeing": {"choice": "tie"}, "one vote a pair": {}}[change]
+        kept = [vote for vote in votes if change != "one vote a pair" or vote.round == 1]
+        made = [Vote(**({f: getattr(v, f) for f in Vote.__slots__} | more)) for v in kept]
+        write_records(study / "votes.jsonl", made, signature="changed|v:0", kind=Vote)
+    _, told, pages = asked(study)
+    cautions = [caution for room in ROOMS for caution in told[room]["warnings"]]
+    assert cautions
+    for page in pages:
+        assert [caution for caution in cautions if not given(caution, page)] == []
+    if change == "agreeing":
+        assert any("the intervals are too narrow" in caution for caution in cautions)
+    if change == "one vote a pair":
+        assert NONE_TWICE in cautions
+
+
+def test_a_study_without_votes_or_systems_has_null_and_not_nothing(tmp_path, say):
+    say("report", add_scores(tmp_path))
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert [found[room] for room in ROOMS] == [None, None, None]
+
+
+def test_a_contrast_of_one_vote_is_left_out_by_name_everywhere(study, asked):
+    votes = list(read_records(study / "votes.jsonl", Vote))
+    lone = [v for v in votes if v.kind == "real" and int(v.pair[1:]) % 3 == 0]  # bilstm_attn-0 against -1
+    kept = [v for v in votes if v not in lone[1:]]
+    write_records(study / "votes.jsonl", kept, signature="lone|v:0", kind=Vote)
+    found, told, pages = asked(study)
+    assert found["preference"] == told["preference"] and len(told["preference"]["contrasts"]) == 2
+    (caution,) = [caution for caution in told["preference"]["warnings"] if "have one vote between them" in caution]
+    assert caution.startswith("bilstm_attn-0 and bilstm_attn-1 ")
+    assert all(given(caution, page) for page in pages)
+
+
+def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(tmp_path, say):
+    (tmp_path / "votes.jsonl").write_text('{"pair": "p", "rater": "r", "choice": "a"}\n')
+    with pytest.raises(InputError, match="One vote has no interval"):
+        say("preference", tmp_path)
+    say("report", tmp_path)
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert found["preference"] is None
+    assert any("cannot be told. One vote has no interval" in sentence for sentence in found["limitations"])
+
+
+def test_the_size_of_ties_json_is_that_of_the_report(study, asked, say):
+    say("ties", study, "--size", 20)
+    found, told, (page, _) = asked(study)
+    assert found["ties"]["recipe"]["size"] == 20 and found["ties"] == told["ties"]
+    assert json.loads((study / "ties.json").read_text()) == found["ties"]
+    assert "half of the smallest experiment" not in page
+    (study / "ties.json").unlink()
+    found, told, (page, _) = asked(study)
+    assert found["ties"]["recipe"]["size"] == 15 and found["ties"] == told["ties"]
+    assert "A set is half of the smallest experiment here, because that has fewer than 200 votes." in page
+
+
+@pytest.mark.parametrize(
+    ("margin", "sentence"),
+    [
+        (16.7, "--margin is 16.7; it is a net preference between 0 and 1. For 16.7 points write --margin 0.167."),
+        (1, "--margin is 1; it is a net preference between 0 and 1. For 1 points write --margin 0.01."),
+        (0, "--margin is 0; it is a net preference between 0 and 1."),
+        (-0.1, "--margin is -0.1; it is a net preference between 0 and 1."),
+        (float("nan"), "--margin is nan; it is a net preference between 0 and 1."),
+        (200, "--margin is 200; it is a net preference between 0 and 1."),
+    ],
+)
+def test_a_margin_in_another_unit_is_refused_with_what_to_write(margin, sentence):
+    with pytest.raises(InputError) as error:
+        check_margin(margin)
+    assert str(error.value) == sentence
+    check_margin(0.167)
+    check_margin(None)
+
+
+def test_the_commands_refuse_a_margin_in_points(study, say):
+    for command in ("preference", "report"):
+        with pytest.raises(InputError, match=r"For 16\.7 points write --margin 0\.167"):
+            say(command, study, "--margin", 16.7)
+
+
+@pytest.mark.parametrize(
+    ("room", "function", "command"),
+    [
+        (ties, notebook.ties, ties_command),
+        (agreement, notebook.agreement, agreement_command),
+        (preference, notebook.preference, preference_command),
+    ],
+)
+def test_room_notebook_and_command_have_the_same_defaults(room, function, command):
+    def defaults(callable_):
+        return {p.name: p.default for p in inspect.signature(callable_).parameters.values() if p.kind == p.KEYWORD_ONLY}
+
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    ours = {name: value for name, value in defaults(room.answer).items() if name != "known"}
+    assert ours and {name: defaults(function)[name] for name in ours} == ours
+    assert {name: parser.get_default(name) for name in ours} == ours
