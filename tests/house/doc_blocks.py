@@ -11,6 +11,7 @@ from pathlib import Path
 from analysis.commands import ties
 from dialogue.command_line import parser_of
 from tests.house.waiting import PATIENCE
+from tests.house.warm import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -30,7 +31,7 @@ python() {
             sleep .1
         done
         kill -TERM $server; wait $server ;;
-    *) command python "$@" ;;
+    *) $WARM "$@" ;;
     esac
 }
 """
@@ -60,7 +61,7 @@ def checkout(folder):
 def run(script, folder):
     """Run a script of commands there; what it printed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "BROWSER": "true"}
+    environ = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "BROWSER": "true", "WARM": shlex.join(warm())}
     command = ["bash", "-c", SHELL + script]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

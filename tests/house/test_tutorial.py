@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from dialogue.files import read_records
 from dialogue.records import Pair, Vote
 from tests.house.waiting import PATIENCE
+from tests.house.warm import warm
 
 BLOCK = re.compile(r"```sh\n(.*?)```", re.S)
 PARTS = ("analyze_ties.py", "analysis", "crowd", "dialogue", "generation")
@@ -21,9 +23,9 @@ def test_the_tutorial_leads_from_a_table_of_answers_to_a_report(pytestconfig, tm
     lines = [line for block in BLOCK.findall(text) for line in block.splitlines() if "crowd serve" not in line]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+        ["bash", "-euo", "pipefail", "-c", "\n".join(['python() { $WARM "$@"; }', *lines])],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "WARM": shlex.join(warm())},
         capture_output=True,
         text=True,
         timeout=PATIENCE,

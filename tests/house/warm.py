@@ -1,0 +1,122 @@
+"""A Python that has loaded the heavy libraries once and forks for each command that a shell types.
+
+The code of the checkout is not among what is loaded: each command imports it anew, as it would when typed alone.
+"""
+
+import atexit
+import contextlib
+import functools
+import importlib
+import json
+import os
+import runpy
+import select
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+HEAVY = (
+    "scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet",
+    "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch",
+)  # fmt: skip
+
+
+@functools.cache
+def warm():
+    """The command that stands for `python`, started on first use; it ends with the tests' process."""
+    folder = tempfile.mkdtemp(prefix="warm-")
+    path = str(Path(folder, "socket"))
+    process = subprocess.Popen([sys.executable, __file__, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    process.stdout.close()
+
+    def end():
+        process.stdin.close()
+        process.wait()
+        Path(path).unlink()
+        Path(folder).rmdir()
+
+    atexit.register(end)
+    return [sys.executable, "-I", "-S", __file__, path]
+
+
+def ask(path, words):
+    """Have a command carried out with this process's streams, folder and variables; its exit code."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(path)
+        message = json.dumps({"words": words, "cwd": os.getcwd(), "environ": dict(os.environ)}).encode()
+        socket.send_fds(server, [len(message).to_bytes(8, "big")], [0, 1, 2])
+        server.sendall(message)
+        return int.from_bytes(server.recv(1) or b"\x01", "big")
+
+
+def serve(path):
+    """Fork for each command until standard input ends."""
+    for name in HEAVY:
+        importlib.import_module(name)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        print("ready", flush=True)
+        while listener in select.select([listener, sys.stdin], [], [])[0]:
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                carry_out(connection)
+            connection.close()
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def carry_out(connection):
+    """Run one command as Python would and tell its exit code."""
+    head, streams, _, _ = socket.recv_fds(connection, 8, 3)
+    with connection.makefile("rb") as rest:
+        asked = json.loads(rest.read(int.from_bytes(head, "big")))
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(asked["cwd"])
+    os.environ.clear()
+    os.environ.update(asked["environ"])
+    code = 0
+    try:
+        run(asked["words"])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except BaseException:  # noqa: BLE001 (what Python does at the top)
+        traceback.print_exc()
+        code = 1
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    atexit._run_exitfuncs()
+    connection.sendall(code.to_bytes(1, "big"))
+    os._exit(code)
+
+
+def run(words):
+    """`python -m MODULE ...`, `python FILE ...` or `python -`."""
+    first, *others = words
+    if first == "-m":
+        sys.argv, sys.path[0] = others, ""
+        runpy.run_module(others[0], run_name="__main__", alter_sys=True)
+    elif first == "-":
+        sys.argv, sys.path[0] = words, ""
+        exec(compile(sys.stdin.read(), "<stdin>", "exec"), {"__name__": "__main__"})
+    else:
+        sys.argv, sys.path[0] = words, str(Path(first).resolve().parent)
+        runpy.run_path(first, run_name="__main__")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        serve(sys.argv[1])
+    else:
+        sys.exit(ask(sys.argv[1], sys.argv[2:]))
