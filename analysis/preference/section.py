@@ -13,13 +13,13 @@ from analysis.showing.tables import Table
 from analysis.showing.words import count, p_equals, p_value, percent, signed
 from analysis.stats.sign_tests import TieIndex
 
-KINDS = {
+PAIR_KINDS = {
     "": "real pairs",
     SAME: "one seed against itself, two samples",
     DIFFERENT: "the corpus's own answer against a random one",
     "reference-model": "the corpus's own answer against a model's",
 }
-HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p, sign test", "p, Holm")
+_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p, sign test", "p, Holm")
 
 
 def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
@@ -89,7 +89,7 @@ def _met(preferences: Sequence[Preference]) -> str:
 def _controls_figure(shares: Sequence[TieShare]) -> Figure:
     axis = Axis(0, 1)
     made = tuple(
-        Row(KINDS.get(one.contrast, one.contrast), f"{percent(one.share)} of {count(one.votes, 'vote')}",
+        Row(PAIR_KINDS.get(one.contrast, one.contrast), f"{percent(one.share)} of {count(one.votes, 'vote')}",
             (Mark("dot", axis.at(one.share), 0, 0, "c5" if one.contrast else "people"),), described=percent(one.share))
         for one in shares
     )  # fmt: skip
@@ -133,4 +133,6 @@ def _table(answer: PreferenceAnswer) -> Table:
         for one, adjusted in zip(answer.led, answer.sign_holm, strict=True)
         for s in [one.sign]
     )  # fmt: skip
-    return Table(HEAD, rows, "Preference between systems; the sign test leaves ties out and takes votes as independent")
+    return Table(
+        _HEAD, rows, "Preference between systems; the sign test leaves ties out and takes votes as independent"
+    )

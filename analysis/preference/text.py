@@ -13,7 +13,7 @@ from analysis.showing.tables import Table
 from analysis.showing.words import count, number, p_equals, p_value, plain
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
-HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "sign test p (ties out)",
+_HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "sign test p (ties out)",
         "Holm")  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def _net_table(answer: PreferenceAnswer) -> Table:
          number(one.net.se), _reach(one.net), p_value(one.sign.p), p_value(adjusted)]
         for one, adjusted in zip(answer.preferences, answer.sign_holm, strict=True)
     ]  # fmt: skip
-    return Table(HEAD, rows)
+    return Table(_HEAD, rows)
 
 
 def _claims(answer: PreferenceAnswer) -> Iterator[str]:

@@ -21,8 +21,8 @@ from dialogue.records import Candidate, Pair
 Ints = NDArray[np.int64]
 SAME, DIFFERENT = "within-seed", "reference-random"
 UNKNOWN = (
-    "No pairs.jsonl holds these pairs, so a and b are taken to be the same two systems in every pair. In votes "
-    "of `crowd` the sides are drawn by chance and this would mean nothing: give --pairs."
+    "No pairs.jsonl holds these pairs, so a and b are taken to be the same two systems in every pair. In votes from "
+    "`crowd` the sides are drawn by chance, so these numbers would mean nothing: give --pairs."
 )
 
 
@@ -73,7 +73,7 @@ def match(votes: Votes, path: Path, pairs: Mapping[str, Pair] | None = None) -> 
         name: votes.select((contrast == name)[votes.pair] & ~real[votes.pair]) for name in sorted(set(contrast[~real]))
     }
     kept = real & (codes[:, 0] != codes[:, 1])
-    chosen = votes.select(kept[votes.pair])
+    chosen = votes.select(kept[votes.pair])  # one model against itself compares no two systems
     if not len(chosen):
         raise InputError(f"{path}: no vote compares two different systems.")
     return Matches(systems, chosen, codes[chosen.pair, 0], codes[chosen.pair, 1], controls)

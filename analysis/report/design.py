@@ -95,7 +95,8 @@ def _left_out(study: Study) -> Iterator[str]:
     if votes.identical is not None and (same := int(votes.identical.sum())):
         yield f"{count(same, 'vote')} on pairs of two identical responses: kept and used in every number."
     if study.controls is not None:
-        yield f"{count(len(study.controls), 'vote')} on control pairs: shown separately and used in no other number."
+        kept = count(len(study.controls), "vote")
+        yield f"{kept} on control pairs: shown separately, and in no other number but the tie index."
 
 
 def _models(panels: Sequence[Panel]) -> str:

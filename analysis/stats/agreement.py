@@ -80,6 +80,7 @@ def coefficients(
     (one code an item, e.g. its dialogue) whole clusters are resampled; one alone has no interval.
     """
     seen = counts.any(1)
+    # Drawn with replacement, a single cluster is itself every time: an interval without width would be a lie.
     alone = len(np.unique(np.arange(len(counts))[seen] if cluster is None else cluster[seen])) < 2
     rows, weights = _weighted_rows(counts, cluster, generator, 0 if alone else sets)
     point, drawn = _sums(rows, weights[:1]), _sums(rows, weights[1:])
@@ -87,6 +88,7 @@ def coefficients(
 
     def made(statistic: Callable[[_Sums], Floats]) -> Coefficient:
         spread = statistic(drawn)
+        # A set that happens to hold one category only has no kappa; it is left out rather than taken as 0 or 1.
         low, high = np.nanquantile(spread, [tail, 1 - tail]) if np.isfinite(spread).any() else (np.nan, np.nan)
         return Coefficient(float(statistic(point)[0]), float(low), float(high), spread)
 
@@ -221,7 +223,7 @@ def two_raters(
     table = np.full((int(item.max()) + 1, 2), -1)
     table[item, who] = choice
     both = table[(table >= 0).all(1)]
-    if len(both) * 2 != len(item):
+    if len(both) * 2 != len(item):  # not every item has one vote of each rater
         return None
     counts = np.bincount(both[:, 0] * categories + both[:, 1], minlength=categories**2)
     drawn = generator.multinomial(len(both), counts / len(both), size=sets if len(both) > 1 else 0)

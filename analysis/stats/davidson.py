@@ -30,7 +30,7 @@ Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Model = Literal["davidson", "rao-kupper"]
 
-BLOCK = 4_000_000  # numbers drawn at once: bounds the memory of the bootstrap
+DRAWN_AT_ONCE = 4_000_000  # numbers drawn at once: bounds the memory of the bootstrap
 FAR = 15.0  # a strength further out than this on the log scale has no finite estimate
 
 
@@ -97,7 +97,7 @@ class Fit:
 def games(systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None) -> Games:
     """Count votes; `choice` is 0 (a), 1 (b) or 2 (tie); `left` is 0 where a stood left, 1 where b did, else -1."""
     side = np.zeros(len(a), np.int64) if left is None else np.select([left == 0, left == 1], [1, -1], 0)
-    swap = a > b
+    swap = a > b  # one cell for both orders: a tie or a win is the same whichever system is called a
     first, second = np.where(swap, b, a).astype(np.int64), np.where(swap, a, b)
     outcome = np.where(swap & (choice < 2), 1 - choice, choice)
     key = (first * len(systems) + second) * 3 + np.where(swap, -side, side) + 1
@@ -114,6 +114,7 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
     _check_finite(played)
     design, position, tie = _design(played)
     theta, information = _scoring(played.counts[None], played, model, design, tie)
+    # `_check_finite` sees only wins and ties; a side of the page that always won shows in the size of the estimates.
     if np.abs(theta).max() > FAR:
         raise InputError("One side of the page or one system always won, so the strengths have no finite estimate.")
     chances, _, _ = _MODELS[model](theta @ design.T, None if tie is None else theta[:, tie, None])
@@ -182,7 +183,8 @@ def bootstrap(played: Games, found: Fit, cluster: Ints | None, *, sets: int, gen
     design, _, tie = _design(played)
     start = found.parameters
     draws = [np.empty((0, len(start)))]
-    block = int(np.clip(BLOCK // max(len(frequency), 1), 1, 200))
+    # In blocks, because all sets at once would take sets x kinds numbers: gigabytes for a large crowd.
+    block = int(np.clip(DRAWN_AT_ONCE // max(len(frequency), 1), 1, 200))
     for first in range(0, sets, block):
         times = _times(frequency, min(block, sets - first), generator)
         counts = (kinds.T @ times.T).T.reshape(len(times), -1, 3)
@@ -214,6 +216,7 @@ def _kinds(
 def _times(frequency: NDArray[np.int64], sets: int, generator: np.random.Generator) -> Floats:
     """How often each kind comes up in each set, (sets, kinds)."""
     total = int(frequency.sum())
+    # A multinomial draw costs one step a kind, single draws one step a cluster: take the cheaper.
     if total > 4 * len(frequency):
         return generator.multinomial(total, frequency / total, size=sets).astype(np.float64)
     kind = np.repeat(np.arange(len(frequency)), frequency)
@@ -228,6 +231,7 @@ def _design(played: Games) -> tuple[Floats, int | None, int | None]:
     design[np.arange(cells), played.a] = 1
     design[np.arange(cells), played.b] -= 1
     design[:, systems] = played.side
+    # Where a system always stood on the same side, position and strength cannot be told apart: no position then.
     rank = np.linalg.matrix_rank
     position = systems if rank(design[:, : systems + 1]) > rank(design[:, :systems]) else None
     tie = None if played.counts[:, 2].sum() == 0 else systems + (position is not None)
@@ -246,12 +250,13 @@ def _scoring(
     elif tie is not None:
         share = counts[:, :, 2].sum(1) / counts.sum((1, 2))
         theta[:, tie] = np.log(2 * share / (1 - share)) if model == "davidson" else 2 * np.arctanh(share)
+    # Only differences of strengths count, so the information is singular: ones there hold the sum of strengths at zero.
     block = np.zeros((design.shape[1], design.shape[1]))
     block[: len(played.systems), : len(played.systems)] = 1.0
     for _ in range(100):
         gradient, information = _information(counts, model, theta, design, tie)
         step = np.linalg.solve(information + block + 1e-12 * np.eye(len(block)), gradient[:, :, None])[:, :, 0]
-        theta += np.clip(step, -2, 2)
+        theta += np.clip(step, -2, 2)  # a full step can overshoot in a bootstrap set that is nearly separable
         if tie is not None and model == "rao-kupper":
             theta[:, tie] = np.maximum(theta[:, tie], 1e-9)
         moving = (np.abs(step).max(1) > 1e-9) & (np.abs(theta).max(1) <= FAR)

@@ -41,7 +41,7 @@ def dawid_skene(
     """Fit by EM until the log-likelihood a vote gains less than `tolerance`.
 
     `smoothing` adds that many imaginary votes to every cell of every rater's table (0: the paper's maximum likelihood;
-    with a dozen votes a rater that overfits, and 1 gives better posteriors: see docs/method-models.md).
+    with a dozen votes a rater that overfits, and 1 gives better posteriors: see docs/method-agreement.md).
     """
     items, raters = int(item.max()) + 1, int(rater.max()) + 1
     shape = (items, raters * categories)
@@ -53,7 +53,7 @@ def dawid_skene(
     voted = votes.getnnz(axis=1) > 0
     before, steps, gain = -np.inf, 0, np.inf
     while steps < max_steps and gain > tolerance:
-        prior = posterior[voted].mean(0)
+        prior = posterior[voted].mean(0)  # an item without a vote has no share in it
         confusion = _m_step(by_label, posterior, smoothing, categories)
         posterior, likelihood = _e_step(votes, prior, confusion)
         gain, before, steps = (likelihood - before) / len(item), likelihood, steps + 1
@@ -71,7 +71,7 @@ def _e_step(votes: sparse.csr_matrix, prior: Floats, confusion: Floats) -> tuple
     tiny = np.finfo(float).tiny
     logs = np.log(np.maximum(confusion, tiny)).reshape(-1, len(prior))
     joint = votes @ logs + np.log(np.maximum(prior, tiny))
-    top = joint.max(1, keepdims=True)
+    top = joint.max(1, keepdims=True)  # taken out before exp: a product of many small chances underflows
     scaled = np.exp(joint - top)
     sums = scaled.sum(1, keepdims=True)
     return scaled / sums, float((top + np.log(sums)).sum())

@@ -40,7 +40,7 @@ def tost(estimate: float, se: float, margin: float, *, freedom: float = math.inf
     """
     if not margin > 0:
         raise InputError(f"The margin must be above 0. Got {margin!r}; name the smallest difference that matters.")
-    if se == 0:
+    if se == 0:  # a t test would claim it from two clusters that agree
         inside = abs(estimate) < margin
         p = max((1 - margin) / (1 - abs(estimate)), 0.0) ** (freedom + 1) if inside else 1.0
         return Equivalence(estimate, se, margin, p, *unanimous(estimate, freedom + 1, alpha), alpha)

@@ -60,6 +60,7 @@ def mean_interval(
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
     mean = float(values.mean())
     se = float(np.sqrt(robust_variance(values, by=by, at_least_one_way=True)))
+    # The effective number, not the number: a few raters who gave most of the votes are few raters.
     df = max(min([kish(codes) for codes in by.values()], default=float(len(values))) - 1, 1.0)
     low, high = _bounds(mean, se, df, level, share)
     alone = float(values.var(ddof=1)) / len(values)
@@ -90,6 +91,7 @@ def robust_variance(values: ArrayLike, *, by: Mapping[str, Ints], at_least_one_w
             total += part if ways % 2 else -part
             if ways == 1:
                 single.append(part)
+    # The difference of variances can fall below either of them, or below zero, by chance alone.
     return max(total, *single) if at_least_one_way else total
 
 
@@ -98,7 +100,7 @@ def crossed(ways: list[Ints]) -> Ints:
     codes = np.asarray(ways[0], dtype=np.int64)
     for more in ways[1:]:
         codes = codes * (int(np.max(more)) + 1) + more
-        codes = np.unique(codes, return_inverse=True)[1]
+        codes = np.unique(codes, return_inverse=True)[1]  # small again, so that three ways do not overflow
     return codes
 
 

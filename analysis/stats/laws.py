@@ -41,6 +41,7 @@ class Law:
 
     def quantile(self, q: float) -> float:
         """Smallest share at or under which the law has mass q."""
+        # 1e-12: a sum of probabilities may miss q by rounding and would then answer with the next share.
         at = int(np.searchsorted(np.cumsum(self.probability), q * (1 - 1e-12)))
         return float(self.share[min(at, len(self.share) - 1)])
 
@@ -65,6 +66,7 @@ def _hypergeometric(votes: int, ties: int, size: int) -> Floats:
     k = np.arange(size + 1)
     legal = (k <= ties) & (size - k <= votes - ties)
     inside = np.where(legal, k, min(size, ties))
+    # In logarithms: the binomial coefficients of 2,000 votes are beyond the largest float.
     log = (
         _log_choose(ties, inside) + _log_choose(votes - ties, np.minimum(size - inside, votes - ties))
     ) - _log_choose(votes, np.array(size))
@@ -148,7 +150,7 @@ def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> F
 
 def sampled(shares: Floats, set_votes: float) -> Law:
     """The law of drawn shares, each with the same mass."""
-    share, count = np.unique(np.round(shares, 12), return_counts=True)
+    share, count = np.unique(np.round(shares, 12), return_counts=True)  # shares equal but for rounding are one
     return Law(share, count / len(shares), "sampled", set_votes)
 
 

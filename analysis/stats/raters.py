@@ -63,7 +63,7 @@ def rater_table(
     raters = int(rater.max()) + 1
     counts = count_table(item, choice, categories)
     votes = np.bincount(rater, minlength=raters)
-    others = counts[item].sum(1) - 1
+    others = counts[item].sum(1) - 1  # without the rater's own vote, with which he always agrees
     has = others > 0
     share = counts.sum(0) / counts.sum()
     rest = np.where(has, (counts[item, choice] - 1) / np.maximum(others, 1), 0.0)
@@ -102,6 +102,7 @@ def split_half(unit: Ints, score: Floats, *, generator: np.random.Generator, spl
 
 
 def _one_split(codes: NDArray[np.intp], values: Floats, units: int, generator: np.random.Generator) -> float:
+    # One sort shuffles every unit's scores: codes are whole numbers, so a random part below 1 keeps units together.
     order = np.argsort(codes + generator.random(len(codes)), kind="stable")
     starts = np.concatenate([[0], np.flatnonzero(np.diff(codes[order])) + 1])
     place = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))

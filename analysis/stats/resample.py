@@ -75,6 +75,7 @@ def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.r
     table = np.stack([clusters.votes.astype(float), clusters.sums], axis=1)
     types, counts = np.unique(table, axis=0, return_counts=True)
     number = len(table)
+    # With nearly as many types as clusters the multinomial saves nothing and its matrix is large.
     if len(types) > number / 8:
         return cluster_shares(clusters, draws=number, sets=sets, replace=True, generator=generator)
     drawn = generator.multinomial(number, counts / number, size=sets) @ types
@@ -100,11 +101,13 @@ def crossed_bootstrap(
         left, right = _coins(len(a), generator), _coins(len(b), generator)
         votes = np.einsum("ij,ij->j", counted @ left, right)
         sums = np.einsum("ij,ij->j", summed @ left, right)
+        # A set in which no vote is left has no mean: another is drawn in its place.
         found.append((sums[votes > 0] / votes[votes > 0])[:missing].astype(float))
     return np.concatenate(found)
 
 
 def _coins(count: int, generator: np.random.Generator) -> NDArray[np.float32]:
     """0 or 1 for each of `count` clusters in each set of a batch, shape (count, BATCH)."""
+    # Eight coins a byte: the coins are most of the work, and a generator's bytes are its cheapest product.
     bits = np.frombuffer(generator.bytes(count * BATCH // 8), dtype=np.uint8)
     return np.unpackbits(bits).reshape(count, BATCH).astype(np.float32)

@@ -89,7 +89,7 @@ def cochran_q(pair: Ints, round: Ints, yes: NDArray[np.bool_]) -> CochranQ:
     seen = np.zeros_like(table)
     np.add.at(seen, place, 1)
     np.add.at(table, place, yes)
-    table = table[(seen == 1).all(1)]
+    table = table[(seen == 1).all(1)]  # a pair judged twice in a round would count double in its block
     k, columns, rows = len(rounds), table.sum(0), table.sum(1)
     below = k * rows.sum() - (rows**2).sum()
     q = float((k - 1) * (k * (columns**2).sum() - columns.sum() ** 2) / below) if below > 0 else 0.0
@@ -107,7 +107,7 @@ def tie_index(
     var_above, var_below, shared = se_o**2 + se_d**2, se_s**2 + se_d**2, se_d**2
     a, b, c = below**2 - z**2 * var_below, above * below - z**2 * shared, above**2 - z**2 * var_above
     inside = b**2 - a * c
-    if a <= 0 or inside < 0:
+    if a <= 0 or inside < 0:  # the anchors may be equal, so no ratio is excluded
         return TieIndex(value, -np.inf, np.inf, o, d, s)
     low, high = (b - np.sqrt(inside)) / a, (b + np.sqrt(inside)) / a
     return TieIndex(value, float(low), float(high), o, d, s)
