@@ -1,8 +1,7 @@
 """Make pairs for raters: pairs.jsonl, with controls and sanity checks.
 
 By default the architecture whose BLEU-2 varies least over seeds is paired (the papers' rule). --model names another;
---models A,B pairs two systems, trained here or imported. The checks are also written to checks.jsonl: read them, change
-or remove lines, and run pair again.
+--models A,B pairs two systems. The checks are also written to checks.jsonl: change or remove lines, and run pair again.
 
   python -m generation pair runs/demo --pairs 120 --controls 20 --checks 12
 """
