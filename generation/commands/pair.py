@@ -9,6 +9,7 @@ By default the architecture whose BLEU-2 varies least over seeds is paired (the 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,9 +143,7 @@ def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
 
 
 def _tell(path: Path, pairs: list[Pair], recipe: str) -> None:
-    counts: dict[str, int] = {}
-    for pair in pairs:
-        counts[pair.contrast] = counts.get(pair.contrast, 0) + 1
+    counts = Counter(pair.contrast for pair in pairs)
     print(f"{path}: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
     if "within-seed" not in counts:
         print("No within-seed controls, which need two draws: sample with --decoding greedy,nucleus:0.9 --draws 2")
