@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
-
-import numpy as np
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import check_margin, check_ranges
 from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, votes_of
 from analysis.showing.result import Result
-from analysis.showing.words import plain
 from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+
+if TYPE_CHECKING:
+    from analysis.reading.long_tables import LongTable
 
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
@@ -161,42 +160,47 @@ def variance(
 ) -> Result:
     """Where a score's variance comes from, and what a re-run would do (`python -m analysis variance`).
 
-    `scores` is a long table (DataFrame, mapping, records, file) or a list of files.
+    `scores` is a long table (DataFrame, mapping, records, file), a list of files, or a study folder, whose votes and
+    scores are then taken as the report takes them.
     """
     from tqdm import tqdm
 
-    from analysis.variance.cubes import two_models
-    from analysis.variance.text import analyse, variance_parts
+    from analysis.variance import answer as variances
+    from analysis.variance.cubes import compared_models
+    from analysis.variance.tables import chosen, score_files
+    from analysis.variance.text import document, parts
 
     check_ranges(locals(), sets=(2, math.inf))
     sources = sources_of(scores)
-    tables = [table for source in sources for table in long_tables(source, score, factors, pairs, **reading)]
-    kept = [table for table in tables if set(only.split()) <= set(table.name.split())]
-    if not kept:
-        raise InputError(f"No table has all of {only!r} in its name: {', '.join(t.name for t in tables)}.")
-    if unknown := {name for one in sizes for name in one} - {name for table in kept for name in table.factors}:
-        raise InputError(
-            f"--sizes names {sorted(unknown)[0]!r}, which is no factor here: {', '.join(kept[0].factors)}."
-        )
-    if target != "model" and not any(target in table.factors for table in kept):
-        raise InputError(f"--target is {target!r}, which is no factor here: {', '.join(kept[0].factors)}.")
-    generator = np.random.default_rng(child_seed(seed, "variance"))
-    found = [
-        analyse(table, target, sizes, generator=generator, sets=sets)
-        for table in tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
-    ]
-    compared = two_models(sources, compare, metric, only, paired=paired, generator=generator) if compare else []
-    warnings = list(dict.fromkeys(warning for table in kept for warning in table.warnings))
-    rows = sum(len(table.score) for table in kept)
-    recipe = signature(tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed)
-    said = plain({"tables": found, "compared": compared, "warnings": warnings, "signature": recipe})
+    tables = [table for source in sources for table in _variance_tables(source, score, factors, pairs, **reading)]
+    kept = chosen(tables, only=only, target=target, sizes=sizes)
+    files = [file for source in sources for file in score_files(source)]
+    compared = compared_models(files, compare, metric, only, paired=paired, seed=seed) if compare else ()
+    shown = tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
+    found = variances.answer(shown, score=score, target=target, sizes=sizes, compared=compared, sets=sets, seed=seed)
 
     def draw() -> Any:
-        from analysis.variance.figures import component_figures
+        from analysis.variance.figures import figures
 
-        return component_figures(said)
+        return figures(found)
 
-    return Result(said, variance_parts(said), draw)
+    return Result(document(found), parts(found), draw)
+
+
+def _variance_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
+    """The tables of a file or of data in memory; of a study folder those that its report shows."""
+    if score in ("tie", "net") or not isinstance(source, str | Path) or not Path(source).is_dir():
+        return long_tables(source, score, factors, pairs, **reading)
+    from analysis.comparison.methods import panels_of
+    from analysis.variance.tables import study_tables
+
+    if factors:
+        raise InputError(f"--factors names the columns of a file, and {source} is a folder; name the file itself.")
+    study = study_from(source, None, None)
+    tables = study_tables(study, panels_of(study))
+    if not tables:
+        raise InputError(f"{source} holds no votes or scores with two levels of anything to compare.")
+    return tables
 
 
 def compare(

@@ -1,35 +1,51 @@
-"""Where a score's variance comes from (architecture, seed, item, rater, what is left), and what a re-run would do.
+"""Find out where a score's variance comes from (architecture, seed, item, rater), and what a re-run would show.
 
-Takes any long table: scores.parquet, metrics.parquet, CSV or JSON Lines with a score column and one column a factor;
-with --score tie or --score net a file of votes. Prints the components with intervals, generalisability, the error of
-studies of other sizes (--sizes seed=10,item=500), and how likely new seeds, items or raters reverse two systems.
---compare A,B adds the difference of two models in a corpus metric, with seeds and items resampled at once.
+Takes a study folder, whose tables are those of its report; or any long table: scores.parquet, metrics.parquet, CSV or
+JSON Lines with a score column and one column per factor; or with --score tie or --score net a file of votes. Prints
+the components with intervals, generalisability, the error of studies of other sizes (--sizes seed=10,item=500), and
+the chance that new seeds, items or raters reverse two systems. --compare A,B adds the difference of two models in a
+corpus metric, with seeds and items resampled together.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from analysis.arguments import add_json_argument, add_naming_arguments, deliver, parse_names, reading
+from analysis.arguments import READING, add_json_argument, add_naming_arguments, deliver, parse_names, reading
+from dialogue.command_line import given, next_command
 from dialogue.errors import InputError
+
+STUDY_FILES = ("votes.jsonl", "scores.parquet", "metrics.parquet")  # each alone is enough for a report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The tables, their columns, the sizes to plan for."""
-    parser.add_argument("scores", type=Path, nargs="+", metavar="SCORES", help="Parquet, CSV or JSON Lines")
+    parser.add_argument(
+        "scores", type=Path, nargs="+", metavar="SCORES", help="a STUDY folder, or Parquet, CSV or JSON Lines"
+    )
     parser.add_argument(
         "--score", default="score", metavar="COLUMN|tie|net", help="score column; tie or net for votes (default score)"
     )
     parser.add_argument("--factors", default="", metavar="F1,F2,...", help="columns (default model,seed,item,rater)")
-    parser.add_argument("--target", default="model", metavar="FACTOR", help="what is compared (default model)")
-    parser.add_argument("--sizes", action="append", default=[], metavar="F=N,...", help="another size of study; repeat")
-    parser.add_argument("--only", default="", metavar="WORDS", help="tables whose name has all these words")
+    parser.add_argument(
+        "--target", default="model", metavar="FACTOR", help="the factor whose levels are compared (default model)"
+    )
+    parser.add_argument(
+        "--sizes", action="append", default=[], metavar="F=N,...", help="another size of study; repeatable"
+    )
+    parser.add_argument("--only", default="", metavar="WORDS", help="only tables whose name has all these words")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="votes: pairs.jsonl (default: the one beside them)")
     add_naming_arguments(parser)
-    parser.add_argument("--compare", metavar="A,B", help="two models of a score table, by the multi-bootstrap")
-    parser.add_argument("--metric", choices=("mean", "micro_f1", "bleu2"), default="mean", help="for --compare")
-    parser.add_argument("--paired", action="store_true", help="for --compare: seed k of both models share something")
+    parser.add_argument("--compare", metavar="A,B", help="compare two models by the multi-bootstrap")
+    parser.add_argument(
+        "--metric", choices=("mean", "micro_f1", "bleu2"), default="mean", help="what --compare compares (default mean)"
+    )
+    parser.add_argument(
+        "--paired", action="store_true", help="for --compare: seed k is the same start or data order in both models"
+    )
     parser.add_argument("--sets", type=int, default=200, help="simulated tables behind the intervals (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the components of each table: STEM-1.png and .pdf, ...")
@@ -57,7 +73,19 @@ def run(args: argparse.Namespace) -> None:
     )
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document)
+    deliver(args, str(found), found.document, then=_then(args, found.document))
+
+
+def _then(args: argparse.Namespace, found: Mapping[str, Any]) -> str:
+    """The report of the study that the first file belongs to; else how many seeds, or votes, would tell more."""
+    first = args.scores[0]
+    if first.is_dir() or first.name in STUDY_FILES:
+        return next_command("python -m analysis report", first if first.is_dir() else first.parent)
+    if args.score in ("tie", "net"):
+        return next_command("python -m analysis plan", first, *given(args, *READING))
+    sds = [part["sd"] for table in found["tables"] for part in table["components"] if part["name"] == "model:seed"]
+    seen = next((sd for sd in sds if sd > 0), None)
+    return next_command("python -m analysis plan", *([] if seen is None else ["--seed-sd", f"{seen:.4g}"]))
 
 
 def _two(text: str) -> tuple[str, str]:

@@ -1,7 +1,8 @@
-"""What the rooms answer about the votes of one study, each asked as its command asks it, with the same defaults."""
+"""What the rooms answer about one study, each asked as its command asks it, with the same defaults."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,15 @@ from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
 from analysis.reading.inputs import JUDGED, matches_of
+from analysis.reading.panel import Panel
 from analysis.reading.study import Study
 from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
 from analysis.ties.section import asked_size
 from analysis.ties.text import document as ties_document
+from analysis.variance.answer import VarianceAnswer
+from analysis.variance.answer import answer as ask_variance
+from analysis.variance.tables import study_tables
 from dialogue.errors import InputError
 
 
@@ -46,6 +51,15 @@ def votes_answers(study: Study, margin: float | None) -> VotesAnswers:
     preference, refusal = _preference(study, margin)
     ties = ask_ties(votes, size=size_that_fits(votes, asked_size(study))) if len(votes) > 1 else None
     return VotesAnswers(ties, ask_agreement(votes), preference, (refusal,) if refusal else ())
+
+
+def variance_of(study: Study, panels: Sequence[Panel]) -> VarianceAnswer | None:
+    """The answer of `analysis variance STUDY`; None where the study holds nothing that varies, or too little of it."""
+    tables = study_tables(study, panels)
+    try:
+        return ask_variance(tables) if tables else None
+    except InputError:
+        return None
 
 
 def _preference(study: Study, margin: float | None) -> tuple[PreferenceAnswer | None, str]:

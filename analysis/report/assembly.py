@@ -27,14 +27,15 @@ from analysis.reading.panel import UNSEEN, methods
 from analysis.reading.study import Study
 from analysis.report import findings
 from analysis.report.advice import advice
-from analysis.report.answers import votes_answers
+from analysis.report.answers import variance_of, votes_answers
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.showing.page import Figure, Section
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
 from analysis.ties import section as ties
-from analysis.variance.section import variance_section
+from analysis.variance import section as variance
+from analysis.variance.text import document as variance_document
 from dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
@@ -74,12 +75,13 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
     probed, compared = probes_section(table, panels), compare_section(study, panels, pairs)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
+    varied = variance_of(study, panels)
     sections = [
         preference.section(votes.preference, study),
         ties.section(votes.ties, study),
         compared,
         probed,
-        variance_section(study, panels),
+        variance.section(varied, study),
         agreement.section(votes.agreement, study),
         Section("advice", "What would make it surer", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
@@ -91,7 +93,7 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
     document = {
         "title": title or title_of(study, votes.preference),
         "findings": sentences, "limitations": limits, "advice": planned,
-        **votes.documents(), "variance": None, "comparison": None,
+        **votes.documents(), "variance": varied and variance_document(varied), "comparison": None,
         "methods": plain_methods(panels), "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

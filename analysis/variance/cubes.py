@@ -1,9 +1,12 @@
-"""Score tables as cubes of summable counts (seeds, items, counts): one for each evaluator, task, checkpoint, model."""
+"""Two models of a score table compared by the multi-bootstrap, on cubes of summable counts (seeds, items, counts).
+
+There is a cube for each evaluator, task, checkpoint and model; two models are compared on the items that both have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +17,9 @@ from analysis.reading.columns import codes_of
 from analysis.reading.scores import read_scores
 from analysis.stats.multibootstrap import Cube, difference, one_system
 from dialogue.errors import InputError
+from dialogue.seeds import child_seed
 
-SETS = 5000  # of the multi-bootstrap
+DRAWN_SETS = 5000  # of the multi-bootstrap
 NAMED = ("evaluator", "task", "checkpoint", "condition")
 
 
@@ -37,34 +41,52 @@ def read_cubes(sources: Sequence[Any]) -> dict[str, dict[str, Cube]]:
     }
 
 
-def two_models(
-    sources: Sequence[Any],
-    models: Sequence[str],
-    metric: str,
-    only: str,
-    *,
-    paired: bool,
-    generator: np.random.Generator,
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class ComparedModels:
+    """One line of a comparison on one scale: either model alone, or their `difference` (which alone has a p)."""
+
+    name: str
+    what: str
+    metric: str
+    value: float
+    se: float
+    low: float
+    high: float
+    p: float | None
+    seeds: tuple[int, int]  # of the first and the second model
+    items: int
+
+
+def compared_models(
+    sources: Sequence[Any], models: tuple[str, str], metric: str = "mean", only: str = "", *, paired: bool, seed: int
+) -> tuple[ComparedModels, ...]:
     """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
-    first, second = models
-    said, scales = [], read_cubes(sources)
-    for scale, cubes in scales.items():
-        if {first, second} <= set(cubes) and set(only.split()) <= set(scale.split()):
-            pair = on_common_items(cubes[first], cubes[second])
-            apart = difference(*pair, metric, paired=paired, sets=SETS, generator=generator)
-            alone = [one_system(cube, metric, sets=SETS, generator=generator) for cube in pair]
-            shown = zip((first, second, "difference"), (*alone, apart), strict=True)
-            said += [
-                {"name": scale, "what": what, "metric": metric, "value": e.value, "se": e.se, "low": e.low,
-                 "high": e.high, "p": e.p if what == "difference" else None, "seeds": [len(c.seeds) for c in pair],
-                 "items": len(pair[0].items)}
-                for what, e in shown
-            ]  # fmt: skip
-    if not said:
-        found = ", ".join(sorted({model for cubes in scales.values() for model in cubes}))
-        raise InputError(f"No scale has both {first!r} and {second!r} (found: {found}); write --compare MODEL,MODEL.")
-    return said
+    scales = read_cubes(sources)
+    found = [
+        line
+        for scale, cubes in scales.items()
+        if set(models) <= set(cubes) and set(only.split()) <= set(scale.split())
+        for line in _on_one_scale(scale, cubes, models, metric, paired=paired, seed=seed)
+    ]
+    if not found:
+        known = ", ".join(sorted({model for cubes in scales.values() for model in cubes}))
+        first, second = models
+        raise InputError(f"No scale has both {first!r} and {second!r} (found: {known}); write --compare MODEL,MODEL.")
+    return tuple(found)
+
+
+def _on_one_scale(
+    scale: str, cubes: Mapping[str, Cube], models: tuple[str, str], metric: str, *, paired: bool, seed: int
+) -> list[ComparedModels]:
+    generator = np.random.default_rng(child_seed(seed, "multibootstrap", scale))
+    pair = on_common_items(cubes[models[0]], cubes[models[1]])
+    apart = difference(*pair, metric, paired=paired, sets=DRAWN_SETS, generator=generator)
+    alone = [one_system(cube, metric, sets=DRAWN_SETS, generator=generator) for cube in pair]
+    seeds = len(pair[0].seeds), len(pair[1].seeds)
+    return [
+        ComparedModels(scale, what, metric, found.value, found.se, found.low, found.high, p, seeds, len(pair[0].items))
+        for what, found, p in zip((*models, "difference"), (*alone, apart), (None, None, apart.p), strict=True)
+    ]
 
 
 def on_common_items(one: Cube, other: Cube) -> tuple[Cube, Cube]:
@@ -102,10 +124,10 @@ def _cube(model: str, table: pa.Table, counts: Mapping[str, np.ndarray]) -> Cube
     kept = (cube[:, :, 0] > 0).all(0)
     if not kept.any():
         raise InputError(f"{model}: no item was scored under all of its seeds.")
-    own = table["item"].combine_chunks()
-    cluster = codes_of(pc.coalesce(table["cluster"].combine_chunks(), own) if "cluster" in table.column_names else own)[
-        0
-    ]
+    item_names = table["item"].combine_chunks()
+    # An item without a dialogue is a cluster of its own.
+    named = "cluster" in table.column_names
+    cluster, _ = codes_of(pc.coalesce(table["cluster"].combine_chunks(), item_names) if named else item_names)
     of_item = np.zeros(len(items), dtype=np.int64)
     of_item[item] = cluster
     order = np.array(sorted(np.flatnonzero(kept), key=lambda k: items[k]))

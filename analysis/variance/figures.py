@@ -1,29 +1,34 @@
-"""The figures of variance: standard deviations of every table's components."""
+"""The figures of variance: the standard deviations of every table's components, one figure a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.showing.plots import BLUE, GREY, ForestRow, bars_figure
+from analysis.stats.components import RESIDUAL, Component
+from analysis.variance.answer import VarianceAnswer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def component_figures(said: Mapping[str, Any]) -> dict[str, Figure]:
-    """Standard deviations of every table's components."""
-    drawn = {}
-    for number, table in enumerate(said["tables"], 1):
-        rows = [_bar(part) for part in table["components"]]
-        title = f"{table['name']}: what the score varies with"
-        drawn[f"-{number}"] = bars_figure(rows, title=title, xlabel="SD in the score's unit", recipe=said["signature"])
-    return drawn
+def figures(answer: VarianceAnswer) -> dict[str, Figure]:
+    """`-1`, `-2`, ... in the order of the tables."""
+    return {
+        f"-{place}": bars_figure(
+            [_bar(part) for part in table.components],
+            title=f"{table.name}: what the score varies with",
+            xlabel="SD in the score's unit, with its 95 % interval",
+            recipe=answer.signature,
+        )
+        for place, table in enumerate(answer.tables, 1)
+    }
 
 
-def _bar(part: Mapping[str, Any]) -> ForestRow:
-    low, high = (float(np.sqrt(max(part[end] or 0.0, 0.0))) for end in ("low", "high"))
-    colour = GREY if part["name"] == "residual" else BLUE
-    return ForestRow(part["name"], part["sd"], low, high, f"{100 * part['share']:.0f} % of variance", colour)
+def _bar(part: Component) -> ForestRow:
+    # The square root keeps order, so the ends of a variance's interval are those of its SD.
+    low, high = (float(np.sqrt(max(end, 0.0))) for end in (part.low, part.high))
+    colour = GREY if part.name == RESIDUAL else BLUE
+    return ForestRow(part.name, part.sd, low, high, f"{100 * part.share:.0f} % of variance", colour)

@@ -1,25 +1,18 @@
 """Variance components against published and REML values, known truth, and re-runs that really happen."""
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2
 
-from analysis.__main__ import COMMANDS
 from analysis.reading.long_tables import NESTED, read_long
 from analysis.stats.components import RESIDUAL, components, terms_of
 from analysis.stats.reruns import design, error_variance, flip, resized, sizes_of
-from dialogue.command_line import dispatch
 from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair
 
 ROOT = Path(__file__).resolve().parents[2]
 TRUE = {"model": 1.0, "model:seed": 0.25, "item": 0.64, "model:item": 0.09, "residual": 0.36}
@@ -260,106 +253,6 @@ def test_without_noise_the_interval_is_that_of_a_variance():
     found = estimate(score, {"pair": np.repeat(np.arange(10), 50)}, sets=4000)["pair"]
     ends = 9 * groups.var(ddof=1) / chi2.ppf([0.975, 0.025], 9)
     assert (found.low, found.high) == pytest.approx(tuple(ends), rel=0.05)
-
-
-def score_rows(seed=0):
-    score, factors = crossed_study(seed, models=3, items=15)
-    for task in ("T1", "T2"):
-        for k, value in enumerate(score):
-            yield {
-                "evaluator": "probe", "task": task, "model": "abc"[factors["model"][k]],
-                "seed": int(factors["seed"][k]), "checkpoint": "last", "item": f"d:{factors['item'][k]}",
-                "rater": "logistic", "score": float(value),
-                "condition": "test",
-            }  # fmt: skip
-
-
-def variance(*words):
-    return dispatch("analysis", "", COMMANDS, ["variance", *map(str, words)])
-
-
-def test_the_command_takes_a_score_table(tmp_path, capsys):
-    path = tmp_path / "scores.parquet"
-    rows = [*score_rows(), {**next(score_rows()), "seed": None}]
-    pq.write_table(pa.Table.from_pylist(rows), path)
-    assert variance(path, "--only", "T1", "--sizes", "seed=10,item=500", "--sets", 50, "--json", "-") == 0
-    said = json.loads(capsys.readouterr().out)
-    (table,) = said["tables"]
-    assert table["name"] == "probe T1 last test"
-    assert [part["name"] for part in table["components"]] == ["model", "item", "model:seed", "model:item", "residual"]
-    assert table["d_study"][0]["sizes"] == {"seed": 10, "item": 500}
-    assert {flip["redrawn"][0] for flip in table["flips"]} == {"seed", "item"}
-    assert said["warnings"] == ["1 rows have no seed and are left out."]
-
-
-def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
-    path = tmp_path / "votes.csv"
-    generator = np.random.default_rng(0)
-    with path.open("w", newline="") as handle:
-        rows = [[f"p{k // 3}", f"r{generator.integers(9)}", generator.choice(["a", "b", "tie"])] for k in range(240)]
-        csv.writer(handle).writerows([["pair", "rater", "choice"], *rows])
-    assert variance(path, "--score", "tie", "--sets", 20, "--figure", tmp_path / "ties") == 0
-    assert (tmp_path / "ties-1.png").stat().st_size > 5000
-    shown = capsys.readouterr().out
-    assert "SE of the mean" in shown
-    assert "reverse the order" not in shown
-    assert variance(path, "--score", "net", "--sets", 20) == 0
-
-
-def test_votes_of_another_tool_are_named_and_systems_are_looked_up_beside_them(tmp_path, capsys):
-    path = tmp_path / "votes.csv"
-    rows = "".join(f"p{k},w{k % 7},{'XY'[k % 2]}\np{k},w{k % 5},Z\n" for k in range(20))
-    path.write_text("item,worker,label\n" + rows)
-    words = (path, "--score", "net", "--sets", 5, "--columns", "pair=item,rater=worker,choice=label")
-    words += ("--values", "a=X,b=Y,tie=Z", "--json", "-")
-
-    def mean():
-        assert variance(*words) == 0
-        said = json.loads(capsys.readouterr().out)
-        return said["tables"][0]["mean"], any("No pairs.jsonl" in warning for warning in said["warnings"])
-
-    assert mean() == (0, True)
-    one, two = (Candidate("text", "model", seed) for seed in (0, 1))
-    turned = [Pair(f"p{k}", "c", (), *((one, two) if k % 2 == 0 else (two, one))) for k in range(20)]
-    write_records(tmp_path / "pairs.jsonl", turned, signature="test", kind=Pair)
-    assert mean() == (0.5, False)
-
-
-def test_bad_tables_are_refused_in_a_sentence(tmp_path):
-    path = tmp_path / "long.csv"
-    path.write_text("model,item,value\na,1,0.5\nb,1,0.7\n")
-    for words, sentence in (
-        ((path,), "no column 'score'"),
-        ((path, "--score", "value", "--factors", "model,judge"), "no column 'judge'"),
-        ((path, "--score", "value", "--sizes", "item=none"), "--sizes has item=none"),
-        ((path, "--score", "value", "--sizes", "items=9"), "--sizes names 'items'"),
-        ((path, "--score", "value", "--only", "XYZ"), "No table has all of 'XYZ'"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            variance(*words)
-    path.write_text("pair,rater,choice\np,r,a\np,s,tie\nq,r,b\nq,s,b\n")
-    for words, sentence in (
-        (("--factors", "model"), "no factor 'model'; votes have pair, rater"),
-        (("--target", "judge"), "--target is 'judge', which is no factor here: pair, rater"),
-        (("--sets", "0"), "--sets is 0; it must be at least 2"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            variance(path, "--score", "tie", *words)
-    path.write_text("model,item,score\na,1,0.5\na,1,0.7\n")
-    with pytest.raises(InputError, match="no scores for two levels"):
-        variance(path)
-    path.write_text("model,item,score\na,,0.5\n")
-    with pytest.raises(InputError, match="no scores for two levels"):
-        variance(path)
-
-
-def test_one_seed_a_model_is_pointed_out(tmp_path, capsys):
-    path = tmp_path / "long.csv"
-    path.write_text(
-        "model,item,score\n" + "".join(f"{m},{i},{(i * 7 + k) % 5}\n" for k, m in enumerate("ab") for i in range(9))
-    )
-    assert variance(path, "--sets", 10) == 0
-    assert "one seed a model" in capsys.readouterr().out
 
 
 def test_seeds_of_different_models_are_not_paired(tmp_path):

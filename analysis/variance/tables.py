@@ -1,0 +1,82 @@
+"""The tables of a study whose variance is taken apart: its votes, and every score of its trained models.
+
+One function builds them for `analysis variance STUDY` and for the report, so both show the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.reading.long_tables import LongTable, long_from_votes
+from analysis.reading.panel import UNSEEN, Panel
+from analysis.reading.study import SCORE_FILES, Study
+from analysis.reading.systems import fixed_sides, match
+from dialogue.errors import InputError
+
+
+def study_tables(study: Study, panels: Sequence[Panel]) -> list[LongTable]:
+    """Votes as net preference and as ties, then one table for each score of several trained models, in points."""
+    return [*_votes(study), *(table for panel in panels if (table := _scores(panel)) is not None)]
+
+
+def _votes(study: Study) -> list[LongTable]:
+    if study.votes is None:
+        return []
+    known = {pair.pair: pair for pair in study.pairs}
+    try:
+        matches = match(study.votes, study.folder / "pairs.jsonl", known) if known else fixed_sides(study.votes)
+        found = [long_from_votes(matches, scale) for scale in ("net", "tie")]
+    except InputError:  # votes that cannot be traced to two systems still have their sections on ties and raters
+        return []
+    if not known:
+        found = found[1:]  # without pairs the sides mean nothing, but a tie is still a tie
+    return [table for table in found if table.factors and table.score.std() > 0]
+
+
+def _scores(panel: Panel) -> LongTable | None:
+    """One observation for each model and dialogue; None for people, before training, or where nothing varies."""
+    # A corpus score such as micro-F1 has no value of a single example: `cells` holds what each dialogue adds to it.
+    if panel.cells is None or panel.checkpoint == UNSEEN or min(panel.cells.shape) < 2:
+        return None
+    score = panel.cells.ravel()
+    if not np.isfinite(score).all() or score.std() == 0:
+        return None
+    systems, items = panel.cells.shape
+    models = np.array([panel.models.index(system.model) for system in panel.systems])
+    seeds, seed = np.unique([-1 if system.seed is None else system.seed for system in panel.systems],
+                            return_inverse=True)  # fmt: skip
+    names = {"model": panel.models, "seed": tuple(map(str, seeds)), "item": tuple(map(str, range(items)))}
+    factors = {
+        "model": np.repeat(models, items),
+        "seed": np.repeat(seed, items),
+        "item": np.tile(np.arange(items), systems),
+    }
+    name = f"{panel.kind}: {panel.name}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
+    return LongTable(name, score, {factor: codes for factor, codes in factors.items() if len(names[factor]) > 1}, names)
+
+
+def score_files(source: Any) -> list[Any]:
+    """The score tables of a study folder; anything else as it is."""
+    if not isinstance(source, str | Path) or not Path(source).is_dir():
+        return [source]
+    return [path for name in SCORE_FILES if (path := Path(source) / name).exists()]
+
+
+def chosen(
+    tables: Sequence[LongTable], *, only: str, target: str, sizes: Sequence[Mapping[str, float]]
+) -> list[LongTable]:
+    """The tables whose name has all words of `only`; refuse a size or a target that is no factor of any of them."""
+    kept = [table for table in tables if set(only.split()) <= set(table.name.split())]
+    if not kept:
+        raise InputError(f"No table has all of {only!r} in its name: {', '.join(t.name for t in tables)}.")
+    if unknown := {name for one in sizes for name in one} - {name for table in kept for name in table.factors}:
+        raise InputError(
+            f"--sizes names {sorted(unknown)[0]!r}, which is no factor here: {', '.join(kept[0].factors)}."
+        )
+    if target != "model" and not any(target in table.factors for table in kept):
+        raise InputError(f"--target is {target!r}, which is no factor here: {', '.join(kept[0].factors)}.")
+    return kept
