@@ -208,7 +208,7 @@ def compare(
     *,
     votes: Any = None,
     pairs: Any = None,
-    margin: float = 2.0,
+    within: float = 2.0,
     pay: float | None = None,
     machine: float | None = None,
     published: bool = False,
@@ -217,26 +217,22 @@ def compare(
 
     `study` is a study folder, or a table of scores as `variance` takes it (None: no scores) with votes and their pairs.
     """
-    from analysis.comparison import text as compare_text
-    from analysis.comparison.costs import cost
-    from analysis.comparison.methods import panels_of
-    from analysis.comparison.orders import ordered
-    from analysis.comparison.published import published as printed
-    from analysis.reading.panel import methods
+    from analysis.comparison import answer as comparison
+    from analysis.comparison.text import document, parts
 
-    check_ranges(locals(), margin=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
+    check_ranges(locals(), within=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
     read = study_from(study, votes, pairs)
-    panels = panels_of(read)
-    if not panels:
+    found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published)
+    if found is None:
         raise InputError(
             f"{'What was given' if votes is not None else study} has votes without pairs.jsonl and no scores, so it "
             "does not say which model was judged; "
             "nothing to compare. `python -m analysis preference` reads votes alone."
         )
-    made = [method for panel in panels for method in methods(panel)]
-    costs = [cost(m, read, margin, an_hour=pay, machine_hour=machine) for m in made]
-    papers = [cell for cell in printed() if cell.checkpoint == "last"] if published else []
-    pairs = ordered(panels)
-    found = compare_text.document(panels, pairs, costs, papers)
-    parts = compare_text.compare_parts(panels, pairs, costs, papers, margin)
-    return Result(found, [*parts, found["signature"]], lambda: {"": compare_text.figure(made, found["signature"])})
+
+    def draw() -> Any:
+        from analysis.comparison.figures import figures
+
+        return figures(found)
+
+    return Result(document(found), parts(found), draw)

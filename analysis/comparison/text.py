@@ -1,102 +1,88 @@
-"""The comparison as tables for people, a document for machines and a figure."""
+"""A comparison in words: the table of methods, the orders a re-run would reverse, what certainty costs, the verdicts.
+
+`document` has the stable keys of `--json`; `parts` are the tables and sentences of terminal and notebook.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from analysis.comparison.answer import ComparedMethod, ComparedOrder, ComparisonAnswer
 from analysis.comparison.costs import Cost
-from analysis.comparison.orders import WAYS, Generalisability, Order, between_architectures, between_seeds
+from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.panel import UNSEEN, Method, Panel, methods
+from analysis.reading.panel import Panel
 from analysis.showing.tables import Table
 from analysis.showing.words import number, plain
-from dialogue.errors import InputError
-from dialogue.signature import signature
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-HEAD = ["method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval", "SE of items",
-        "SE of raters", "E rho^2 of seeds"]  # fmt: skip
+METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval",
+               "SE of items", "SE of raters", "E rho^2 of seeds")  # fmt: skip
+ORDER_HEAD = ("method", "checkpoint", "order", "difference", "new seeds", "new items", "new raters", "all new",
+              "95 % interval", "E rho^2")  # fmt: skip
 NOISE = (
-    "SE of items, of raters: how far the value of one and the same model would move on other dialogues, with other "
-    "raters. An SD over seeds near it is no evidence that the seed matters. E rho^2 of seeds: the share of the "
-    "variance over seeds that new items and raters would show again."
+    "All numbers are in points (x 100). SE of items and of raters: how far the value of one model would move with "
+    "other dialogues or other raters. An SD over seeds that is no larger is no evidence that the seed matters. E rho^2 "
+    "of seeds: the share of the variance over seeds that would show again with new items and raters."
 )
 FLIPS = (
-    "Chance that a re-run reverses two architectures, by what is drawn anew (- : not to be told from this study). "
-    "E rho^2: the share of the variance between all architectures of a method that a re-run would show again."
+    "Chance that a re-run reverses two architectures, by what is new in it (-: not known from this study). E rho^2: "
+    "the share of the variance between all architectures of a method that a re-run would show again."
 )
 
 
-def compare_parts(
-    panels: Sequence[Panel],
-    pairs: Sequence[tuple[Panel, Order]],
-    costs: Sequence[Cost],
-    papers: Sequence[Published],
-    margin: float,
-) -> list[Table | str]:
-    """The table, what may be claimed, what a re-run would reverse, what certainty costs, the papers beside."""
-    found = [(panel, method) for panel in panels for method in methods(panel)]
-    parts: list[Table | str] = [Table(HEAD, [row(*one) for one in found]), "All in points (x 100). " + NOISE]
-    if pairs:
-        head = ["method", "checkpoint", "order", "difference", *WAYS, "95 % interval", "E rho^2"]
-        parts.append(Table(head, [order_row(*one) for one in pairs], FLIPS))
-    if priced := [cost for cost in costs if cost.method.checkpoint != UNSEEN and cost.method.several]:
-        asked = "an architecture's mean (people: its strength against other architectures)"
-        parts.append(_costs(priced, f"To know {asked} to within {margin:g} points (95 %):"))
-    if papers:
-        parts += _papers(papers)
-    said = verdicts([method for _, method in found], [order for _, order in pairs])
-    return [*parts, *said]
+def parts(answer: ComparisonAnswer) -> list[Table | str]:
+    """The tables, the papers beside, what may be claimed, and the recipe last."""
+    shown: list[Table | str] = [Table(METHOD_HEAD, [method_row(one) for one in answer.methods]), NOISE]
+    if answer.orders:
+        shown.append(Table(ORDER_HEAD, [order_row(one) for one in answer.orders], FLIPS))
+    if answer.trained_costs:
+        shown.append(_costs(answer))
+    if answer.published:
+        shown += _papers(answer.published)
+    return [*shown, *verdicts(answer), *answer.warnings, answer.signature]
 
 
-def row(panel: Panel, method: Method) -> list[str]:
+def method_row(one: ComparedMethod) -> tuple[str, ...]:
     """One line of the table of methods; a dash for what the study cannot tell."""
-    over = method.over_seeds
-    place = [f"{method.kind}: {method.name}", method.model, method.checkpoint, str(len(method.seeds))]
-    spread = [number(over.sd, 2), f"{over.low:.2f}-{over.high:.2f}" if method.several else "-"]
-    noise = [number(method.noise, 2), number(root_mean_square(method.rater_se), 2)]
-    return [*place, mean_of(panel, method), *spread, *noise, share(between_seeds(panel, method.model))]
+    method, over = one.method, one.method.over_seeds
+    return (
+        f"{method.kind}: {method.name}", method.model, method.checkpoint, str(len(method.seeds)),
+        "0" if one.mean == 0 else f"{one.mean:.1f}", number(over.sd, 2),
+        f"{over.low:.2f}-{over.high:.2f}" if method.several else "-",
+        number(method.noise, 2), number(one.rater_noise, 2), _share(one.reliability),
+    )  # fmt: skip
 
 
-def order_row(panel: Panel, order: Order) -> list[str]:
+def order_row(one: ComparedOrder) -> tuple[str, ...]:
     """One line of the table of pairs of architectures."""
-    all_new = order.flips["everything"]
+    order, all_new = one.order, one.order.flips["everything"]
     flips = [order.flips[way] for way in WAYS]
-    return [
+    return (
         f"{order.kind}: {order.name}", order.checkpoint, f"{order.first} > {order.second}", f"{order.difference:.2f}",
         *("-" if flip is None else f"{flip.p:.3f}" for flip in flips),
-        "-" if all_new is None else f"{all_new.low:.3f}-{all_new.high:.3f}", share(between_architectures(panel)),
-    ]  # fmt: skip
+        "-" if all_new is None else f"{all_new.low:.3f}-{all_new.high:.3f}", _share(one.generalisability),
+    )  # fmt: skip
 
 
-def root_mean_square(values: Sequence[float]) -> float:
-    """NaN for no values."""
-    return math.sqrt(float(np.mean(np.square(values)))) if values else math.nan
-
-
-def mean_of(panel: Panel, method: Method) -> str:
-    """The mean over seeds; the strengths of one architecture's seeds sum to zero."""
-    if method.kind == "people" and len(panel.models) == 1:
-        return "0"
-    return f"{np.mean(method.values):.1f}"
-
-
-def share(found: Generalisability | None) -> str:
+def _share(found: Generalisability | None) -> str:
     """A generalisability with its interval."""
     return "-" if found is None or math.isnan(found.value) else f"{found.value:.2f} ({found.low:.2f}-{found.high:.2f})"
 
 
-def _costs(costs: Sequence[Cost], caption: str) -> Table:
-    rows = [[f"{c.method.kind}: {c.method.name}", c.method.model, c.method.checkpoint, *cost_cells(c)] for c in costs]
-    head = ["method", "architecture", "checkpoint", "seeds", "if the SD is at an end of its interval"]
+def _costs(answer: ComparisonAnswer) -> Table:
+    rows = [
+        [f"{c.method.kind}: {c.method.name}", c.method.model, c.method.checkpoint, *cost_cells(c)]
+        for c in answer.trained_costs
+    ]
+    head = ["method", "architecture", "checkpoint", "seeds", "seeds if the SD is at an end of its interval"]
+    caption = (
+        "What it takes to know an architecture's mean (for people: its strength against other architectures) to "
+        f"within {answer.within:g} points (95 %)"
+    )
     return Table([*head, "rater hours", "machine hours", "money"], rows, caption)
 
 
@@ -112,90 +98,59 @@ def _shown(value: float | None) -> str:
 
 def _papers(papers: Sequence[Published]) -> list[Table | str]:
     rows = [
-        [name, cell.task, f"{cell.f1:.1f}", f"{cell.printed:.2f}", f"{cell.sd:.1f}"]
-        for name, cell in ((f"{cell.corpus} {cell.model}", cell) for cell in papers)
+        [f"{cell.corpus} {cell.model}", cell.task, f"{cell.f1:.1f}", f"{cell.printed:.2f}", f"{cell.sd:.1f}"]
+        for cell in papers
     ]
     table = Table(["papers: corpus and model", "task", "F1", 'printed "+-"', "SD over 3 seeds"], rows)
     largest = max(papers, key=lambda cell: cell.printed)
     return [
         table,
-        'The papers print 100 x the variance of F1 in [0, 1] as "+-"; the SD in points is 10 times its root: the '
-        f'largest here, "+-{largest.printed:.2f}" ({largest.model} on {largest.task}), is an SD of {largest.sd:.1f} '
-        "points.",
+        'What the papers print as "+-" is 100 x the variance of F1 in [0, 1]; the SD in points is 10 times its root. '
+        f'The largest here, "+-{largest.printed:.2f}" ({largest.model} on {largest.task}), is an SD of '
+        f"{largest.sd:.1f} points.",
     ]
 
 
-def document(
-    panels: Sequence[Panel],
-    pairs: Sequence[tuple[Panel, Order]],
-    costs: Sequence[Cost],
-    papers: Sequence[Published],
-) -> dict[str, Any]:
-    """The same for machines: `methods`, `orders`, `verdicts`, `costs`, `published`, `signature`."""
-    made = [method for panel in panels for method in methods(panel)]
-    found = [order for _, order in pairs]
-    recipe = signature(methods=len(made), interval="chi-square", items="dialogue-cluster", level=0.95)
-    return {
-        "methods": plain_methods(panels),
-        "orders": plain([asdict(order) for order in found]),
-        "generalisability": plain(
-            [_named(panel) | {"of": "architectures", **_share(between_architectures(panel))} for panel in panels]
-        ),
-        "verdicts": verdicts(made, found),
-        "costs": [_plain_cost(c) for c in costs],
+def document(answer: ComparisonAnswer) -> dict[str, Any]:
+    """The stable keys of `--json`; a number that cannot be computed is null."""
+    found = {
+        "methods": [_method(one) for one in answer.methods],
+        "orders": [asdict(one.order) for one in answer.orders],
+        "generalisability": [
+            _place(one.panel) | {"of": "architectures", **_plain_share(one.generalisability)} for one in answer.panels
+        ],
+        "verdicts": verdicts(answer),
+        "costs": [_cost(one) for one in answer.costs],
         "published": [
             {"corpus": c.corpus, "task": c.task, "model": c.model, "f1": c.f1, "printed": c.printed, "sd": c.sd}
-            for c in papers
+            for c in answer.published
         ],
-        "signature": recipe,
+        "signature": answer.signature,
     }
+    return dict(plain(found))
 
 
-def plain_methods(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Every method as plain values; a number that cannot be computed is null."""
-    return [plain(_method(panel, method)) for panel in panels for method in methods(panel)]
-
-
-def _named(panel: Panel) -> dict[str, Any]:
+def _place(panel: Panel) -> dict[str, Any]:
     return {"kind": panel.kind, "name": panel.name, "checkpoint": panel.checkpoint}
 
 
-def _share(found: Generalisability | None) -> Mapping[str, Any]:
+def _plain_share(found: Generalisability | None) -> dict[str, Any]:
     return {"value": None, "low": None, "high": None} if found is None else asdict(found)
 
 
-def _method(panel: Panel, method: Method) -> dict[str, Any]:
-    over = method.over_seeds
-    values = {"model": method.model, "seeds": method.seeds, "values": method.values, "items": method.items}
-    spread = {"sd": over.sd, "low": over.low, "high": over.high, "noise": method.noise}
-    raters = {"rater_noise": root_mean_square(method.rater_se)}
-    return _named(panel) | values | spread | raters | {"reliability": _share(between_seeds(panel, method.model))}
+def _method(one: ComparedMethod) -> dict[str, Any]:
+    method, over = one.method, one.method.over_seeds
+    return {
+        **_place(one.panel), "model": method.model, "seeds": method.seeds, "values": method.values,
+        "items": method.items, "sd": over.sd, "low": over.low, "high": over.high, "noise": method.noise,
+        "rater_noise": one.rater_noise, "reliability": _plain_share(one.reliability),
+    }  # fmt: skip
 
 
-def _plain_cost(cost: Cost) -> dict[str, Any]:
-    named = {"kind": cost.method.kind, "name": cost.method.name, "model": cost.method.model}
-    keys = ("margin", "seeds", "seeds_low", "seeds_high", "rater_hours", "machine_hours", "money")
-    return named | {"checkpoint": cost.method.checkpoint} | {key: getattr(cost, key) for key in keys}
-
-
-def figure(found: Sequence[Method], recipe: str) -> Figure:
-    """SDs over seeds with their intervals, trained checkpoints only."""
-    from analysis.showing.plots import BLUE, GREEN, ORANGE, ForestRow, forest_figure
-
-    colours = {"people": ORANGE, "token": GREEN, "probe": BLUE}
-    rows = [
-        ForestRow(
-            f"{m.kind}: {m.name} ({m.model})",
-            m.over_seeds.sd,
-            m.over_seeds.low,
-            m.over_seeds.high,
-            f"{m.over_seeds.sd:.1f}",
-            colours.get(m.kind, BLUE),
-        )
-        for m in found
-        if m.checkpoint != UNSEEN and m.several
-    ]
-    if not rows:
-        raise InputError("No architecture has two seeds, so there is no spread over seeds to draw; leave --figure out.")
-    title = "How far judgements move with the seed"
-    return forest_figure(rows, title=title, xlabel="SD over seeds with 95 % interval, points", recipe=recipe)
+def _cost(cost: Cost) -> dict[str, Any]:
+    method = cost.method
+    return {
+        "kind": method.kind, "name": method.name, "model": method.model, "checkpoint": method.checkpoint,
+        "margin": cost.margin, "seeds": cost.seeds, "seeds_low": cost.seeds_low, "seeds_high": cost.seeds_high,
+        "rater_hours": cost.rater_hours, "machine_hours": cost.machine_hours, "money": cost.money,
+    }  # fmt: skip

@@ -1,51 +1,49 @@
-"""What the comparison of people, metrics and probes may claim, and what it may not, in sentences from its numbers."""
+"""What a comparison of people, metrics and probes may claim, and what it may not, in sentences from its numbers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from analysis.comparison.answer import ComparisonAnswer, SpreadRanking
 from analysis.comparison.orders import WAYS, Order
-from analysis.reading.panel import UNSEEN, Method
+from analysis.reading.panel import Method
 from analysis.showing.words import chance, count
-from analysis.stats.spread import Ratio, sd_ratio, seed_spread
+from analysis.stats.spread import seed_spread
 
 
-def verdicts(methods: Sequence[Method], orders: Sequence[Order]) -> list[str]:
-    """Spreads that may be ranked and that may not, orders that a re-run would keep, and what cannot be told."""
-    trained = [method for method in methods if method.checkpoint != UNSEEN]
-    said = [*_ranked(trained), *_few(trained), *_alone(trained)]
-    said += order_verdicts([order for order in orders if order.checkpoint != UNSEEN])
+def verdicts(answer: ComparisonAnswer) -> list[str]:
+    """Spreads that can be told apart and that cannot, orders that a re-run would keep, and what is not known."""
+    trained, orders = answer.trained, [one.order for one in answer.trained_orders]
+    found = [*map(_against, answer.rankings), *_few(trained), *_alone(trained), *order_verdicts(orders)]
     if trained and not orders:
         names = sorted({method.model for method in trained})
-        said.append(f"Only one architecture ({names[0]}) was judged, so no order of architectures can be told.")
-    return said
+        found.append(f"Only one architecture ({names[0]}) was judged, so architectures cannot be compared.")
+    return found
 
 
-def _ranked(trained: Sequence[Method]) -> list[str]:
-    """People's spread over seeds against that of every other method of the same architecture, by F's law."""
-    said = []
-    for person in (method for method in trained if method.kind == "people" and method.several):
-        others = [m for m in trained if m.kind != "people" and m.model == person.model and m.checkpoint == "last"]
-        ratios = [r for m in others if (r := sd_ratio(person.over_seeds, m.over_seeds)) is not None]
-        if ratios:
-            said.append(_against(person, ratios))
-    return said
-
-
-def _against(person: Method, ratios: Sequence[Ratio]) -> str:
-    """One architecture's people against all else."""
-    larger, smaller = sum(ratio.low > 1 for ratio in ratios), sum(ratio.high < 1 for ratio in ratios)
-    middle = sorted(ratios, key=lambda ratio: ratio.value)[len(ratios) // 2]
+def _against(ranking: SpreadRanking) -> str:
+    """People's spread over the seeds of one architecture against that of the other methods."""
+    ratios, median = ranking.ratios, ranking.median
+    person = ranking.person
     text = (
-        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's SD in points is {_times(middle.value)} "
-        f"times that of the middle one of {count(len(ratios), 'other method')}; the 95 % interval of such a ratio "
-        f"reaches from {_times(middle.low)} to {_times(middle.high)}"
+        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's SD is {_times(median.value)} times the "
+        + ("median of " if len(ratios) > 1 else "SD of ")
+        + f"{count(len(ratios), 'other method')} (95 % interval {_times(median.low)} to {_times(median.high)})"
     )
-    if not larger + smaller:
-        return text + ": no spread is ranked above another."
-    sides = [f"{n} {word} people's" for n, word in ((larger, "below"), (smaller, "above")) if n]
-    return f"{text}. Each taken by itself, {larger + smaller} of {len(ratios)} can be ranked: {' and '.join(sides)}."
+    lower, higher = sum(ratio.low > 1 for ratio in ratios), sum(ratio.high < 1 for ratio in ratios)
+    return f"{text}; {_told_apart(lower, higher, len(ratios))}."
+
+
+def _told_apart(lower: int, higher: int, total: int) -> str:
+    """How many of the other methods' SDs lie surely below or above people's, each tested by itself."""
+    if not lower + higher:
+        return "no method's SD can be told apart from people's"
+    if lower + higher == 1:
+        side = "lower" if lower else "higher"
+        return f"{'only one' if total > 1 else 'it'} can be told apart, and {'it ' if total > 1 else ''}is {side}"
+    sides = [f"{n} {word}" for n, word in ((lower, "lower"), (higher, "higher")) if n]
+    return f"{lower + higher} of them can be told apart, each tested by itself: {' and '.join(sides)}"
 
 
 def _times(ratio: float) -> str:
@@ -61,10 +59,10 @@ def _few(trained: Sequence[Method]) -> list[str]:
     few = sorted({len(m.seeds) for m in trained if m.several and m.over_seeds.few})
     if not few:
         return []
-    over = seed_spread(range(few[0]))  # the factors depend on the number alone
+    over = seed_spread(range(few[0]))  # the factors hang on the number of seeds alone, so any values will do
     return [
-        f"An SD over {count(few[0], 'seed')} is known to within a factor of {over.low / over.sd:.1f} to "
-        f"{over.high / over.sd:.1f} only: read the interval, not the SD."
+        f"An SD over {count(few[0], 'seed')} is known only to within a factor of {over.low / over.sd:.1f} to "
+        f"{over.high / over.sd:.1f}: read the interval, not the SD."
     ]
 
 
@@ -72,11 +70,9 @@ def _alone(trained: Sequence[Method]) -> list[str]:
     names = sorted({m.model for m in trained} - {m.model for m in trained if m.several})
     if not names:
         return []
-    return (
-        [f"One seed each of {', '.join(names)}: nothing here says how far a new training would move them."]
-        if len(names) > 1
-        else [f"One seed of {names[0]}: nothing here says how far a new training would move it."]
-    )
+    if len(names) > 1:
+        return [f"One seed each of {', '.join(names)}: nothing here says how far a new training would move them."]
+    return [f"One seed of {names[0]}: nothing here says how far a new training would move it."]
 
 
 def order_verdicts(found: Sequence[Order]) -> list[str]:
@@ -84,24 +80,29 @@ def order_verdicts(found: Sequence[Order]) -> list[str]:
     said = []
     for kind, name in (("people", "people"), ("token", "token metrics"), ("probe", "probe tasks")):
         mine = [order for order in found if order.kind == kind]
-        told = [(order, flip) for order in mine if (flip := order.flips["everything"]) is not None]
-        if told:
-            shaky = sum(flip.p > 0.1 for _, flip in told)
-            weakest, worst = max(told, key=lambda one: one[1].p)
-            anew = "seeds, items and raters" if kind == "people" else "seeds and items"
-            said.append(
-                f"By {name}, a re-run with new {anew} has a chance above 10 % of reversing {shaky} of "
-                f"{count(len(told), 'order')} of two architectures; the shakiest is {worst.first} over {worst.second}"
-                f"{'' if kind == 'people' else f' by {weakest.name}'}, {chance(worst.p)}."
-            )
+        if any(order.flips["everything"] is not None for order in mine):
+            said.append(_shaky(mine, name))
         elif mine:
             said.append(_without_seeds(mine, name))
     return said
 
 
-def _without_seeds(mine: Sequence[Order], name: str) -> str:
+def _shaky(orders: Sequence[Order], name: str) -> str:
+    """The orders of one kind of method whose chance of being reversed can be told."""
+    told = [(order, flip) for order in orders if (flip := order.flips["everything"]) is not None]
+    shaky = sum(flip.p > 0.1 for _, flip in told)
+    order, worst = max(told, key=lambda one: one[1].p)
+    people = order.kind == "people"
+    return (
+        f"By {name}, a re-run with new {'seeds, items and raters' if people else 'seeds and items'} has a chance "
+        f"above 10 % of reversing {shaky} of {count(len(told), 'order')} of two architectures; the least certain is "
+        f"{worst.first} over {worst.second}{'' if people else f' by {order.name}'}, {chance(worst.p)}."
+    )
+
+
+def _without_seeds(orders: Sequence[Order], name: str) -> str:
     """What can be told where an architecture has one seed: new items, new raters."""
-    worst = {way: max((flip.p for order in mine if (flip := order.flips[way])), default=math.nan) for way in WAYS}
+    worst = {way: max((flip.p for order in orders if (flip := order.flips[way])), default=math.nan) for way in WAYS}
     parts = [f"new {way} alone {chance(worst[way])}" for way in ("items", "raters") if math.isfinite(worst[way])]
-    text = f"By {name}, what new seeds would do to the order of architectures cannot be told (one seed each)"
+    text = f"By {name}, there is one seed each, so what new seeds would do to the order of architectures is not known"
     return f"{text}; the chance that it is reversed: {', '.join(parts)}." if parts else f"{text}."

@@ -15,21 +15,20 @@ from typing import Any
 import jinja2
 
 from analysis.agreement import section as agreement
-from analysis.comparison.methods import panels_of
-from analysis.comparison.orders import ordered
-from analysis.comparison.section import compare_section, probes_section
-from analysis.comparison.text import plain_methods
+from analysis.comparison import section as comparison
+from analysis.comparison.answer import answer as compared
+from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
 from analysis.preference import section as preference
 from analysis.preference.answer import PreferenceAnswer
 from analysis.reading.cautions import simulated
-from analysis.reading.panel import UNSEEN, methods
 from analysis.reading.study import Study
 from analysis.report import findings
 from analysis.report.advice import advice
 from analysis.report.answers import variance_of, votes_answers
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
+from analysis.report.probes import probe_table, probes_section
 from analysis.showing.page import Figure, Section
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
@@ -64,22 +63,24 @@ class Report:
 
 def report(study: Study, *, title: str | None = None, margin: float | None = None) -> Report:
     """Everything that the study holds; `margin` is the net preference, as a share, that was stated to matter."""
-    panels = panels_of(study)
-    made = [method for panel in panels for method in methods(panel)]
-    pairs = ordered(panel for panel in panels if panel.checkpoint != UNSEEN)
+    beside = compared(study)
+    numbers = beside and comparison_document(beside)
+    panels = [one.panel for one in beside.panels] if beside else []
+    made = [one.method for one in beside.methods] if beside else []
+    pairs = [(one.panel, one.order) for one in beside.trained_orders] if beside else []
     votes = votes_answers(study, margin)
-    table = None if study.scores is None else findings.probe_table(study.by_seed)
+    table = None if study.scores is None else probe_table(study.by_seed)
     sentences = findings.found(votes, made, table)
     if study.votes is None:
         sentences += order_verdicts([order for _, order in pairs])
-    probed, compared = probes_section(table, panels), compare_section(study, panels, pairs)
+    shown, probed = comparison.section(beside), probes_section(table, panels)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels)
     sections = [
         preference.section(votes.preference, study),
         ties.section(votes.ties, study),
-        compared,
+        shown,
         probed,
         variance.section(varied, study),
         agreement.section(votes.agreement, study),
@@ -89,12 +90,12 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
         reviewers_section(asked),
         dictionary_section(study),
     ]
-    drawn = [figure for one in (probed, compared) if one for figure in one.figures]
+    drawn = [figure for one in (probed, shown) if one for figure in one.figures]
     document = {
         "title": title or title_of(study, votes.preference),
         "findings": sentences, "limitations": limits, "advice": planned,
-        **votes.documents(), "variance": varied and variance_document(varied), "comparison": None,
-        "methods": plain_methods(panels), "recipes": dict(study.recipes), "version": VERSION,
+        **votes.documents(), "variance": varied and variance_document(varied), "comparison": numbers,
+        "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],
     }  # fmt: skip

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow.compute as pc
@@ -15,8 +14,8 @@ from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.section import points
 from analysis.reading.panel import UNSEEN, Method
 from analysis.reading.study import Study
-from analysis.reading.values import Key, Value
 from analysis.report.answers import VotesAnswers
+from analysis.report.probes import ProbeTable
 from analysis.showing.words import count, percent
 from analysis.stats.agreement import landis_koch
 from analysis.stats.laws import CHANCE
@@ -152,46 +151,6 @@ def _without_people(probes: Sequence[Method]) -> str:
         f"{count(tasks, 'task')} and {count(models, 'architecture')}); other dialogues would move one and the same "
         f"model by {noise:.1f}."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeTable:
-    """Mean micro-F1 over seeds in points: trained encoders first, then what needs no training."""
-
-    tasks: tuple[str, ...]
-    trained: tuple[str, ...]
-    plain: tuple[str, ...]
-    value: Mapping[tuple[str, str], float]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Trained encoders, then baselines and controls."""
-        return (*self.trained, *self.plain)
-
-    def best(self, task: str, columns: Sequence[str]) -> float:
-        """The highest value of the task among the columns."""
-        return max((self.value[task, name] for name in columns if (task, name) in self.value), default=-math.inf)
-
-
-def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
-    """Every probe task with its baselines; the first classifier of each."""
-    value: dict[tuple[str, str], float] = {}
-    trained: list[str] = []
-    plain: list[str] = []
-    for key, seeds in sorted(scores.items()):
-        name = _column(key)
-        if name and (key.task, name) not in value:
-            value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
-            column = trained if key.evaluator == "probe" and key.checkpoint != UNSEEN else plain
-            if name not in column:
-                column.append(name)
-    return ProbeTable(tuple(dict.fromkeys(task for task, _ in value)), tuple(trained), tuple(plain), value)
-
-
-def _column(key: Key) -> str:
-    if key.evaluator == "probe":
-        return f"{key.model} {key.checkpoint}"
-    return key.model.replace("_", " ") if key.evaluator == "baseline" else ""
 
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:

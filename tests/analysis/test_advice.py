@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import f
 
 from analysis.comparison import verdicts as verdicts_module
+from analysis.comparison.answer import ComparedMethod, ComparisonAnswer, rankings
 from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import ordered
 from analysis.comparison.verdicts import verdicts
@@ -71,14 +72,29 @@ def method(kind, name, values):
     return Method(kind, name, "hred", "last", seeds, tuple(values), (1.0,) * len(values), 10)
 
 
+def answered(*methods):
+    """A comparison of these methods, for what may be claimed from it."""
+    compared = tuple(ComparedMethod(None, one, None) for one in methods)
+    return ComparisonAnswer((), compared, (), rankings(methods), (), (), 2.0, (), "methods")
+
+
 def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_one():
     person, near = method("people", "net preference", (0.0, 3.0, 6.0)), method("probe", "A", (0.0, 1.0, 2.0))
-    said = verdicts([person, near], [])
-    assert "no spread is ranked above another" in said[0]
+    said = verdicts(answered(person, near))
+    assert said[0].startswith("Over 3 seeds of hred, people's SD is 3 times the SD of 1 other method (95 % interval")
+    assert said[0].endswith("no method's SD can be told apart from people's.")
     assert f"{3 / np.sqrt(f.ppf(0.975, 2, 2)):.2g} to {3 * np.sqrt(f.ppf(0.975, 2, 2)):.2g}" in said[0]
-    assert "known to within a factor of 0.5 to 6.3 only" in said[1]
+    assert "known only to within a factor of 0.5 to 6.3" in said[1]
     far = method("probe", "B", (0.0, 0.01, 0.02))
-    assert "1 of 1 can be ranked: 1 below people's" in verdicts([person, far], [])[0]
+    assert verdicts(answered(person, far))[0].endswith("; it can be told apart, and is lower.")
+    (three,) = rankings([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
+    assert three.median == sd_ratio(person.over_seeds, near.over_seeds)
+    said = verdicts(answered(person, far, near, method("probe", "C", (0.0, 1.5, 3.0))))[0]
+    assert "people's SD is 3 times the median of 3 other methods" in said
+    assert said.endswith("; only one can be told apart, and it is lower.")
+    wide = method("probe", "D", (0.0, 900.0, 1800.0))
+    said = verdicts(answered(person, far, near, wide))[0]
+    assert said.endswith("; 2 of them can be told apart, each tested by itself: 1 lower and 1 higher.")
 
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):

@@ -13,6 +13,7 @@ from analysis.comparison import costs
 from analysis.comparison.costs import cost, seeds_needed, training_seconds
 from analysis.reading.panel import Method
 from analysis.reading.study import read_study
+from analysis.report.assembly import report
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
 from tests.house.typed import typed
@@ -84,7 +85,7 @@ def test_the_command_prints_a_table_for_people_and_the_same_for_machines(folder)
     assert done.returncode == 0, done.stderr
     assert (
         "people: net preference" in done.stdout
-        and "An SD over 3 seeds is known to within a factor of 0.5 to 6.3" in done.stdout
+        and "An SD over 3 seeds is known only to within a factor of 0.5 to 6.3" in done.stdout
     )
     assert "100 x the variance" in done.stdout
     found = json.loads((folder / "compare.json").read_text())
@@ -103,7 +104,7 @@ def test_votes_that_cannot_be_traced_to_models_have_nothing_to_compare(folder):
 
 def test_one_architecture_is_said_to_have_no_order(folder):
     found = compare(folder).stdout
-    assert "Only one architecture (hred) was judged, so no order of architectures can be told." in found
+    assert "Only one architecture (hred) was judged, so architectures cannot be compared." in found
     assert "Chance that a re-run reverses" not in found
 
 
@@ -115,3 +116,16 @@ def test_a_figure_of_spreads_that_no_one_has_is_refused_in_a_sentence(folder):
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "No architecture has two seeds, so there is no spread over seeds to draw" in done.stderr
     assert "One seed of hred" in compare(folder).stdout
+
+
+def test_how_exactly_a_mean_should_be_known_is_no_margin(folder):
+    told = json.loads(compare(folder, "--within", "0.5", "--json", "-").stdout)
+    assert {cost["margin"] for cost in told["costs"]} == {0.5}
+    done = compare(folder, "--margin", "5")
+    assert done.returncode == 2
+    assert done.stderr == "error: compare has no --margin; how exactly a mean should be known is --within 5.\n"
+
+
+def test_the_report_holds_the_commands_numbers(folder):
+    told = json.loads(compare(folder, "--json", "-").stdout)
+    assert json.loads(json.dumps(report(read_study(folder)).document["comparison"])) == told

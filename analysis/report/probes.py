@@ -1,0 +1,138 @@
+"""The report's section on probes: every seed's score before and after training, beside what needs no trained model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from analysis.comparison.published import published
+from analysis.comparison.section import architecture_colours
+from analysis.reading.panel import UNSEEN, Panel
+from analysis.reading.values import Key, Value
+from analysis.showing.page import Axis, Figure, Mark, Row, Section
+from analysis.showing.tables import Table
+from analysis.showing.words import count
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTable:
+    """Mean micro-F1 over seeds in points: trained encoders first, then what needs no training."""
+
+    tasks: tuple[str, ...]
+    trained: tuple[str, ...]
+    plain: tuple[str, ...]
+    value: Mapping[tuple[str, str], float]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Trained encoders, then baselines and controls."""
+        return (*self.trained, *self.plain)
+
+    def best(self, task: str, columns: Sequence[str]) -> float:
+        """The highest value of the task among the columns."""
+        return max((self.value[task, name] for name in columns if (task, name) in self.value), default=-math.inf)
+
+
+def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
+    """Every probe task with its baselines; the first classifier of each."""
+    value: dict[tuple[str, str], float] = {}
+    trained: list[str] = []
+    plain: list[str] = []
+    for key, seeds in sorted(scores.items()):
+        name = _column(key)
+        if name and (key.task, name) not in value:
+            value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
+            column = trained if key.evaluator == "probe" and key.checkpoint != UNSEEN else plain
+            if name not in column:
+                column.append(name)
+    return ProbeTable(tuple(dict.fromkeys(task for task, _ in value)), tuple(trained), tuple(plain), value)
+
+
+def _column(key: Key) -> str:
+    if key.evaluator == "probe":
+        return f"{key.model} {key.checkpoint}"
+    return key.model.replace("_", " ") if key.evaluator == "baseline" else ""
+
+
+def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section | None:
+    """Figure 2: probe scores of every seed, before and after training, beside what needs no trained model."""
+    if table is None or not table.tasks:
+        return None
+    probes = [panel for panel in panels if panel.kind == "probe"]
+    adds = ["the best baseline that reads no trained state"] if baselines_of(table) else []
+    adds += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
+    text = "Micro-F1 of a linear classifier on the frozen encoder, in points."
+    if adds:
+        text += f" It says something of the trained encoder only by what it adds to {' and to '.join(adds)}."
+    rows = tuple(
+        (task, *(f"{table.value[task, c]:.1f}" if (task, c) in table.value else "-" for c in table.columns))
+        for task in table.tasks
+    )
+    numbers = Table(("task", *table.columns), rows, "Probe tasks, mean over seeds")
+    figure = probe_figure(table, probes) if probes else None
+    theirs = papers_table(table.tasks)
+    return Section("probes", "Probes beside their baselines", (text,), (figure,) if figure else (),
+                   tables=(numbers, *theirs))  # fmt: skip
+
+
+def papers_table(tasks: Sequence[str]) -> tuple[Table, ...]:
+    """The papers' scores on the same tasks, for the eye: another corpus, another protocol."""
+    cells = [cell for cell in published() if cell.checkpoint == "last" and cell.task in tasks]
+    rows = []
+    for task, corpus in dict.fromkeys((cell.task, cell.corpus) for cell in cells):
+        mine = [cell for cell in cells if (cell.task, cell.corpus) == (task, corpus)]
+        f1, sd = [cell.f1 for cell in mine], [cell.sd for cell in mine]
+        reach, spread = f"{min(f1):.1f} to {max(f1):.1f}", f"{min(sd):.1f} to {max(sd):.1f}"
+        rows.append((task, corpus, count(len(mine), "model"), reach, f"{median(sd):.1f}", spread))
+    head = ("task", "corpus", "models", "F1, lowest to highest", "SD over 3 seeds, median", "lowest to highest")
+    caption = "The papers' scores on these tasks, last epoch; their printed variances turned into SDs, in points"
+    return (Table(head, tuple(rows), caption),) if rows else ()
+
+
+def baselines_of(table: ProbeTable) -> list[str]:
+    """What reads no encoder at all."""
+    return [name for name in table.plain if UNSEEN not in name]
+
+
+def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> Figure:
+    """One row a task, one line an architecture: a dot a seed, a ring for the mean before training."""
+    colours, axis = architecture_colours(panels), Axis(0, 100)
+    baselines = baselines_of(table)
+    rows = []
+    for task in table.tasks:
+        mine = [panel for panel in panels if panel.name.split(", ")[0] == task]
+        marks = [mark for line, model in enumerate(colours) for mark in _probe(mine, model, line, axis, colours[model])]
+        best, name = max(((table.value[task, n], n) for n in baselines if (task, n) in table.value), default=(0.0, ""))
+        if name:
+            marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
+        note = f"{name} {best:.0f}" if name else ""
+        rows.append(Row(task, note, tuple(marks), lines=len(colours), described=_scores(mine)))
+    legend = tuple(("dot", colour, name) for name, colour in colours.items())
+    more = (
+        (("ring", "ink", "before training"), ("tick", "grey", "best baseline"))
+        if baselines
+        else (("ring", "ink", "before training"),)
+    )
+    return Figure("Probe scores: a dot a training seed", tuple(rows), axis.ticks(range(0, 101, 20)), "micro-F1, points",
+                  (), (*legend, *more), "best baseline" if baselines else "")  # fmt: skip
+
+
+def _probe(panels: Sequence[Panel], model: str, line: int, axis: Axis, colour: str) -> Iterator[Mark]:
+    for panel in panels:
+        values = panel.values[panel.of(model)] if model in panel.models else np.zeros(0)
+        if panel.checkpoint == UNSEEN and len(values):
+            yield Mark("ring", axis.at(float(values.mean())), 0, line, colour)
+        elif panel.checkpoint != UNSEEN:
+            yield from (Mark("dot", axis.at(float(value)), 0, line, colour) for value in values)
+
+
+def _scores(panels: Sequence[Panel]) -> str:
+    return "; ".join(
+        f"{model} {panel.checkpoint} {panel.values[panel.of(model)].mean():.1f}"
+        for panel in panels
+        for model in panel.models
+    )
