@@ -34,9 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.notebook import compare
 
     if args.margin is not None:
-        raise InputError(
-            f"compare has no --margin; for how exactly a mean should be known write --within {args.margin}."
-        )
+        raise InputError(f"compare has no --margin; how exactly a mean should be known is --within {args.margin}.")
     asked = ("within", "pay", "machine", "published")
     found = compare(args.study, **{name: getattr(args, name) for name in asked})
     if args.figure:

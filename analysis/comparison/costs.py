@@ -1,8 +1,8 @@
-"""What a stated certainty costs with each method: seeds, rater hours, machine hours, money.
+"""What it costs to know an architecture's mean with each method: seeds, rater hours, machine hours, money.
 
-The question is how many seeds make the half-width of the 95 % t interval of an architecture's mean at most `margin`
-points, t_{.975, n-1} sd / sqrt(n) <= margin, with every seed judged as thoroughly as in the study at hand. Hours are
-measured, not guessed: seconds between showing and answering from the votes, seconds of training from the models' logs.
+The seeds are the fewest for which half the 95 % t interval of the mean is at most `margin` points wide,
+t_{.975, n-1} sd / sqrt(n) <= margin, with every seed judged as thoroughly as in the study at hand. Hours are measured,
+not guessed: seconds between showing and answering from the votes, seconds of training from the models' logs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SEEDS_TRIED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """For one method: seeds, hours and money; a figure that the study does not tell is None."""
+    """For one method: seeds, hours and money; None for what the study does not show."""
 
     method: Method
     margin: float
@@ -62,7 +62,7 @@ def seconds_a_vote(study: Study) -> float | None:
     seconds = None if study.votes is None else study.votes.seconds
     if seconds is None or not np.isfinite(seconds).any():
         return None
-    return float(np.nanmedian(seconds))
+    return float(np.nanmedian(seconds))  # the median: a rater who leaves the page open would rule a mean
 
 
 def training_seconds(folder: Path) -> Mapping[str, float]:

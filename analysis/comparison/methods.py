@@ -64,6 +64,6 @@ def _by_cluster(parts: Floats) -> Floats:
 
 
 def _first_answer(key: Key) -> bool:
-    """Leave out second draws of a response, constant ones, and what a person would not compare models by."""
+    """Leave out second draws of a response, constant ones, and metrics that no one compares models by."""
     first = " draw " not in key.condition and key.condition != "constant"
     return key.evaluator != "token" or (key.task in TOKEN_METRICS and first)

@@ -1,8 +1,8 @@
 """Would a re-run reverse two architectures, and how well does a method tell architectures apart at all?
 
-An architecture's value is the mean over its seeds. The error of a difference has one part for each thing that a re-run
-draws anew: seeds (sample variance of each architecture by itself, never pooled: one unstable architecture must not lend
-its spread to the others), items and raters (cluster-robust). With everything new, the seeds' part is what their
+An architecture's value is the mean over its seeds. The error of a difference has one part for each thing that is new
+in a re-run: seeds (sample variance of each architecture by itself, never pooled: one unstable architecture must not
+lend its spread to the others), items and raters (cluster-robust). With everything new, the seeds' part is what their
 variance has beyond the items and raters that both parts contain.
 """
 
@@ -24,7 +24,7 @@ WAYS = ("seeds", "items", "raters", "everything")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Two architectures as one method orders them, the higher first; a flip that the study cannot tell is None."""
+    """Two architectures as one method orders them, the higher first; a flip that the study does not show is None."""
 
     kind: str
     name: str
@@ -52,7 +52,7 @@ def orders(panel: Panel) -> list[Order]:
 
 
 def ordered(panels: Iterable[Panel]) -> list[tuple[Panel, Order]]:
-    """Every order of every panel, for all who tell of them."""
+    """Every order of every panel, with its panel."""
     return [(panel, order) for panel in panels for order in orders(panel)]
 
 
@@ -68,7 +68,7 @@ def _order(panel: Panel, one: str, other: str) -> Order:
 
 
 def _errors(panel: Panel, first: str, second: str) -> dict[str, tuple[float, float] | None]:
-    """Way -> variance of the difference of two architectures and its degrees of freedom; None: not to be told."""
+    """Way -> variance of the difference of two architectures and its degrees of freedom; None: not known."""
     weights = np.zeros(len(panel.systems))
     for model, sign in ((first, 1.0), (second, -1.0)):
         at = panel.of(model)
@@ -107,6 +107,7 @@ def _of_seeds(panel: Panel, model: str) -> tuple[float, float, int] | None:
 
 def noise_between_seeds(panel: Panel, at: Ints) -> float:
     """What the sample variance over these seeds would be on average, were the seeds all alike."""
+    # The larger of the ways: items and raters are crossed, and their sum would count a vote's own noise twice.
     parts = [found[np.ix_(at, at)] for found in panel.covariance.values()]
     return max(float(np.trace(part) - part.sum() / len(at)) / (len(at) - 1) for part in parts)
 
@@ -121,7 +122,7 @@ def _sum(parts: list[tuple[float, int]]) -> tuple[float, float]:
 def between_architectures(panel: Panel) -> Generalisability | None:
     """How far the order of the architectures would hold in a re-run with everything new; None for one architecture.
 
-    Where seeds cannot be told (one each) only items and raters are new.
+    With one seed each, only items and raters are new.
     """
     models = panel.models
     if len(models) < 2:

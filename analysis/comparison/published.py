@@ -1,4 +1,4 @@
-"""The papers' own numbers (logistic regression, three seeds), so that a user sees a study beside theirs.
+"""The papers' own numbers (logistic regression, three seeds), to show a study beside theirs.
 
 Source of `published_scores.csv`: arXiv 2008.10427, Tables 5-7, 10 and 11. They print "F1 +- x" with x = 100 x the
 sample variance of F1 in [0, 1] over three seeds. An SD in points is therefore 100 sqrt(x / 100) = 10 sqrt(x): HRED's

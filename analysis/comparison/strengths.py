@@ -73,6 +73,7 @@ def _panel(
         np.add.at(gram, (one, other), sign)
     np.add.at(total, first, score)
     np.add.at(total, second, -score)
+    # Votes fix differences only, so the matrix is singular; its pseudo-inverse is the solution that sums to zero.
     inverse = np.linalg.pinv(gram, hermitian=True)
     strength = inverse @ total
     residual = score - (strength[first] - strength[second])

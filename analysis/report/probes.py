@@ -65,32 +65,38 @@ def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section
     probes = [panel for panel in panels if panel.kind == "probe"]
     adds = ["the best baseline that reads no trained state"] if baselines_of(table) else []
     adds += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
-    text = "Micro-F1 of a linear classifier on the frozen encoder, in points."
+    text = "Micro-F1 of a linear classifier on the frozen encoder's states, in points."
     if adds:
-        text += f" It says something of the trained encoder only by what it adds to {' and to '.join(adds)}."
+        text += f" Only the points above {' and above '.join(adds)} come from training."
+    figures = (probe_figure(table, probes),) if probes else ()
+    tables = (_means(table), *papers_table(table.tasks))
+    return Section("probes", "Probes beside their baselines", (text,), figures, tables=tables)
+
+
+def _means(table: ProbeTable) -> Table:
     rows = tuple(
         (task, *(f"{table.value[task, c]:.1f}" if (task, c) in table.value else "-" for c in table.columns))
         for task in table.tasks
     )
-    numbers = Table(("task", *table.columns), rows, "Probe tasks, mean over seeds")
-    figure = probe_figure(table, probes) if probes else None
-    theirs = papers_table(table.tasks)
-    return Section("probes", "Probes beside their baselines", (text,), (figure,) if figure else (),
-                   tables=(numbers, *theirs))  # fmt: skip
+    return Table(("task", *table.columns), rows, "Probe tasks, mean over seeds")
 
 
 def papers_table(tasks: Sequence[str]) -> tuple[Table, ...]:
-    """The papers' scores on the same tasks, for the eye: another corpus, another protocol."""
+    """The papers' scores on the same tasks, to look at and no more: their corpus and protocol are others."""
     cells = [cell for cell in published() if cell.checkpoint == "last" and cell.task in tasks]
     rows = []
     for task, corpus in dict.fromkeys((cell.task, cell.corpus) for cell in cells):
-        mine = [cell for cell in cells if (cell.task, cell.corpus) == (task, corpus)]
-        f1, sd = [cell.f1 for cell in mine], [cell.sd for cell in mine]
-        reach, spread = f"{min(f1):.1f} to {max(f1):.1f}", f"{min(sd):.1f} to {max(sd):.1f}"
-        rows.append((task, corpus, count(len(mine), "model"), reach, f"{median(sd):.1f}", spread))
+        shared = [cell for cell in cells if (cell.task, cell.corpus) == (task, corpus)]
+        f1, sds = [cell.f1 for cell in shared], [cell.sd for cell in shared]
+        models = count(len(shared), "model")
+        rows.append((task, corpus, models, _range(f1), f"{median(sds):.1f}", _range(sds)))
     head = ("task", "corpus", "models", "F1, lowest to highest", "SD over 3 seeds, median", "lowest to highest")
     caption = "The papers' scores on these tasks, last epoch; their printed variances turned into SDs, in points"
     return (Table(head, tuple(rows), caption),) if rows else ()
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.1f} to {max(values):.1f}"
 
 
 def baselines_of(table: ProbeTable) -> list[str]:
@@ -99,26 +105,26 @@ def baselines_of(table: ProbeTable) -> list[str]:
 
 
 def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> Figure:
-    """One row a task, one line an architecture: a dot a seed, a ring for the mean before training."""
+    """One row per task, one line per architecture: a dot for each seed, a ring for the mean before training."""
     colours, axis = architecture_colours(panels), Axis(0, 100)
     baselines = baselines_of(table)
-    rows = []
-    for task in table.tasks:
-        mine = [panel for panel in panels if panel.name.split(", ")[0] == task]
-        marks = [mark for line, model in enumerate(colours) for mark in _probe(mine, model, line, axis, colours[model])]
-        best, name = max(((table.value[task, n], n) for n in baselines if (task, n) in table.value), default=(0.0, ""))
-        if name:
-            marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
-        note = f"{name} {best:.0f}" if name else ""
-        rows.append(Row(task, note, tuple(marks), lines=len(colours), described=_scores(mine)))
-    legend = tuple(("dot", colour, name) for name, colour in colours.items())
-    more = (
-        (("ring", "ink", "before training"), ("tick", "grey", "best baseline"))
-        if baselines
-        else (("ring", "ink", "before training"),)
-    )
-    return Figure("Probe scores: a dot a training seed", tuple(rows), axis.ticks(range(0, 101, 20)), "micro-F1, points",
-                  (), (*legend, *more), "best baseline" if baselines else "")  # fmt: skip
+    rows = tuple(_task_row(task, table, panels, axis, colours) for task in table.tasks)
+    dots = tuple(("dot", colour, name) for name, colour in colours.items())
+    marks = (("ring", "ink", "before training"), *((("tick", "grey", "best baseline"),) if baselines else ()))
+    return Figure("Probe scores: one dot per training seed", rows, axis.ticks(range(0, 101, 20)), "micro-F1, points",
+                  (), (*dots, *marks), "best baseline" if baselines else "")  # fmt: skip
+
+
+def _task_row(task: str, table: ProbeTable, panels: Sequence[Panel], axis: Axis, colours: Mapping[str, str]) -> Row:
+    shown = [panel for panel in panels if panel.name.split(", ")[0] == task]
+    marks = [mark for line, model in enumerate(colours) for mark in _probe(shown, model, line, axis, colours[model])]
+    rivals = [(table.value[task, name], name) for name in baselines_of(table) if (task, name) in table.value]
+    note = ""
+    if rivals:
+        best, name = max(rivals)
+        marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
+        note = f"{name} {best:.0f}"
+    return Row(task, note, tuple(marks), lines=len(colours), described=_scores(shown))
 
 
 def _probe(panels: Sequence[Panel], model: str, line: int, axis: Axis, colour: str) -> Iterator[Mark]:

@@ -76,6 +76,7 @@ def terms_of(factors: Mapping[str, Ints], nested: Mapping[str, str]) -> list[tup
                 continue
             codes = group(factors, names)
             groups = int(codes.max()) + 1
+            # A factor with a level for nearly every observation cannot be told from the residual.
             if 1 < groups < 0.95 * n and not any(_same(codes, other) for other in seen):
                 found.append(names)
                 seen.append(codes)
@@ -101,7 +102,7 @@ def components(
             f"These {n} observations cannot tell {', '.join(':'.join(t) for t in terms)} and the residual apart. "
             "Name fewer factors: --factors model,seed,item"
         )
-    inverse = np.linalg.inv(expected)
+    inverse = np.linalg.inv(expected)  # of a handful of terms, and used again for every simulated table
     values = inverse @ _squares(score, codes)
     draws = np.empty((sets, len(values)))
     for row in draws:
@@ -126,6 +127,7 @@ def group(factors: Mapping[str, Ints], names: Sequence[str]) -> Ints:
     codes = np.zeros(len(factors[names[0]]), dtype=np.int64)
     for name in names:
         codes = codes * (int(factors[name].max()) + 1) + factors[name]
+        # Counting is faster than sorting, as long as the crossed codes do not run far beyond the observations.
         held = np.bincount(codes) if codes.max() < 4 * len(codes) + 1000 else None
         codes = np.unique(codes, return_inverse=True)[1] if held is None else (np.cumsum(held > 0) - 1)[codes]
     return np.asarray(codes, dtype=np.int64)
@@ -141,7 +143,7 @@ def _same(one: Ints, other: Ints) -> bool:
 
 def _squares(score: Floats, codes: Sequence[Ints]) -> Floats:
     """Sum of squares within the groups of every term, and about the mean."""
-    centred = score - score.mean()
+    centred = score - score.mean()  # else large means lose the digits of a small spread
     whole = float(centred @ centred)
     within = [whole - float((np.bincount(c, centred) ** 2 / np.bincount(c)).sum()) for c in codes]
     return np.array([*within, whole])
@@ -159,6 +161,7 @@ def _expectations(codes: Sequence[Ints], n: int) -> Floats:
     for row, within in enumerate([*codes, everything]):
         size = np.bincount(within)
         for column, other in enumerate(codes):
+            # Sparse, because the full table of pairs by raters of a million votes fits in no memory.
             table = sparse.coo_matrix((np.ones(n), (within, other))).tocsr()
             table.data **= 2
             expected[row, column] = n - float((np.asarray(table.sum(1)).ravel() / size).sum())

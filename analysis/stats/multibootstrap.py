@@ -131,7 +131,7 @@ def _by_cluster(cube: Cube) -> Floats:
 
 def _times(n: int, sets: int, generator: np.random.Generator) -> Floats:
     """How often each of n is drawn in n - 1 draws, (sets, n)."""
-    if n < 2:
+    if n < 2:  # nothing can be resampled: the one seed or cluster counts as given, and its error is not known
         return np.ones((sets, n))
     return generator.multinomial(n - 1, np.full(n, 1 / n), size=sets).astype(np.float64)
 
@@ -150,5 +150,6 @@ def _value(cube: Cube, measure: Metric) -> float:
 
 def _estimate(value: float, drawn: Floats, level: float) -> Bootstrapped:
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    # One more in count and total, as for any Monte Carlo test, so that p is never 0.
     p = 2 * min((np.sum(drawn <= 0) + 1) / (len(drawn) + 1), (np.sum(drawn >= 0) + 1) / (len(drawn) + 1), 0.5)
     return Bootstrapped(value, float(drawn.std(ddof=1)), float(low), float(high), float(p), drawn)

@@ -1,7 +1,7 @@
 """How many votes, raters and seeds a statement needs, before they are paid for.
 
-Votes score +1, -1 or 0 (a tie), so that one vote has variance 1 - ties where there is no preference. Votes that share
-pairs and raters are worth fewer: their number is divided by the design effect (Kish 1965).
+Votes score +1, -1 or 0 (a tie), so one vote has variance 1 - ties where there is no preference. Votes that share pairs
+and raters are worth fewer independent ones: their number is divided by the design effect (Kish 1965).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_SEEDS = 2**13
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What is assumed of the votes: share of ties, votes on a pair and by a rater, how alike these are."""
+    """What is assumed about the votes: share of ties, votes per pair and per rater, intraclass correlations."""
 
     ties: float
     per_pair: float = 1.0
@@ -73,6 +73,7 @@ def smallest_difference(votes: float, crowd: Assumptions, *, alpha: float = 0.05
 
 def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes after which two systems without any difference pass TOST at `margin` with this power."""
+    # Both one-sided tests must pass, and at no difference each fails equally often: power beta is split in two.
     reach = norm.ppf(1 - alpha) + norm.ppf((1 + power) / 2)
     return int(np.ceil(crowd.variance * crowd.design_effect * reach**2 / _positive(margin, "margin") ** 2))
 
@@ -95,6 +96,7 @@ def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: 
 
 def power_of_share(share: float, votes: int, *, null: float = 1 / 3, alpha: float = 0.05) -> float:
     """Power of the exact binomial test (equal tails) that a share of ties is not `null`, at the true `share`."""
+    # Summed over all counts: the exact test is discrete, and its power does not grow steadily with the votes.
     counts = np.arange(votes + 1)
     tails = np.minimum(binom.cdf(counts, votes, null), binom.sf(counts - 1, votes, null))
     return float(binom.pmf(counts, votes, share)[2 * tails <= alpha].sum())
@@ -151,7 +153,7 @@ def anytime(
         first = np.where(crossed.any(1), crossed.argmax(1), looks - 1)
         return float(crossed.any(1).mean()), float((share[first] * most).mean())
 
-    low, high = float(fixed), 8.0 * fixed
+    low, high = float(fixed), 8.0 * fixed  # peeking never needs fewer votes than one look; 8 times is far beyond
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if run(middle)[0] >= power else (middle, high)

@@ -144,6 +144,7 @@ def predicted(first: tuple[str, float], second: tuple[str, float], variance: flo
         return Flip(first[0], second[0], difference, 0.0, freedom, certain, certain, certain)
     ratio = abs(difference) / se
     low, high = _noncentral_bounds(ratio, freedom)
+    # The observed and the new difference scatter alike about the truth, hence twice the variance.
     p = float(t.sf(ratio / np.sqrt(2), freedom))
     return Flip(first[0], second[0], difference, se, freedom, p, float(norm.sf(high)), float(norm.sf(low)))
 

@@ -1,9 +1,9 @@
 """Stopping while a study runs: looking after every vote without paying in false alarms.
 
-Two tools. `betting` is exact for independent bounded observations (means of pairs, say): a bettor against "the mean is
-m" whose stakes are set before each observation; where his capital exceeds 1/alpha, m is ruled out for good
+Two tools. `betting` is exact for independent bounded observations (means of pairs, say): a bettor bets against
+"the mean is m" and sets each stake before the observation; once his capital exceeds 1/alpha, m is ruled out for good
 (Waudby-Smith and Ramdas 2024). `mixture` takes an estimate with its (two-way clustered) standard error: Robbins'
-normal mixture (1970), valid at every look as far as the estimate is normal. By Ville's inequality either one errs, at
+normal mixture (1970), valid at every look as far as the estimate is normal. By Ville's inequality each of them errs, at
 any time, in at most alpha of all studies.
 """
 
@@ -58,6 +58,7 @@ def betting(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
     x = (np.asarray(values, dtype=np.float64) + 1) / 2
     t = np.arange(1, len(x) + 1)
     stake = np.sqrt(2 * np.log(2 / alpha) / (_variance_before(x, t) * t * np.log(t + 1)))
+    # Capped, because the capital of a clear case outgrows a float long before the study ends.
     e = np.exp(np.minimum(_capital(x, stake, np.array([0.5]))[0][:, 0], 700))
     means = np.linspace(0, 1, grid)
     low, high = np.empty(len(x)), np.empty(len(x))
@@ -70,7 +71,7 @@ def betting(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
         some = within.any(1)
         low[rows] = np.where(some, means[within.argmax(1)], np.nan)
         high[rows] = np.where(some, means[grid - 1 - within[:, ::-1].argmax(1)], np.nan)
-    step = 2 / (grid - 1)
+    step = 2 / (grid - 1)  # the truth may lie between two means of the grid, so each end gives way by one step
     return Path(e, np.maximum(2 * low - 1 - step, -1), np.minimum(2 * high - 1 + step, 1), alpha)
 
 
@@ -78,7 +79,7 @@ def _variance_before(x: Floats, t: NDArray[np.int64]) -> Floats:
     """Variance estimate from the observations before each one, shrunk towards 1/4."""
     mean = (0.5 + np.cumsum(x)) / (t + 1)
     variance = (0.25 + np.cumsum((x - mean) ** 2)) / (t + 1)
-    return np.concatenate([[0.25], variance[:-1]])
+    return np.concatenate([[0.25], variance[:-1]])  # a stake may not know the observation that it is set on
 
 
 def _capital(

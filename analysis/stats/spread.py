@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2, f
 
-FEW_SEEDS = 5
+FEW_SEEDS = 5  # with 4 an SD must be almost 4 times another before F tells them apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class SeedSpread:
 def seed_spread(values: Sequence[float], *, level: float = 0.95) -> SeedSpread:
     """The SD of `values` over seeds, in the values' own unit."""
     n = len(values)
-    if n < 2:
+    if n < 2:  # one training says nothing of the next: not 0 but unknown
         return SeedSpread(tuple(values), math.nan, math.nan, math.nan, level)
     sd = float(np.std(values, ddof=1))
     upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
