@@ -167,13 +167,13 @@ def variance(
 
     from analysis.variance import answer as variances
     from analysis.variance.cubes import compared_models
-    from analysis.variance.tables import chosen, score_files
+    from analysis.variance.tables import chosen_tables, score_files
     from analysis.variance.text import document, parts
 
     check_ranges(locals(), sets=(2, math.inf))
     sources = sources_of(scores)
     tables = [table for source in sources for table in _variance_tables(source, score, factors, pairs, **reading)]
-    kept = chosen(tables, only=only, target=target, sizes=sizes)
+    kept = chosen_tables(tables, only=only, target=target, sizes=sizes)
     files = [file for source in sources for file in score_files(source)]
     compared = compared_models(files, compare, metric, only, paired=paired, seed=seed) if compare else ()
     shown = tqdm(kept, desc="tables", unit="table", disable=None, leave=False)

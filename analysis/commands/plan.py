@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, study_beside
-from dialogue.command_line import given, next_command
+from analysis.arguments import add_json_argument, add_vote_arguments, deliver, reading, study_beside
+from dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,9 +62,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _then(args: argparse.Namespace) -> str:
-    """Without votes the raters' check comes next, with a study its report, with loose votes what they prefer."""
-    if args.votes is None:
-        return "python -m crowd plan-checks"
-    if study := study_beside(args.votes):
+    """A study has its report; otherwise the plan is for votes to come, whose raters are checked."""
+    if args.votes is not None and (study := study_beside(args.votes)):
         return next_command("python -m analysis report", study)
-    return next_command("python -m analysis variance", args.votes, "--score", "net", *given(args, *READING))
+    return "python -m crowd plan-checks"

@@ -17,7 +17,7 @@ KIND_NAMES = {"people": "People", "token": "Token metrics", "probe": "Probes, mi
 COST_HEAD = ("method", "architecture", "seeds", "seeds if the SD is at an end of its interval", "rater hours",
              "machine hours")  # fmt: skip
 HUES = 6  # colour classes of the page
-TEXT = (
+COMPARING = (
     "Every method gives each trained model one number. Its SD over training seeds stands beside its error over "
     "dialogues: how far one model would move if it were judged on other dialogues. An SD that is no larger is no "
     "evidence that the seed matters."
@@ -30,8 +30,10 @@ def section(answer: ComparisonAnswer | None) -> Section | None:
     if answer is None or not trained:
         return None
     figure = spread_figure(trained)
-    return Section("compare", "People, token metrics and probes on the same axes", (TEXT,), (figure,) if figure else (),
-                   tuple(verdicts(answer)), tables=tuple(_tables(answer)))  # fmt: skip
+    return Section(
+        "compare", "People, token metrics and probes on the same axes", (COMPARING,), (figure,) if figure else (),
+        tuple(verdicts(answer)), tables=tuple(_tables(answer)),
+    )  # fmt: skip
 
 
 def _tables(answer: ComparisonAnswer) -> Iterator[Table]:

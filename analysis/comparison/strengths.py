@@ -19,7 +19,7 @@ from dialogue.records import Candidate, Pair
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-TrainedModel = tuple[str, str, int | None]  # checkpoint, model, seed
+JudgedModel = tuple[str, str, int | None]  # checkpoint, model, seed
 
 
 def people_panels(pair: Sequence[str], net: Floats, pairs: Sequence[Pair], rater: Ints | None = None) -> list[Panel]:
@@ -49,16 +49,16 @@ def people_panels(pair: Sequence[str], net: Floats, pairs: Sequence[Pair], rater
     ]  # fmt: skip
 
 
-def _trained(side: Candidate) -> TrainedModel:
+def _trained(side: Candidate) -> JudgedModel:
     return side.checkpoint, side.model, side.seed
 
 
-def _order(model: TrainedModel) -> tuple[str, str, int]:
+def _order(model: JudgedModel) -> tuple[str, str, int]:
     return model[0], model[1], -1 if model[2] is None else model[2]
 
 
 def _panel(
-    models: Sequence[TrainedModel],
+    models: Sequence[JudgedModel],
     sides: Ints,
     score: Floats,
     names: npt.NDArray[np.str_],

@@ -56,7 +56,7 @@ class Flip:
     high: float
 
 
-def sizes_of(factors: Mapping[str, Ints], found: Components, target: str | None) -> Sizes:
+def study_sizes(factors: Mapping[str, Ints], found: Components, target: str | None) -> Sizes:
     """The sizes of the study that gave these components."""
     levels = {} if target is None else {target: int(factors[target].max()) + 1}
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
-BLOCK = 10_000  # observations bet on at once: bounds the memory
+BETTING_BLOCK = 10_000  # observations bet on at once: bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ def betting(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
     means = np.linspace(0, 1, grid)
     low, high = np.empty(len(x)), np.empty(len(x))
     logs, alive = None, np.ones(grid, dtype=bool)
-    for start in range(0, len(x), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for start in range(0, len(x), BETTING_BLOCK):
+        rows = slice(start, start + BETTING_BLOCK)
         capital, logs = _capital(x[rows], stake[rows], means, logs)
         within = np.minimum.accumulate(capital < np.log(1 / alpha), axis=0) & alive
         alive = within[-1]

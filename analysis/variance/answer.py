@@ -14,7 +14,7 @@ import numpy as np
 
 from analysis.reading.long_tables import NESTED, LongTable
 from analysis.stats.components import Component, Components, components, terms_of
-from analysis.stats.reruns import Design, Flip, Sizes, design, flip, resized, sizes_of
+from analysis.stats.reruns import Design, Flip, Sizes, design, flip, resized, study_sizes
 from analysis.variance.cubes import ComparedModels
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -101,7 +101,7 @@ def _table(
     generator = np.random.default_rng(child_seed(seed, "variance", table.name))
     terms = terms_of(table.factors, NESTED)
     found = components(table.score, table.factors, terms, generator=generator, sets=sets)
-    study = sizes_of(table.factors, found, target if target in table.factors else None)
+    study = study_sizes(table.factors, found, target if target in table.factors else None)
     others = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
     return VarianceTable(
         table.name, found.n, found.mean, found.levels, found.parts, study.target, design(found, study),

@@ -23,7 +23,7 @@ COMPONENT_COLOURS = {
     "model:item": "c3", "contrast:rater": "c3", "contrast:pair": "c3",
 }  # fmt: skip
 OTHER_COLOUR = "c5"
-TEXT = (
+VARYING = (
     "One observation is one vote, or one model's score on one dialogue. The wide components say what a study needs "
     "more of: many dialogues where dialogues differ, many seeds where seeds do."
 )
@@ -34,7 +34,7 @@ def section(answer: VarianceAnswer | None, study: Study) -> Section | None:
     if answer is None or not answer.tables:
         return None
     return Section(
-        "variance", "Where the variance comes from", (TEXT,), (_figure(answer.tables),),
+        "variance", "Where the variance comes from", (VARYING,), (_figure(answer.tables),),
         tables=(_table(answer.tables),), notes=tuple(_notes(answer, study)),
     )  # fmt: skip
 

@@ -66,7 +66,7 @@ def score_files(source: Any) -> list[Any]:
     return [path for name in SCORE_FILES if (path := Path(source) / name).exists()]
 
 
-def chosen(
+def chosen_tables(
     tables: Sequence[LongTable], *, only: str, target: str, sizes: Sequence[Mapping[str, float]]
 ) -> list[LongTable]:
     """The tables whose name has all words of `only`; refuse a size or a target that is no factor of any of them."""

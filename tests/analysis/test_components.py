@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from analysis.reading.long_tables import NESTED, read_long
 from analysis.stats.components import RESIDUAL, components, terms_of
-from analysis.stats.reruns import design, error_variance, flip, resized, sizes_of
+from analysis.stats.reruns import design, error_variance, flip, resized, study_sizes
 from dialogue.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +49,7 @@ def test_shrout_and_fleiss_1979():
     assert round(residual, 2) == published["residual"]
     assert round(4 * found["target"].value + residual, 2) == published["between_targets"]
     assert round(6 * found["judge"].value + residual, 2) == published["between_judges"]
-    four = sizes_of(two_way, found, "target")
+    four = study_sizes(two_way, found, "target")
     for judges, study in ((4, four), (1, resized(four, found, {"judge": 1}))):
         line = design(found, study)
         assert round(line.generalizability, 2) == published[f"icc_3_{judges}"]
@@ -148,7 +148,7 @@ def test_the_error_of_a_study_is_the_spread_of_its_means():
         differences.append(first - second)
     score, factors = crossed_study(0, models=2, items=20)
     found = estimate(score, factors)
-    study = sizes_of(factors, found, "model")
+    study = study_sizes(factors, found, "model")
     assert study.sizes == {"seed": 3, "item": 20}
     assert study.counts == {"model": 1, "item": 20, "model:seed": 3, "model:item": 20, "residual": 60}
     known = 2 * (0.25 / 3 + 0.09 / 20 + 0.36 / 60)
@@ -174,7 +174,7 @@ def flips_of(truth, runs, seeds=3):
         score = means[0].ravel()
         factors = {"model": np.repeat([0, 1], seeds)}
         found = components(score, factors, [("model",)], generator=generator, sets=60)
-        study = sizes_of(factors | {"seed": np.tile(np.arange(seeds), 2)}, found, "model")
+        study = study_sizes(factors | {"seed": np.tile(np.arange(seeds), 2)}, found, "model")
         one = flip(("a", means[0, 0].mean()), ("b", means[0, 1].mean()), found, study, redrawn=("seed",))
         predicted.append(one.p)
         bounds.append((one.low, one.high))
@@ -193,7 +193,7 @@ def test_a_difference_beyond_all_doubt_never_flips():
     score = np.array([0.0, 1e-9, 2e-9, 1.0, 1.0 + 1e-9, 1.0 + 2e-9])
     factors = {"model": np.repeat([0, 1], 3), "seed": np.tile(np.arange(3), 2)}
     found = components(score, factors, [("model",)], generator=np.random.default_rng(0), sets=50)
-    study = sizes_of(factors, found, "model")
+    study = study_sizes(factors, found, "model")
     one = flip(("a", 1.0), ("b", 0.0), found, study, redrawn=("seed",))
     assert one.p < 1e-9
     assert one.low <= one.high < 1e-9

@@ -14,10 +14,16 @@ from analysis.agreement import answer as agreement
 from analysis.agreement.answer import NONE_TWICE
 from analysis.arguments import check_margin
 from analysis.commands import agreement as agreement_command
+from analysis.commands import compare as compare_command
+from analysis.commands import plan as plan_command
 from analysis.commands import preference as preference_command
 from analysis.commands import ties as ties_command
+from analysis.commands import variance as variance_command
+from analysis.comparison import answer as comparison
+from analysis.planning import answer as planning
 from analysis.preference import answer as preference
 from analysis.ties import answer as ties
+from analysis.variance import answer as variance
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
@@ -214,6 +220,9 @@ def test_the_commands_refuse_a_margin_in_points(study, say):
         (ties, notebook.ties, ties_command),
         (agreement, notebook.agreement, agreement_command),
         (preference, notebook.preference, preference_command),
+        (planning, notebook.plan, plan_command),
+        (variance, notebook.variance, variance_command),
+        (comparison, notebook.compare, compare_command),
     ],
 )
 def test_room_notebook_and_command_have_the_same_defaults(room, function, command):
@@ -222,6 +231,8 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
 
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    ours = {name: value for name, value in defaults(room.answer).items() if name != "known"}
+    handed_over = ("known", "assumed", "compared", "papers")  # not options of the function but what it made of them
+    ours = {name: value for name, value in defaults(room.answer).items() if name not in handed_over}
     assert ours and {name: defaults(function)[name] for name in ours} == ours
-    assert {name: parser.get_default(name) for name in ours} == ours
+    typed = {name: parser.get_default(name) for name in ours}
+    assert {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()} == ours

@@ -10,7 +10,7 @@ from scipy.stats import nct, norm
 from analysis.comparison.orders import between_seeds, orders
 from analysis.reading.panel import Panel, System
 from analysis.stats.components import components
-from analysis.stats.reruns import _noncentral_bounds, flip, sizes_of
+from analysis.stats.reruns import _noncentral_bounds, flip, study_sizes
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -57,7 +57,7 @@ def test_a_flip_is_that_of_variance_components_where_the_design_is_balanced():
     factors = {"model": model, "seed": seed, "item": item}
     terms = [("model",), ("model", "seed"), ("item",), ("model", "item")]
     parts = components(scores.ravel(), factors, terms, generator=random, sets=50)
-    study = sizes_of(factors, parts, "model")
+    study = study_sizes(factors, parts, "model")
     means = [(name, float(scores[k].mean())) for k, name in enumerate(("m0", "m1"))]
     for ours, redrawn in (("seeds", ("seed",)), ("items", ("item",)), ("everything", ("seed", "item"))):
         twin = flip(*means, parts, study, redrawn=redrawn)

@@ -57,7 +57,7 @@ def test_a_real_preference_is_found_and_the_interval_closes_on_it():
 def test_betting_in_blocks_is_betting_at_once(monkeypatch):
     values = ternary(np.random.default_rng(3), 500, net=0.1)
     whole = betting(values)
-    monkeypatch.setattr("analysis.stats.sequential.BLOCK", 7)
+    monkeypatch.setattr("analysis.stats.sequential.BETTING_BLOCK", 7)
     parts = betting(values)
     for name in ("e", "low", "high"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name))
