@@ -83,8 +83,8 @@ def answer(
         cohen = two_raters(votes.pair, votes.rater, votes.choice, len(names), generator=generator, sets=sets)
         truth = _in_short(hidden_truth(votes))
     recipe = signature(votes=len(votes), pairs=found.items, unit=unit, sets=sets, seed=seed, labels=labels)
-    said = (*votes.warnings, *_cautions(votes, found))
-    return AgreementAnswer(votes.labels, found, cohen, halves, raters, _crowd(raters), truth, said, recipe)
+    cautions = (*votes.warnings, *_cautions(votes, found))
+    return AgreementAnswer(votes.labels, found, cohen, halves, raters, _crowd(raters), truth, cautions, recipe)
 
 
 def hidden_truth(votes: Votes) -> DawidSkene:
@@ -127,17 +127,19 @@ def _in_short(model: DawidSkene) -> HiddenTruth:
 
 
 def _cautions(votes: Votes, found: Agreement) -> list[str]:
-    said = []
+    cautions = []
     if votes.rater is None:
-        said.append("The votes name no rater, so there is no table of raters and no model of them.")
+        cautions.append("The votes name no rater, so there is no table of raters and no model of them.")
     elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
         who = "1 vote is by a rater" if again == 1 else f"{again:,} votes are by raters"
-        said.append(f"{who} who had judged the same pair before; such votes count as another rater's.")
+        cautions.append(f"{who} who had judged the same pair before; such votes count as another rater's.")
     if not found.usable_items:
-        said.append(NONE_TWICE)
+        cautions.append(NONE_TWICE)
     elif alone := found.items - found.usable_items:
         text = "1 pair has" if alone == 1 else f"{alone:,} pairs have"
-        said.append(f"{text} one vote only and {'says' if alone == 1 else 'say'} nothing about agreement.")
+        cautions.append(f"{text} one vote only and {'says' if alone == 1 else 'say'} nothing about agreement.")
     if found.observed.value in (0.0, 1.0) and found.usable_items > 1:
-        said.append("All pairs agree equally, so resampling them shows no spread: the intervals are too narrow.")
-    return said
+        cautions.append(
+            "Votes agree on every pair or on none, so resampling pairs shows no spread: the intervals are too narrow."
+        )
+    return cautions

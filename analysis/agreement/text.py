@@ -18,7 +18,7 @@ MOST_RATERS = 10  # in the table; --json has them all
 def document(answer: AgreementAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
     found, truth = answer.found, answer.truth
-    said: dict[str, Any] = plain(
+    numbers: dict[str, Any] = plain(
         {
             "pairs": found.items,
             "votes": found.votes,
@@ -43,7 +43,7 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
             "signature": answer.signature,
         }
     )
-    return said
+    return numbers
 
 
 def _bounds(found: Coefficient | SplitHalf | None) -> dict[str, float] | None:

@@ -106,18 +106,25 @@ def answer(
     found = tuple(prefer(one, margin=margin) for one in kept)
     generator = np.random.default_rng(child_seed(seed, "preference"))
     ranking, refusal = ranking_of(matches, model, unit, sets, generator)
-    said = [*votes.warnings, *_cautions(matches, known), *_alone(every), *([refusal] if refusal else [])]
-    if ranking and ranking.unbounded:
-        samples = count(ranking.unbounded, "bootstrap sample")
-        said.append(f"In {samples} a system won or lost everything, so it has no finite strength there.")
+    doubts = [refusal] if ranking is None else _unbounded(ranking)
     recipe = signature(
         votes=len(votes), pairs=len(np.unique(votes.pair)), unit=found[0].net.unit, margin=margin,
         model=model, sets=sets, by=unit, seed=seed,
     )  # fmt: skip
     return PreferenceAnswer(
-        matches, known, found, _adjusted([one.sign.p for one in found]), _adjusted([one.p for one in found]),
-        position(votes), change_over_rounds(votes), ranking, calibrated(matches), _shares(matches), tuple(said), recipe,
-    )  # fmt: skip
+        matches=matches,
+        known=known,
+        preferences=found,
+        sign_holm=_adjusted([one.sign.p for one in found]),
+        net_holm=_adjusted([one.p for one in found]),
+        position=position(votes),
+        rounds=change_over_rounds(votes),
+        ranking=ranking,
+        index=calibrated(matches),
+        shares=_shares(matches),
+        warnings=(*votes.warnings, *_cautions(matches, known), *_alone(every), *doubts),
+        signature=recipe,
+    )
 
 
 def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> Preference:
@@ -189,17 +196,24 @@ def _alone(every: list[Contrast]) -> list[str]:
     ]
 
 
+def _unbounded(ranking: Ranking) -> list[str]:
+    if not ranking.unbounded:
+        return []
+    samples = count(ranking.unbounded, "bootstrap sample")
+    return [f"In {samples} a system won or lost everything, so it has no finite strength there."]
+
+
 def _cautions(matches: Matches, known: bool) -> list[str]:
-    votes, said = matches.votes, []
+    votes, cautions = matches.votes, []
     if not known:
-        said.append(UNKNOWN)
+        cautions.append(UNKNOWN)
     if votes.rater is None:
-        said.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
+        cautions.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
     elif "rater" not in ways(votes):
-        said.append("All votes are from one rater, so the intervals say nothing about other people.")
+        cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"
-        said.append(f"{text} on pairs of two identical responses, and used as cast.")
+        cautions.append(f"{text} on pairs of two identical responses, and used as cast.")
     if len(votes.rounds) > 1:
-        said.append("The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other.")
-    return said
+        cautions.append("The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other.")
+    return cautions

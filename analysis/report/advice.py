@@ -64,12 +64,12 @@ def advice(
     study: Study, found: PreferenceAnswer | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
 ) -> list[str]:
     """One sentence a claim, the nearest first."""
-    said = [] if found is None else _difference(study, found)
+    sentences = [] if found is None else _difference(study, found)
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     for panel in trained:
         if panel.kind == "people" and study.votes is not None:
-            said += _either(panel, study)
-    return [*said, *_orders(pairs), *_spread(trained)]
+            sentences += _either(panel, study)
+    return [*sentences, *_orders(pairs), *_spread(trained)]
 
 
 def smallest_shown(net: Interval, times: float = 1.0) -> float:
@@ -91,7 +91,7 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     if largest.net.se == 0:
         return ["All votes of a comparison are the same, so they show no spread to plan with."]
     reach = smallest_shown(largest.net)
-    said = [
+    sentences = [
         f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} tell as much as "
         f"{count(round(largest.net.effective_n), 'independent vote')}: enough to show a net preference of "
         f"{100 * reach:.0f} points with power .80. To show half of that would take "
@@ -101,11 +101,11 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
         one = max(open_ones, key=lambda one: one.net.value / one.net.se)
         more = votes_to_show(one.net, one.net.value)
         if more:
-            said.append(
+            sentences.append(
                 f"If {one.first} is truly {100 * one.net.value:.1f} points ahead of {one.second}, as in these votes, "
                 f"showing it with power .80 takes {_more(study, one.net, one.net.value)}."
             )
-    return said
+    return sentences
 
 
 def _more(study: Study, net: Interval, difference: float) -> str:
@@ -124,20 +124,22 @@ def _hours(study: Study, votes: int) -> str:
 
 def _either(panel: Panel, study: Study) -> list[str]:
     """Whether the seed matters to people: more votes, or more seeds."""
-    said = []
+    sentences = []
     for model in panel.models:
         at = panel.of(model)
         if len(at) < 2:
             continue
         observed, noise = float(panel.values[at].var(ddof=1)), noise_between_seeds(panel, at)
         if not observed > noise > 0:
-            said.append(
+            sentences.append(
                 f"People's preference varies over {count(len(at), 'seed')} of {model} no more than items and raters "
                 "explain: there is no variance over seeds to plan for."
             )
             continue
-        said += _in_words(votes_or_seeds(observed - noise, noise, len(at)), model, len(at), _votes_on(study, model))
-    return said
+        sentences += _in_words(
+            votes_or_seeds(observed - noise, noise, len(at)), model, len(at), _votes_on(study, model)
+        )
+    return sentences
 
 
 def _votes_on(study: Study, model: str) -> int:
@@ -165,7 +167,7 @@ def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
 
 def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
     """Seeds for the orders of architectures that a re-run could well reverse."""
-    said = []
+    sentences = []
     for kind, name in (("token", "token metrics"), ("probe", "probe tasks")):
         needed, shaky, total = [], 0, 0
         for panel, order in (pair for pair in pairs if pair[0].kind == kind):
@@ -179,11 +181,11 @@ def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
         if known:
             reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"
             more = f" ({len(needed) - len(known)} need more than 10,000)" if len(known) < len(needed) else ""
-            said.append(
+            sentences.append(
                 f"By {name}, a re-run could well reverse {shaky} of {count(total, 'order')} of two architectures. With "
                 f"the spreads seen here, {reach} of each architecture would show them with power .80{more}."
             )
-    return said
+    return sentences
 
 
 def _seeds(difference: float, sd: float) -> int | None:

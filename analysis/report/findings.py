@@ -162,39 +162,43 @@ def _of_votes(study: Study) -> list[str]:
     votes = study.votes
     if votes is None:
         return ["There are no votes here: everything comes from classifiers and metrics."]
-    said = []
+    sentences = []
     if study.simulated:
         cast = "was cast by a program" if study.simulated == 1 else "were cast by programs"
-        said.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast} and say nothing about the models.")
+        sentences.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast} and say nothing about the models.")
     if len(votes.rounds) > 1:
-        said.append(f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications.")
+        sentences.append(
+            f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications."
+        )
     if votes.rater is None:
-        said.append("The votes do not name their raters, so no interval allows for votes of one rater being alike.")
+        sentences.append(
+            "The votes do not name their raters, so no interval allows for votes of one rater being alike."
+        )
     elif (raters := len(np.unique(votes.rater))) < MANY_RATERS:
-        said.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
+        sentences.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
     if study.controls is None:
-        said.append(
+        sentences.append(
             "No control pairs were judged (a seed against itself, a clearly worse answer), so nothing shows how these "
             "raters judge pairs whose relation is known."
         )
     if votes.left is None:
-        said.append(
+        sentences.append(
             "The votes do not say which response stood on the left, so a habit of choosing one side cannot be seen."
         )
     dialogues = len(votes.dialogues)
     if dialogues == 0:
-        said.append("The votes do not name dialogues, so pairs from one conversation count as unrelated.")
-    return said
+        sentences.append("The votes do not name dialogues, so pairs from one conversation count as unrelated.")
+    return sentences
 
 
 def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
-    trained, said = [m for m in methods if m.checkpoint != UNSEEN], []
+    trained, sentences = [m for m in methods if m.checkpoint != UNSEEN], []
     if study.votes is not None and not study.pairs:
-        said.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
+        sentences.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
     if len({m.model for m in trained}) == 1:
-        said.append(f"One architecture ({trained[0].model}): nothing here can be said of others.")
+        sentences.append(f"One architecture ({trained[0].model}): nothing here can be sentences of others.")
     if study.scores is None:
-        said.append("There are no scores of metrics or probes to compare the votes with.")
+        sentences.append("There are no scores of metrics or probes to compare the votes with.")
     elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
-        said.append("The probes were fit on the validation split, which is not the official protocol.")
-    return said
+        sentences.append("The probes were fit on the validation split, which is not the official protocol.")
+    return sentences

@@ -189,6 +189,19 @@ def test_the_size_of_ties_json_is_that_of_the_report(study, asked, say):
     assert "A set is half of the smallest experiment here, because that has fewer than 200 votes." in page
 
 
+def test_every_command_on_votes_ends_with_the_next_one(study, say):
+    page = (study / "report.html").resolve().as_uri()
+    for words, then in (
+        (("ties", study, "--size", 15), f"analysis agreement {study}"),
+        (("watch", study, "--once"), f"analysis agreement {study}"),
+        (("agreement", study), f"analysis preference {study}"),
+        (("agreement", study, "--labels", "any"), f"analysis report {study}"),
+        (("preference", study), f"analysis report {study}"),
+        (("report", study), f"webbrowser {page}"),
+    ):
+        assert say(*words).splitlines()[-1] == f"Next: python -m {then}"
+
+
 @pytest.mark.parametrize(
     ("margin", "sentence"),
     [

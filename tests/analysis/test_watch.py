@@ -27,7 +27,8 @@ def test_once_draws_a_study_with_few_votes_and_says_how(tmp_path, capsys):
     found = json.loads((tmp_path / "ties.json").read_text())
     assert found["recipe"]["replace"] is True and found["pooled"]["votes"] == 90
     assert (tmp_path / "ties.png").exists() and (tmp_path / "ties.pdf").exists()
-    assert capsys.readouterr().out.startswith("90 votes, ")
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("90 votes, ") and last == f"Next: python -m analysis agreement {tmp_path}"
 
 
 def test_it_waits_for_votes_and_draws_again_only_when_they_change(tmp_path, capsys, monkeypatch):
