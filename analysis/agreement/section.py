@@ -93,7 +93,7 @@ def gate_sentence(study: Study) -> str:
     blocked, seen = sum(r.status == "blocked" for r in raters), sum(r.checks_seen for r in raters)
     text = f"{count(len(raters), 'rater')} took part"
     if not seen:
-        return text + "; no hidden check was answered, so nothing tells careful raters from careless ones."
+        return text + "; no hidden check was answered, so careful raters cannot be told from careless ones."
     failed = sum(r.checks_failed for r in raters)
     text += f" and answered {count(seen, 'hidden check')}, {failed:,} of them wrongly. "
     if not blocked:

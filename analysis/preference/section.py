@@ -93,7 +93,7 @@ def _controls_figure(shares: Sequence[TieShare]) -> Figure:
             (Mark("dot", axis.at(one.share), 0, 0, "c5" if one.contrast else "people"),), described=percent(one.share))
         for one in shares
     )  # fmt: skip
-    return Figure("Ties on pairs whose relation is known, beside the real ones", made,
+    return Figure("Ties on control pairs, beside the real ones", made,
                   axis.ticks(QUARTERS, "{:.0%}"), "share of ties", ((axis.at(1 / 3), "chance 33 %"),))  # fmt: skip
 
 

@@ -30,7 +30,7 @@ class System(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One scale: every model's value (systems,) in points, and the values' covariance by what is drawn anew."""
+    """One scale: every model's value (systems,) in points, and the values' covariance over new items or raters."""
 
     kind: str
     name: str

@@ -93,9 +93,8 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     reach = smallest_shown(largest.net)
     sentences = [
         f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} tell as much as "
-        f"{count(round(largest.net.effective_n), 'independent vote')}: enough to show a net preference of "
-        f"{100 * reach:.0f} points with power .80. To show half of that would take "
-        f"{_more(study, largest.net, reach / 2)}."
+        f"{count(round(largest.net.effective_n), 'independent vote')}: {_shown(reach)}. To show "
+        f"{50 * min(reach, 1):.0f} points would take {_more(study, largest.net, min(reach, 1) / 2)}."
     ]
     if open_ones:
         one = max(open_ones, key=lambda one: one.net.value / one.net.se)
@@ -106,6 +105,12 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
                 f"showing it with power .80 takes {_more(study, one.net, one.net.value)}."
             )
     return sentences
+
+
+def _shown(reach: float) -> str:
+    if reach >= 1:  # no net preference is larger than 100 points
+        return "too few to show any net preference with power .80"
+    return f"enough to show a net preference of {100 * reach:.0f} points with power .80"
 
 
 def _more(study: Study, net: Interval, difference: float) -> str:

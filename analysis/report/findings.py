@@ -178,8 +178,8 @@ def _of_votes(study: Study) -> list[str]:
         sentences.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
     if study.controls is None:
         sentences.append(
-            "No control pairs were judged (a seed against itself, a clearly worse answer), so nothing shows how these "
-            "raters judge pairs whose relation is known."
+            "No control pairs were judged (a seed against itself, a clearly worse answer), so it is "
+            "not known how these raters judge pairs with a known answer."
         )
     if votes.left is None:
         sentences.append(

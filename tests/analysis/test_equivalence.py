@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, norm
 from statsmodels.stats.weightstats import DescrStatsW
 
-from analysis.stats.equivalence import tost
+from analysis.stats.equivalence import smallest_claim, tost
 from dialogue.errors import InputError
 
 
@@ -45,3 +45,11 @@ def test_clusters_that_all_say_the_same_claim_no_more_than_their_number_allows(v
     if abs(value) < 0.1:  # so often none is seen of a share that would put the mean at the margin
         share = (0.1 - abs(value)) / (1 - abs(value))
         assert found.p == pytest.approx(binom.pmf(0, clusters, share))
+
+
+@pytest.mark.parametrize("estimate", [-0.4, 0.0, 0.05])
+@pytest.mark.parametrize(("se", "freedom"), [(0.04, np.inf), (0.1, 12.0), (0.0, 40.0)])
+def test_the_smallest_claim_is_where_the_claim_begins(estimate, se, freedom):
+    margin = smallest_claim(estimate, se, freedom=freedom)
+    assert tost(estimate, se, margin * 1.0001, freedom=freedom).equivalent
+    assert not tost(estimate, se, margin * 0.9999, freedom=freedom).equivalent

@@ -9,7 +9,8 @@ from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import COMMANDS
-from analysis.preference.answer import prefer
+from analysis.preference.answer import led, prefer
+from analysis.preference.section import alike
 from analysis.reading.systems import contrasts, fixed_sides, match
 from analysis.reading.votes import net_scores, read_votes, votes_from_columns
 from analysis.stats.equivalence import tost
@@ -60,6 +61,24 @@ def test_the_net_preference_counts_ties_in_its_denominator_only():
     assert (found.sign.a, found.sign.b, found.sign.ties) == (30, 10, 60)
     assert found.equivalence is None
     assert found.net.se == pytest.approx(np.sqrt((0.4 - 0.04) / 99))
+
+
+def test_the_leader_first_is_the_same_claim_seen_from_the_other_side():
+    found = prefer(contrasts(fixed_sides(columns(["a"] * 10 + ["b"] * 30 + ["tie"] * 60)))[0], margin=0.3)
+    turned = led(found)
+    assert (turned.first, turned.second, turned.net.value) == ("b", "a", -found.net.value)
+    assert (turned.net.low, turned.net.high) == (-found.net.high, -found.net.low)
+    assert (turned.sign.a, turned.sign.b, turned.p) == (30, 10, found.p)
+    assert (turned.equivalence.low, turned.equivalence.high) == (-found.equivalence.high, -found.equivalence.low)
+    assert led(turned) is turned
+
+
+def test_without_a_margin_the_report_names_the_one_that_would_have_been_met():
+    some = prefer(contrasts(fixed_sides(columns(["a"] * 60 + ["b"] * 30 + ["tie"] * 60)))[0], margin=None)
+    none = prefer(contrasts(fixed_sides(columns(["a"] * 60)))[0], margin=None)
+    assert f"would have been met from {100 * some.claimable:.0f} points upwards." in alike([some])[0]
+    assert "Only 1 of 2 comparisons could have met one." in alike([some, none])[0]
+    assert "These votes could meet none." in alike([none])[0]
 
 
 def test_no_interval_reaches_beyond_what_a_net_preference_can_be():
