@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.agreement.answer import AgreementAnswer, Habit
 from analysis.reading.study import Study
-from analysis.showing.page import QUARTERS, Axis, Figure, Mark, Row, Section
+from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import MINUS, count, number, signed
 from analysis.stats.agreement import Coefficient, landis_koch
@@ -53,7 +53,7 @@ def reach(found: Coefficient, digits: int) -> str:
     return f"{value} ({low} to {high})" if isfinite(found.low) else f"{value} (no interval)"
 
 
-def _agreement_figure(answer: AgreementAnswer) -> Figure:
+def _agreement_figure(answer: AgreementAnswer) -> RowFigure:
     found = answer.found
     named = (
         ("Fleiss' kappa", found.fleiss_kappa),
@@ -66,12 +66,12 @@ def _agreement_figure(answer: AgreementAnswer) -> Figure:
         Row(name, reach(one, 3), axis.interval(one.low, one.value, one.high), described=number(one.value))
         for name, one in named
     )
-    return Figure("Agreement between raters of the same pair", rows, axis.ticks(QUARTERS),
+    return RowFigure("Agreement between raters of the same pair", rows, axis.ticks(QUARTERS),
                   "0: as by chance (kappa, alpha, AC1), 1: always", ((axis.at(0), ""),),
                   note_head="value (95 % interval)")  # fmt: skip
 
 
-def _crowd_figure(crowd: Sequence[Habit], raters: int) -> Figure:
+def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
     """One dot a rater: ties, agreement with the rest, left side."""
     axis = Axis(0, 1)
     rows = []
@@ -82,7 +82,7 @@ def _crowd_figure(crowd: Sequence[Habit], raters: int) -> Figure:
         rows.append(Row(habit.name, note.replace("%", " %"),
                         (*dots, Mark("tick", axis.at(habit.median), 0, 1, "ink")), lines=3,
                         described=f"median {habit.median:.0%}"))  # fmt: skip
-    return Figure(f"How often each of {count(raters, 'rater')} ...", tuple(rows), axis.ticks(QUARTERS, "{:.0%}"),
+    return RowFigure(f"How often each of {count(raters, 'rater')} ...", tuple(rows), axis.ticks(QUARTERS, "{:.0%}"),
                   "share of a rater's votes",
                   legend=(("faint", "people", "one rater"), ("tick", "ink", "median")))  # fmt: skip
 

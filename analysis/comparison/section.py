@@ -10,7 +10,7 @@ from analysis.comparison.answer import ComparisonAnswer
 from analysis.comparison.text import METHOD_HEAD, ORDER_HEAD, cost_cells, method_row, order_row
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import UNSEEN, Method, Panel, methods
-from analysis.showing.page import Axis, Figure, Mark, Row, Section
+from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 
 KIND_NAMES = {"people": "People", "token": "Token metrics", "probe": "Probes, micro-F1"}
@@ -53,7 +53,7 @@ def architecture_colours(panels: Sequence[Panel]) -> dict[str, str]:
     return {name: f"c{k % HUES}" for k, name in enumerate(names)}
 
 
-def spread_figure(panels: Sequence[Panel]) -> Figure | None:
+def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
     """SD over seeds with its interval, one line an architecture."""
     colours = architecture_colours(panels)
     shown = [panel for panel in panels if any(m.several for m in methods(panel))]
@@ -67,7 +67,7 @@ def spread_figure(panels: Sequence[Panel]) -> Figure | None:
         rows.append(Row(KIND_NAMES.get(kind, kind)))
         rows += [_spread_row(panel, axis, colours) for panel in group]
     legend = tuple(("dot", colour, name) for name, colour in colours.items() if name in {m.model for m in found})
-    return Figure(
+    return RowFigure(
         "How far each judgement moves with the training seed", tuple(rows),
         axis.ticks([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300]), "points, logarithmic", (),
         (*legend, ("bar", "ink", "95 % interval of the SD"), ("ring", "ink", "error of one model over dialogues")),

@@ -8,7 +8,7 @@ from math import isfinite
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
 from analysis.reading.study import Study
 from analysis.reading.systems import DIFFERENT, SAME
-from analysis.showing.page import QUARTERS, Axis, Figure, Mark, Row, Section, round_steps
+from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_equals, p_value, percent, signed
 from analysis.stats.sign_tests import TieIndex
@@ -43,7 +43,7 @@ def points(low: float, high: float) -> str:
     return f"{signed(100 * low)} to {signed(100 * high)}"
 
 
-def _net_figure(preferences: Sequence[Preference]) -> Figure:
+def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
     ends = [100 * end for one in preferences for end in (one.net.low, one.net.high, 0.0)]
     axis = Axis(min(ends) - 2, max(ends) + 2)
     rows = [
@@ -56,7 +56,7 @@ def _net_figure(preferences: Sequence[Preference]) -> Figure:
         for one in preferences
     ]
     ticks = axis.ticks(round_steps(axis.low, axis.high))
-    return Figure("Net preference with its 95 % interval", tuple(rows), ticks, "points, first minus second",
+    return RowFigure("Net preference with its 95 % interval", tuple(rows), ticks, "points, first minus second",
                   ((axis.at(0), "no preference"),), note_head="points (95 % interval)")  # fmt: skip
 
 
@@ -86,14 +86,14 @@ def _met(preferences: Sequence[Preference]) -> str:
     return f"A margin stated beforehand would have been met from {' to '.join(ends)} points upwards{ways}."
 
 
-def _controls_figure(shares: Sequence[TieShare]) -> Figure:
+def _controls_figure(shares: Sequence[TieShare]) -> RowFigure:
     axis = Axis(0, 1)
     made = tuple(
         Row(PAIR_KINDS.get(one.contrast, one.contrast), f"{percent(one.share)} of {count(one.votes, 'vote')}",
             (Mark("dot", axis.at(one.share), 0, 0, "c5" if one.contrast else "people"),), described=percent(one.share))
         for one in shares
     )  # fmt: skip
-    return Figure("Ties on control pairs, beside the real ones", made,
+    return RowFigure("Ties on control pairs, beside the real ones", made,
                   axis.ticks(QUARTERS, "{:.0%}"), "share of ties", ((axis.at(1 / 3), "chance 33 %"),))  # fmt: skip
 
 

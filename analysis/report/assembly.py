@@ -29,7 +29,7 @@ from analysis.report.answers import variance_of, votes_answers
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.probes import probe_table, probes_section
-from analysis.showing.page import Figure, Section
+from analysis.showing.page import RowFigure, Section
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
 from analysis.ties import section as ties
@@ -49,7 +49,7 @@ class Report:
     title: str
     study: Study
     findings: tuple[str, ...]
-    picture: Figure | None
+    picture: RowFigure | None
     facts: tuple[tuple[str, str], ...]
     sections: tuple[Section, ...]
     samples: tuple[Mapping[str, Any], ...]

@@ -13,7 +13,7 @@ from analysis.comparison.published import published
 from analysis.comparison.section import architecture_colours
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.values import Key, Value
-from analysis.showing.page import Axis, Figure, Mark, Row, Section
+from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count
 
@@ -104,14 +104,14 @@ def baselines_of(table: ProbeTable) -> list[str]:
     return [name for name in table.plain if UNSEEN not in name]
 
 
-def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> Figure:
+def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> RowFigure:
     """One row per task, one line per architecture: a dot for each seed, a ring for the mean before training."""
     colours, axis = architecture_colours(panels), Axis(0, 100)
     baselines = baselines_of(table)
     rows = tuple(_task_row(task, table, panels, axis, colours) for task in table.tasks)
     dots = tuple(("dot", colour, name) for name, colour in colours.items())
     marks = (("ring", "ink", "before training"), *((("tick", "grey", "best baseline"),) if baselines else ()))
-    return Figure("Probe scores: one dot per training seed", rows, axis.ticks(range(0, 101, 20)), "micro-F1, points",
+    return RowFigure("Probe scores: one dot per training seed", rows, axis.ticks(range(0, 101, 20)), "micro-F1, points",
                   (), (*dots, *marks), "best baseline" if baselines else "")  # fmt: skip
 
 

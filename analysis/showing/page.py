@@ -44,7 +44,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class RowFigure:
     """Rows on one axis: ticks below, named lines across."""
 
     title: str
@@ -64,7 +64,7 @@ class Section:
     key: str
     title: str
     text: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[RowFigure, ...] = ()
     items: tuple[str, ...] = ()
     inline: tuple[Table, ...] = ()
     tables: tuple[Table, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.reading.study import Study
-from analysis.showing.page import Axis, Figure, Mark, Row, Section, curve, round_steps
+from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, curve, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent
 from analysis.stats.laws import CHANCE, density
@@ -45,7 +45,7 @@ def asked_size(study: Study) -> int:
     return SET if study.ties is None else int(study.ties["recipe"]["size"])
 
 
-def sets_figure(answer: TiesAnswer) -> Figure:
+def sets_figure(answer: TiesAnswer) -> RowFigure:
     """Figure 1 of the paper, from these votes."""
     curves = answer.experiments or (answer.pooled,)
     axis = _axis([*curves])
@@ -67,7 +67,7 @@ def sets_figure(answer: TiesAnswer) -> Figure:
         rows.append(_wide(axis, wide))
     chance, half = axis.at(CHANCE), axis.at(0.5)
     noun = "every HumanExp" if len(curves) > 1 else "the votes"
-    return Figure(
+    return RowFigure(
         f"Share of ties in sets of {count(answer.recipe.size, 'judgement')} from {noun}",
         tuple(rows), axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties",
         ((chance, "chance 33 %"), *([(half, "half")] if half - chance > ROOM else [])),
@@ -76,7 +76,7 @@ def sets_figure(answer: TiesAnswer) -> Figure:
     )  # fmt: skip
 
 
-def units_figure(answer: TiesAnswer) -> Figure:
+def units_figure(answer: TiesAnswer) -> RowFigure:
     """Intervals of the share itself, by what is resampled."""
     found = [(one, i) for one in answer.units if (i := one.interval) is not None]
     ends = [end for _, i in found for end in (i.low, i.high)]
@@ -88,7 +88,7 @@ def units_figure(answer: TiesAnswer) -> Figure:
         for one, i in found
     ]  # fmt: skip
     across = ((axis.at(CHANCE), "chance 33 %"),) if axis.low < CHANCE < axis.high else ()
-    return Figure(
+    return RowFigure(
         "The share of ties among all votes, by what is resampled", tuple(rows),
         axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties", across, note_head="95 % interval",
     )  # fmt: skip

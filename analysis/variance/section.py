@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from analysis.reading.study import Study
-from analysis.showing.page import Axis, Figure, Mark, Row, Section
+from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import percent
 from analysis.stats.components import RESIDUAL
@@ -51,14 +51,14 @@ def _name(part: str) -> str:
     return COMPONENT_NAMES.get(part, part.replace(":", " \N{MULTIPLICATION SIGN} "))
 
 
-def _figure(tables: Sequence[VarianceTable]) -> Figure:
+def _figure(tables: Sequence[VarianceTable]) -> RowFigure:
     axis = Axis(0, 100)
     used = dict.fromkeys(part.name for table in tables for part in table.components)
     names: dict[str, list[str]] = {}
     for name in used:
         names.setdefault(COMPONENT_COLOURS.get(name, OTHER_COLOUR), []).append(_name(name))
     legend = tuple(("block", colour, ", ".join(shared)) for colour, shared in names.items())
-    return Figure("Shares of variance", tuple(_row(table, axis) for table in tables),
+    return RowFigure("Shares of variance", tuple(_row(table, axis) for table in tables),
                   axis.ticks(range(0, 101, 25)), "percent of the variance", (), legend)  # fmt: skip
 
 
