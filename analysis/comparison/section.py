@@ -80,11 +80,11 @@ def _spread_row(panel: Panel, axis: Axis, colours: dict[str, str]) -> Row:
     found = [method for method in methods(panel) if method.several]
     marks = [mark for line, method in enumerate(found) for mark in _spread(method, axis, line, colours[method.model])]
     note = " / ".join(f"{method.over_seeds.sd:.1f}" for method in found)
-    said = "; ".join(
+    described = "; ".join(
         f"{m.model} {m.over_seeds.sd:.1f} ({m.over_seeds.low:.1f} to {m.over_seeds.high:.1f})" for m in found
     )
     name = panel.name if panel.checkpoint == "last" else f"{panel.name}, {panel.checkpoint}"
-    return Row(name, note, tuple(marks), lines=len(found), described=said)
+    return Row(name, note, tuple(marks), lines=len(found), described=described)
 
 
 def _spread(method: Method, axis: Axis, line: int, colour: str) -> Iterator[Mark]:

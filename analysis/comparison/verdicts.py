@@ -77,14 +77,14 @@ def _alone(trained: Sequence[Method]) -> list[str]:
 
 def order_verdicts(found: Sequence[Order]) -> list[str]:
     """How many of the orders a re-run would reverse with a chance above one in ten."""
-    said = []
+    sentences = []
     for kind, name in (("people", "people"), ("token", "token metrics"), ("probe", "probe tasks")):
         mine = [order for order in found if order.kind == kind]
         if any(order.flips["everything"] is not None for order in mine):
-            said.append(_shaky(mine, name))
+            sentences.append(_shaky(mine, name))
         elif mine:
-            said.append(_without_seeds(mine, name))
-    return said
+            sentences.append(_without_seeds(mine, name))
+    return sentences
 
 
 def _shaky(orders: Sequence[Order], name: str) -> str:

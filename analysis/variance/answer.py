@@ -48,13 +48,13 @@ class VarianceTable:
 
     @property
     def one_seed(self) -> bool:
-        """Whether there is one seed a model, so that nothing says how far a new training would move it."""
+        """Whether there is one seed per model, so that nothing says how far a new training would move it."""
         return "model" in self.levels and "seed" not in self.levels
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What this table cannot say."""
-        text = f"{self.name}: one seed a model, so nothing here says how far a new training would move it."
+        text = f"{self.name}: one seed per model, so nothing here says how far a new training would move it."
         return (text,) if self.one_seed else ()
 
 

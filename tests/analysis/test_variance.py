@@ -123,7 +123,7 @@ def test_one_seed_a_model_is_pointed_out(tmp_path, capsys):
     )
     assert variance(path, "--sets", 10) == 0
     shown = capsys.readouterr().out
-    assert "one seed a model" in shown
+    assert "one seed per model" in shown
     assert shown.endswith("Next: python -m analysis plan\n")
 
 
