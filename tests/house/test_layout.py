@@ -29,6 +29,128 @@ def package_of(path):
     return path.relative_to(ROOT).parts[0]
 
 
+# A room (a folder, or a file that stands alone in its package) may import the rooms named here, itself and dialogue.
+# docs/house.md says what each promises. A file that is not named here is a door or a tool of its package: it may import
+# every room, and the tests below still forbid circles and anything that imports a command.
+QUESTIONS = ("ties", "agreement", "preference", "planning", "variance", "comparison")
+BELOW = {"stats", "showing", "reading"}
+ROOMS = {
+    "analysis": {
+        "stats": set(),
+        "showing": {"stats"},
+        "reading": {"stats", "showing"},
+        **dict.fromkeys(QUESTIONS, BELOW),
+        "report": {*BELOW, *QUESTIONS},
+    },
+    "crowd": {
+        "hit": set(),
+        "store": set(),
+        "rating": {"hit", "store"},
+        "watching": {"hit", "store"},
+        "study_folder": {"hit", "store", "rating"},
+        "web": {"hit", "store", "rating", "watching", "study_folder"},
+        "exchange": {"store", "rating"},
+        "marketplaces": {"hit", "store", "rating", "watching", "web", "study_folder"},
+        "simulation": {"hit", "web"},
+    },
+    "generation": {
+        "models": {"batches", "vocabulary"},
+        "metrics": {"batches", "decoding", "devices", "loss", "models", "numbering", "vocabulary"},
+        "pairs": {"metrics", "vocabulary"},
+        "imports": {"decoding", "sampling"},
+    },
+    "probes": {"tasks": set(), "classifiers": {"devices", "scoring", "tasks"}},
+    "dialogue": {
+        "corpora": {"errors", "files", "records", "seeds", "signature"},
+        "engines": {"errors", "files", "jobs", "signature"},
+    },
+}
+
+
+def modules(package):
+    """Dotted name -> path of every module of a package."""
+    found = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def arrows(package):
+    """(module, module of the same package that it imports, wherever in the file), each once."""
+    known, found = modules(package), set()
+    for name, path in known.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                full = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [one if one in known else node.module for one in full]
+            else:
+                continue
+            found |= {(name, one) for one in names if one in known and one != name}
+    return found
+
+
+def room_of(name):
+    """`crowd.rating.gate` is in the room `rating`, `crowd.hit` in the room `hit`."""
+    return name.split(".")[1] if "." in name else ""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_room_imports_only_the_rooms_it_is_built_on(package):
+    allowed = ROOMS[package]
+    wrong = sorted(
+        f"{one} imports {other}"
+        for one, other in arrows(package)
+        if (here := room_of(one)) in allowed and (there := room_of(other)) != here and there not in allowed[here]
+    )
+    assert not wrong
+    assert set(allowed) <= {room_of(name) for name in modules(package)}, "the table names a room that is gone"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_imports_a_command(package):
+    assert not [arrow for arrow in arrows(package) if room_of(arrow[1]) == "commands" != room_of(arrow[0])]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_import_runs_in_a_circle_not_even_a_late_one(package):
+    left = arrows(package)
+    while ends := {other for _, other in left} - {one for one, _ in left}:
+        left = {(one, other) for one, other in left if other not in ends}  # what imports nothing is on no circle
+    assert not left
+
+
+# What a test file of a package tests: a module or a room of it by name, or one of these promises.
+PROMISES = {
+    "commands": "every command line of the package",
+    "notebook": "the face for notebooks",
+    "report_files": "what stands beside the page",
+    "report_real": "a report on real votes",
+    "faults": "kills, cuts and full disks",
+    "hostile": "texts and requests that mean harm",
+    "proxy": "behind a real nginx",
+    "contract": "what every marketplace keeps",
+    "entrances": "who arrives, by whatever marketplace",
+    "mturk_sandbox": "the real sandbox, where there is an account",
+    "mturk_study": "a whole study on Mechanical Turk's stand-in",
+    "prolific_study": "a whole study on Prolific's stand-in",
+    "axe": "accessibility of every page",
+    "corpora_errors": "what is wrong with a corpus, in one sentence",
+    "corpora_real": "the published corpora",
+}
+
+
+def test_every_test_file_is_named_after_what_it_tests():
+    for package in PACKAGES:
+        names = set(PROMISES) | {part for name in modules(package) for part in name.split(".")[1:]}
+        names |= {"_".join(name.split(".")[-2:]) for name in modules(package)}  # corpora_reading, mturk_client
+        found = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / package).rglob("test_*.py")}
+        assert found <= names, f"tests/{package}: {sorted(found - names)} name nothing of {package}"
+    assert {path.name for path in (ROOT / "tests").glob("test_*.py")} == set()
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_package_imports_itself_and_the_leaf_only(path):
     others = set(PACKAGES) - {package_of(path), "dialogue"}
