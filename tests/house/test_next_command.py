@@ -1,0 +1,130 @@
+"""Every command ends with the next one to type: all of them by their source, the quick ones by running them."""
+
+import ast
+import importlib
+import re
+import shutil
+
+import pytest
+
+from dialogue.command_line import dispatch
+from tests.house.doc_blocks import PACKAGES, ROOT, checkout, parse
+
+COMMANDS = sorted(path for package in PACKAGES for path in (ROOT / package / "commands").glob("[!_]*.py"))
+NONE_NEXT = {"dialogue/completion": "prints a script that the shell reads; a further line would be run"}
+ELSEWHERE = ("python analyze_ties.py", "python -m webbrowser")  # no command of a package; the report is to be opened
+TOY = "dialogue toy corpus --dialogues 12"
+SIMULATE = "crowd simulate study --raters 10 --seed 0"
+QUICK = [  # in an order in which each finds what it reads
+    "dialogue describe corpus",
+    "dialogue format",
+    "probes list --corpus corpus",
+    "crowd plan-checks",
+    "crowd preview --pairs study/pairs.jsonl",
+    "crowd status study",
+    "crowd status study --token",
+    "crowd pause study",
+    "crowd resume study",
+    "crowd stop study",
+    "crowd export study",
+    "crowd export study --format csv",
+    "crowd regate study --max-failures 1 --out strict",
+    "crowd import-votes batch.csv --from mturk --fixed-order --out imported.jsonl",
+    "analysis ties study --size 12",
+    "analysis agreement study",
+    "analysis agreement study --labels any",
+    "analysis preference study",
+    "analysis preference votes.csv --margin 0.2",
+    "analysis plan",
+    "analysis plan study",
+    "analysis variance study --score net",
+    "analysis compare study",
+    "analysis watch study --once --size 12",
+    "analysis report study",
+    "crowd forget study RATER",
+]
+
+
+def name_of(path):
+    return f"{path.parts[-3]}/{path.stem}"
+
+
+def calls(path):
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+
+
+def called(node):
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+def tells(path):
+    """Whether a command's file hands a next command to what prints it."""
+    return any(
+        called(node) == "tell_next" or (called(node) == "deliver" and any(word.arg == "then" for word in node.keywords))
+        for node in calls(path)
+    )
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=name_of)
+def test_a_command_tells_the_next_one(path):
+    assert tells(path) is (name_of(path) not in NONE_NEXT)
+
+
+def test_the_table_of_exceptions_names_commands():
+    assert set(NONE_NEXT) <= {name_of(path) for path in COMMANDS}
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=name_of)
+def test_the_command_that_is_named_exists(path):
+    named = [
+        node.args[0].value
+        for node in calls(path)
+        if called(node) in ("tell_next", "next_command") and node.args and isinstance(node.args[0], ast.Constant)
+    ]
+    for command in named:
+        if command not in ELSEWHERE:
+            _, _, package, name = command.split()
+            assert name in importlib.import_module(f"{package}.__main__").COMMANDS, command
+
+
+def typed(line):
+    """Run a command in this process as if it had been typed."""
+    package, *words = line.split()
+    return dispatch(package, "", importlib.import_module(f"{package}.__main__").COMMANDS, words)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A study with the votes of simulated raters, a corpus, a table of votes and one of another tool."""
+    found = checkout(tmp_path_factory.mktemp("next"))
+    (found / "study").mkdir()
+    for name in ("pairs.jsonl", "hit.toml"):
+        shutil.copy(ROOT / "examples" / name, found / "study")
+    shutil.copy(ROOT / "examples" / "votes.csv", found)
+    rows = "AssignmentId,WorkerId,SubmitTime,Input.pair,Answer.better\nS1,W1,2020-11-11,q01,A\nS2,W2,2020-11-12,q01,B\n"
+    (found / "batch.csv").write_text(rows, encoding="utf-8")
+    return found
+
+
+def last_line(line, capsys):
+    capsys.readouterr()
+    assert not typed(line)
+    printed, aside = capsys.readouterr()
+    return (aside if line == "dialogue format" else printed).rstrip().rpartition("\n")[2]
+
+
+def test_a_command_ends_with_one_that_its_parser_takes(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    ends = {line: last_line(line, capsys) for line in (TOY, SIMULATE)}
+    for line in QUICK:
+        rater = re.search(r'"rater": *"([0-9a-f]{20})"', _raters(folder))
+        ends[line] = last_line(line.replace("RATER", rater[1] if rater else "?"), capsys)
+    assert {line: end for line, end in ends.items() if not end.startswith("Next: python ")} == {}
+    for command in (end.removeprefix("Next: ") for end in ends.values()):
+        if not re.fullmatch(r"python -m webbrowser file:\S+/report\.html", command):
+            parse(command)
+
+
+def _raters(folder):
+    path = folder / "study" / "raters.jsonl"
+    return path.read_text(encoding="utf-8") if path.exists() else ""
