@@ -126,6 +126,7 @@ def test_no_import_runs_in_a_circle_not_even_a_late_one(package):
 PROMISES = {
     "commands": "every command line of the package",
     "notebook": "the face for notebooks",
+    "one_answer": "command, report and notebook say the same",
     "report_files": "what stands beside the page",
     "report_real": "a report on real votes",
     "faults": "kills, cuts and full disks",
