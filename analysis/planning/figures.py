@@ -69,9 +69,9 @@ def stopping_figure(answer: PlanAnswer) -> Figure:
 
 
 def _votes(answer: PlanAnswer, least: float) -> np.ndarray:
-    """Votes from `least` to well beyond what the difference needs: over a decade, so that a log axis has ticks."""
+    """Votes from `least` to well beyond what the difference needs."""
     question = answer.question
     most = 2 * sizing.votes_for_difference(
         question.difference, answer.crowd, alpha=question.alpha, power=question.power
     )
-    return np.unique(np.geomspace(least, max(most, 4 * question.size, 12 * least), POINTS).round())
+    return np.unique(np.geomspace(least, max(most, 4 * question.size, 4 * least), POINTS).round())

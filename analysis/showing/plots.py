@@ -16,6 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from dialogue.files import atomic
@@ -121,7 +122,9 @@ def curves_figure(
     figure, axes = _frame(title, recipe, height=3.3, left=0.11, right=0.8)
     if logarithmic:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # else less than a decade reads 4 x 10^2
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(axis="y")
     for line, colour in zip(lines, COLOURS * len(lines), strict=False):
         if line.low is not None and line.high is not None:
