@@ -1,8 +1,8 @@
 """Score responses against their references with token metrics: metrics.parquet.
 
-Free-running responses get BLEU-2, ROUGE-1, ROUGE-L, METEOR, distinct-1 and -2 and the cosine of average embeddings,
-with the most frequent training response as a baseline. The study's own models also get perplexity and teacher-forced
-BLEU-2, under names of their own.
+Free-running responses get word-overlap scores (BLEU-2, ROUGE-L, METEOR, distinct-2, ...: docs/generation.md) and the
+cosine of average embeddings, with the most frequent training response as a baseline. The study's own models also get
+perplexity and teacher-forced BLEU-2, under names of their own.
 
   python -m generation score runs/demo
 """

@@ -9,6 +9,9 @@ Every score is on the scale 0-100, as the papers print BLEU, and takes tokens in
 - METEOR: Lavie and Agarwal 2007 (alpha .9, beta 3, gamma .5) with exact and stem matches; with synonyms too
   where a WordNet is at hand, under its own name.
 - distinct-n: Li et al. 2016; different n-grams over n-grams of one response.
+
+To add a score: its counts and formula here, and a row in `overlap_scores`. What else may want it by name:
+TOKEN_METRICS (analysis/comparison/methods.py) compares models by it, SELECTORS (generation/training.py) picks epochs.
 """
 
 from __future__ import annotations

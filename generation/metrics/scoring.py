@@ -31,20 +31,9 @@ from generation.models.interface import DialogueModel
 from generation.numbering import Numbered
 from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
 
-# Every count that a score may have.
-STAT_NAMES = (
-    "all",
-    "different",
-    "length",
-    "match",
-    "match1",
-    "match2",
-    "nll",
-    "reference",
-    "tokens",
-    "total1",
-    "total2",
-)
+# Every count that a score may have: asked of the scores themselves, because Parquet wants the names before the rows and
+# would drop a count that is not among them without a word.
+STAT_NAMES = sorted({"nll", "tokens"}.union(*(counts for _, counts in overlap_scores(("word",), ("word",)).values())))
 AT_ONCE = 1024  # responses whose embeddings are held
 GROUP = 4096  # rows that are held before they are written
 
