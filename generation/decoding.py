@@ -1,5 +1,8 @@
 """Free-running responses: greedy, beam, temperature, top-k, nucleus; batched, rows leave the batch as they finish.
 
+To add a decoding: a field of `Decoding`, its word in `parse_decoding` and `for_transformers`, and its rule in
+`keep_likely` (where it samples) or beside `run_beam`.
+
 The response to a context is the same whatever the batch, its order or size. Rows share nothing but matrix products,
 whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
 1e-14) is far below what tells two choices apart. Greedy decoding on CPU tries single precision first, where a few
@@ -15,7 +18,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -51,6 +54,12 @@ class Decoding:
     temperature: float = 1.0
     top_k: int = 0
     nucleus: float = 1.0
+
+    def for_transformers(self) -> dict[str, Any]:
+        """The same choice as `generate` of Hugging Face's library takes it; here because it follows the fields."""
+        whole: dict[str, Any] = {"do_sample": self.sampled, "num_beams": max(1, self.beam)}
+        sampled = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.nucleus}
+        return whole | (sampled if self.sampled else {})
 
 
 @dataclass(frozen=True, slots=True)

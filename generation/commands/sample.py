@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--decoding",
         default="greedy,nucleus:0.9",
-        help="one or more, separated by commas: greedy, beam:5, temperature:0.7, top_k:40, nucleus:0.9, "
+        help="one or more, separated by commas, e.g. greedy, beam:5, temperature:0.7, top_k:40, nucleus:0.9, "
         "top_k:40+temperature:0.7 (default greedy,nucleus:0.9)",
     )
     add("--draws", type=int, default=2, help="responses per context for sampled decodings (default 2)")

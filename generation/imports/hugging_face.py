@@ -42,12 +42,10 @@ class HuggingFace:
 
     def _one(self, messages: list[dict[str, str]], how: Decoding, longest: int) -> str:
         inputs = self._inputs(messages)
-        options: dict[str, Any] = {"do_sample": how.sampled, "num_beams": max(1, how.beam)}
-        if how.sampled:
-            options |= {"temperature": how.temperature, "top_k": how.top_k, "top_p": how.nucleus}
         # generate() asks for a padding token, which many causal models lack; nothing is padded here.
         padding = self.tokenizer.pad_token_id
         padding = self.tokenizer.eos_token_id if padding is None else padding
+        options = how.for_transformers()
         written = self.model.generate(**inputs, max_new_tokens=longest, pad_token_id=padding, **options)[0]
         if not self.model.config.is_encoder_decoder:
             written = written[inputs["input_ids"].shape[1] :]

@@ -15,14 +15,10 @@ from generation.batches import stack_contexts
 from generation.decoding import LONGEST_RESPONSE, Sampler, keep_likely, parse_decoding, respond
 from generation.models.architectures import ARCHITECTURES, build
 from generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
+from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")
 WORDS = 60
-SIZES = {
-    **{name: {"embedding": 8, "hidden": 16, "layers": 2, "attention": 6, "dropout": 0.0} for name in ARCHITECTURES},
-    "seq2seq": {"embedding": 8, "hidden": 16, "layers": 2, "dropout": 0.0},
-    "transformer": {"width": 16, "layers": 2, "heads": 2, "feedforward": 24, "dropout": 0.0},
-}
 HOW = ["greedy", "beam:3", "temperature:1.3", "top_k:5", "nucleus:0.9", "top_k:20+nucleus:0.8+temperature:0.7"]
 
 
@@ -30,7 +26,7 @@ def lively(name, seed=0):
     """A model with large random weights: its responses end, and depend on their context."""
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(seed)
-        model = build(name, WORDS, SIZES[name]).eval()
+        model = build(name, WORDS, small_sizes(name, 16)).eval()
         with torch.no_grad():
             for part in model.parameters():
                 part.mul_(3 if name == "transformer" else 5)
@@ -142,7 +138,7 @@ def test_greedy_by_single_precision_is_that_of_double_in_any_batch_and_order(nam
 
 def test_a_model_whose_logits_rounding_moves_far_is_answered_in_double_at_once(monkeypatch):
     """Weights three times as large make the transformer's single precision a hundred times worse."""
-    calm, wild = build("transformer", WORDS, SIZES["transformer"]).eval(), lively("transformer")
+    calm, wild = build("transformer", WORDS, small_sizes("transformer", 16)).eval(), lively("transformer")
     assert decoding.rounding(calm, CONTEXTS) < decoding.NEAR[torch.float32] / 10 < decoding.rounding(wild, CONTEXTS)
     exact = respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
     monkeypatch.setattr(decoding, "NEAR", {torch.float32: -1.0, torch.float64: 0.0})
@@ -154,7 +150,7 @@ def test_a_model_whose_logits_rounding_moves_far_is_answered_in_double_at_once(m
 def test_single_precision_errs_a_twentieth_of_what_counts_as_near(name):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        single = build(name, WORDS, SIZES[name]).eval()
+        single = build(name, WORDS, small_sizes(name, 16)).eval()
     double, latest = copy.deepcopy(single).double(), torch.full((40,), 2)
     with torch.inference_mode():
         both = [(m, m.encode(stack_contexts(CONTEXTS, CPU))) for m in (single, double)]
@@ -284,3 +280,9 @@ def test_beam_search_finds_what_the_slow_twin_finds(name):
 def test_decoding_that_is_not_understood_is_said(text):
     with pytest.raises(InputError, match="Legal: greedy, beam:5"):
         parse_decoding(text)
+
+
+def test_another_library_is_told_every_field_of_a_decoding():
+    assert parse_decoding("beam:3").for_transformers() == {"do_sample": False, "num_beams": 3}
+    whole = parse_decoding("top_k:20+nucleus:0.8+temperature:0.7").for_transformers()
+    assert whole == {"do_sample": True, "num_beams": 1, "temperature": 0.7, "top_k": 20, "top_p": 0.8}

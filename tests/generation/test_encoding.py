@@ -14,13 +14,9 @@ from generation.encoding import Form, encode_block, pooling_name, write_states
 from generation.models.architectures import ARCHITECTURES, build
 from generation.numbering import Numbered
 from generation.vocabulary import EOU, OTHER, PAD
+from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")
-SIZES = {
-    **{name: {"embedding": 8, "hidden": 12, "layers": 2, "attention": 6, "dropout": 0.0} for name in ARCHITECTURES},
-    "seq2seq": {"embedding": 8, "hidden": 12, "layers": 2, "dropout": 0.0},
-    "transformer": {"width": 16, "layers": 2, "heads": 2, "feedforward": 24, "dropout": 0.0},
-}
 CONTEXTS = [[OTHER, *[9 + n] * (1 + n % 5), 30, EOU] for n in range(11)]
 EXAMPLES = [Numbered(f"d{n}:1", context, [9]) for n, context in enumerate(CONTEXTS)]
 every = pytest.mark.parametrize("name", ARCHITECTURES)
@@ -29,7 +25,7 @@ every = pytest.mark.parametrize("name", ARCHITECTURES)
 def tiny(name):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        return build(name, 40, SIZES[name]).eval()
+        return build(name, 40, small_sizes(name, 12)).eval()
 
 
 def write(path, model, form, name="hred"):
