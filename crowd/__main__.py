@@ -15,12 +15,12 @@ COMMANDS = {
     "plan-checks": "print each kind of rater's chance of passing the gate",
     "regate": "apply another gate to the answers already given",
     "forget": "erase one person from a study",
-    "launch": "bring raters to a served study: Mechanical Turk, Prolific or Mephisto",
+    "launch": "bring raters from a marketplace to a served study",
     "pay": "approve work and pay bonuses, after showing what it costs",
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",
     "import-mephisto": "restore votes from Mephisto's own data store",
-    "import-votes": "turn the export of another tool into votes.jsonl: Potato, Label Studio, MTurk, ChatEval",
+    "import-votes": "turn the export of another tool into votes.jsonl",
     "preview": "write every page of a HIT as a file to look at, without a server",
 }
 FIRST = "python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open"

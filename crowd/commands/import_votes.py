@@ -1,4 +1,4 @@
-"""Turn the export of another tool into votes.jsonl: Potato, Label Studio, MTurk batch results or ChatEval's table.
+"""Turn the export of another tool into votes.jsonl.
 
 A letter or side is turned back into the response that stood there, raters become keyed hashes, and the k-th vote on a
 pair becomes round k. If the file lacks what that needs, nothing is written and one sentence says what is missing. Votes

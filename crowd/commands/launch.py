@@ -1,4 +1,4 @@
-"""Bring raters to a served study: through Mechanical Turk, Prolific or Mephisto.
+"""Bring raters from a marketplace to a served study.
 
 Without --yes nothing is created: the checklist and the price are printed. A launch that was interrupted is continued by
 the same command and creates nothing twice.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
+from typing import Literal, get_args, get_origin
 
 from dialogue import records
 from dialogue.command_line import tell_next
@@ -67,13 +68,8 @@ def _row(field: dataclasses.Field[object]) -> str:
 
 
 def _type(annotation: str) -> str:
-    legal = {
-        "Choice": "`a`, `b`, `tie`",
-        "Side": "`a`, `b`",
-        "PairKind": "`real`, `check`, `control`",
-        "Source": "`local`, `mturk`, `prolific`, `mephisto`, `simulated`, `imported`",
-        "RaterStatus": "`passed`, `blocked`, `incomplete`",
-    }
+    aliases = {name: get_args(value) for name, value in vars(records).items() if get_origin(value) is Literal}
+    legal = {name: ", ".join(f"`{word}`" for word in words) for name, words in aliases.items()}
     plain = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "None": "null"}
     words = re.sub(r"\w+", lambda found: legal.get(found[0], plain.get(found[0], found[0])), annotation)
     words = (
