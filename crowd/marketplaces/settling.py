@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from crowd.rating import pool
 from crowd.store import event_log
+from crowd.store.store import later
 from crowd.store.tables import leases, payments, raters, sittings, votes
 from dialogue.records import Source
 
@@ -107,8 +108,7 @@ def set_aside(connection: sa.Connection, stale: Iterable[MarketVisit], votes_per
         here = sa.select(leases.c.lease).where(leases.c.rater == visit.rater, leases.c.sitting == visit.sitting)
         counting = sa.and_(votes.c.lease.in_(here), votes.c.counted == 1)
         found = connection.scalars(sa.select(votes.c.pair).where(counting)).all()
-        for pair in found:
-            pool.change(connection, pair, votes_per_pair, votes=-1)
+        later(connection, *(pool.recount(pair, votes_per_pair, votes=-1) for pair in found))
         connection.execute(sa.update(votes).where(counting).values(counted=0))
         if found:
             event_log.append(connection, "study", now, visit.rater, set_aside=len(found), sitting=visit.sitting)

@@ -18,7 +18,7 @@ from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
 from crowd.store.tables import leases, pairs, raters, sittings, votes
-from dialogue.records import Choice, RaterStatus
+from dialogue.records import RaterStatus
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
@@ -48,7 +48,7 @@ def save_answer(moment: Moment, seat: Seat, token: str, choice: Button, seconds:
     if row.state == "answered":
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair)
         return "again"
-    return _store(moment, row, unswapped(choice, row.left), _plausible(seconds, moment.now - row.issued))
+    return _store(moment, row, choice, _plausible(seconds, moment.now - row.issued))
 
 
 def _plausible(seconds: float | None, since: float) -> float:
@@ -57,21 +57,23 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(moment: Moment, row: Any, choice: Choice, seconds: float) -> Saved:
-    check = row.kind == "check"
-    late = not check and (row.state != "held" or row.expires <= moment.now)
+def _store(moment: Moment, row: Any, pressed: Button, seconds: float) -> Saved:
+    check, held = row.kind == "check", row.state == "held"
+    late = not check and (not held or row.expires <= moment.now)
     counted = not check and row.status != "blocked" and counts(row.votes, late=late, assignment=moment.assignment)
+    choice = unswapped(pressed, row.left)
     failed = int(choice != pool.pair_from(row.body).answer) if check else None
-    line = {"lease": row.lease, "rater": row.rater, "pair": row.pair, "source": row.source, "choice": choice}
-    times = {"left": row.left, "seconds": seconds, "submitted": moment.now, "late": int(late)}
-    facts = {"counted": int(counted), "failed": failed}
-    later(moment.connection, _STORE, line | times | facts)
-    later(moment.connection, _ANSWERED, {"this": row.lease})
-    held = int(row.state == "held")
-    pool.change(moment.connection, row.pair, moment.assignment.votes_per_pair, votes=int(counted), held=-held)
-    told = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds, "late": int(late), **facts}
-    event_log.append(moment.connection, "answered", moment.now, row.rater, row.pair, **told)
-    later(moment.connection, _LAST, {"this": row.rater, "lease": row.lease})
+    facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
+    facts |= {"late": int(late), "counted": int(counted), "failed": failed}
+    whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
+    later(
+        moment.connection,
+        (_STORE, facts | whose),
+        (_ANSWERED, {"this": row.lease}),
+        pool.recount(row.pair, moment.assignment.votes_per_pair, votes=int(counted), held=-int(held)),
+        event_log.entry("answered", moment.now, row.rater, row.pair, **facts),
+        (_LAST, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
+    )
     if check:
         _judge(moment, row.rater, row.status)
     return "late" if late else "saved"
@@ -92,12 +94,12 @@ def _judge(moment: Moment, rater: str, before: RaterStatus) -> None:
     if status != "blocked":
         return
     mine = sa.and_(votes.c.rater == rater, votes.c.counted == 1)
-    for pair in moment.connection.scalars(sa.select(votes.c.pair).where(mine)).all():
-        pool.change(moment.connection, pair, moment.assignment.votes_per_pair, votes=-1)
+    lost = moment.connection.scalars(sa.select(votes.c.pair).where(mine)).all()
+    later(moment.connection, *(pool.recount(pair, moment.assignment.votes_per_pair, votes=-1) for pair in lost))
     moment.connection.execute(sa.update(votes).where(mine).values(counted=0))
     held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
-    for pair in moment.connection.scalars(sa.select(leases.c.pair).where(held)).all():
-        pool.change(moment.connection, pair, moment.assignment.votes_per_pair, held=-1)
+    free = moment.connection.scalars(sa.select(leases.c.pair).where(held)).all()
+    later(moment.connection, *(pool.recount(pair, moment.assignment.votes_per_pair, held=-1) for pair in free))
     moment.connection.execute(sa.update(leases).where(held).values(state="void"))
     event_log.append(moment.connection, "blocked", moment.now, rater)
 
@@ -114,7 +116,7 @@ def take_back(moment: Moment, seated: SeatedRater) -> bool:
     here = leases.c.lease == row.lease
     moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
     moment.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
-    pool.change(moment.connection, row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1)
+    later(moment.connection, pool.recount(row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1))
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     if row.failed is not None:

@@ -6,8 +6,7 @@ The web pages call this and nothing below it. Each call is one transaction of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import sqlalchemy as sa
 
@@ -15,7 +14,7 @@ from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing, pool
 from crowd.rating.assignment import AssignmentRules, plan_sitting
 from crowd.rating.gate import GateRule
-from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater, Step
+from crowd.rating.leasing import Moment, Refused, Seat, Step
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, sitting_hash, study_page_token
 from crowd.store.store import Store, settings
@@ -37,13 +36,9 @@ class Desk:
             self.checks = tuple(connection.scalars(sa.select(pairs.c.pair).where(pairs.c.kind == "check")))
         self.seed, self.secret, self._rater_key = int(values["seed"]), values["secret"], values["rater_key"]
 
-    @contextmanager
-    def _writing(self) -> Iterator[Moment]:
-        with self.store.write() as connection:
-            yield self._moment(connection)
-
     def _moment(self, connection: sa.Connection) -> Moment:
-        return Moment(connection, self.clock(), self.assignment, self.gate, self.seed, self.secret, self.checks)
+        now, hit = self.clock(), self.hit
+        return Moment(connection, now, hit, self.assignment, self.gate, self.seed, self.secret, self.checks)
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever marketplace they came from."""
@@ -69,14 +64,15 @@ class Desk:
         """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins."""
         self.check_ids(worker, sitting)
         rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
-        with self._writing() as moment:
+        with self.store.write() as connection:
+            moment = self._moment(connection)
             mine = sa.and_(sittings.c.rater == rater, sittings.c.key == key)
-            if number := moment.connection.scalar(sa.select(sittings.c.sitting).where(mine)):
+            if number := connection.scalar(sa.select(sittings.c.sitting).where(mine)):
                 return Seat(rater, number)
             number = _begin(moment, rater, key, source)
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
-            moment.connection.execute(sa.insert(payments), line)
-            event_log.append(moment.connection, "arrived", moment.now, rater, sitting=number, source=source)
+            connection.execute(sa.insert(payments), line)
+            event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
 
     def next_step(self, seat: Seat) -> Step:
@@ -84,58 +80,50 @@ class Desk:
         with self.store.glance() as connection:
             moment = self._moment(connection)
             seated = leasing.seated_rater(moment, seat)
-            seen = self._before(seated) or leasing.step_without_writing(moment, seated)
+            seen = leasing.step_without_writing(moment, seated)
         if seen is not None:
             return seen
-        with self._writing() as moment:
-            return self._step(moment, seat)
+        with self.store.write() as connection:
+            return leasing.next_step(self._moment(connection), seat)
 
     def consent(self, seat: Seat) -> Step:
         """Record consent to the present version of the text."""
-        with self._writing() as moment:
+        with self.store.write() as connection:
+            moment = self._moment(connection)
             if leasing.seated_rater(moment, seat).consent != self.hit.consent_version:
                 version = self.hit.consent_version
                 query = sa.update(raters).where(raters.c.rater == seat.rater)
-                moment.connection.execute(query.values(consent=version, consented=moment.now))
-                event_log.append(moment.connection, "consented", moment.now, seat.rater, version=version)
-            return self._step(moment, seat)
+                connection.execute(query.values(consent=version, consented=moment.now))
+                event_log.append(connection, "consented", moment.now, seat.rater, version=version)
+            return leasing.next_step(moment, seat)
 
     def instructed(self, seat: Seat, number: int, chosen: Button) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
-        with self._writing() as moment:
+        with self.store.write() as connection:
+            moment = self._moment(connection)
             seated = leasing.seated_rater(moment, seat)
             last = min(seated.instructed + 1, len(self.hit.examples))
             if seated.consent != self.hit.consent_version or not 1 <= number <= last:
                 raise Refused("this worked example is not the next one")
             if number > seated.instructed:
                 query = sa.update(raters).where(raters.c.rater == seat.rater)
-                moment.connection.execute(query.values(instructed=number))
-                event_log.append(moment.connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
-            return self._step(moment, seat)
+                connection.execute(query.values(instructed=number))
+                event_log.append(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
+            return leasing.next_step(moment, seat)
 
     def answer(self, seat: Seat, token: str, choice: Button, seconds: float | None) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
-        with self._writing() as moment:
+        with self.store.write() as connection:
+            moment = self._moment(connection)
             saved = answering.save_answer(moment, seat, token, choice, seconds)
-            return saved, self._step(moment, seat)
+            return saved, leasing.next_step(moment, seat)
 
     def undo(self, seat: Seat) -> tuple[bool, Step]:
         """Take back the last answer, once; the pair is shown again on the same side."""
-        with self._writing() as moment:
+        with self.store.write() as connection:
+            moment = self._moment(connection)
             undone = answering.take_back(moment, leasing.seated_rater(moment, seat))
-            return undone, self._step(moment, seat)
-
-    def _step(self, moment: Moment, seat: Seat) -> Step:
-        seated, offer = leasing.seated_with_offer(moment, seat)
-        return self._before(seated) or leasing.next_step(moment, seated, offer)
-
-    def _before(self, seated: SeatedRater) -> Step | None:
-        """What comes before the pairs, if it is not done yet."""
-        if seated.consent != self.hit.consent_version:
-            return Step("consent")
-        if seated.instructed < len(self.hit.examples):
-            return Step("instructions", number=seated.instructed + 1)
-        return None
+            return undone, leasing.next_step(moment, seat)
 
 
 def assignment_of(hit: Hit) -> AssignmentRules:

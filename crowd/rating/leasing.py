@@ -1,4 +1,7 @@
-"""The lease on each pair shown: which one a rater holds, gets next, or must wait for; inside one transaction."""
+"""Where a rater stands: what comes before the pairs, then the lease on each pair shown, held, renewed or new.
+
+Everything is read and written inside the caller's one transaction, so that no pair is given out above its k votes.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
+from crowd.hit import Hit
 from crowd.rating import pool
 from crowd.rating.assignment import AssignmentRules, Fewest, left_side, verdict
 from crowd.rating.gate import GateRule
@@ -38,7 +42,7 @@ _MINE = (
 )
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
 _LEASE = (leases.c.token, leases.c.lease, leases.c.slot, leases.c.pair, leases.c.left, leases.c.state, leases.c.expires)
-SEAT_QUERY = (  # one row: who sits there, what they did, the lease that waits for them and its pair
+_SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
     .add_columns(sittings.c.slots, sittings.c.finished, _MINE, _STATE.label("study"))
     .add_columns(*_LEASE, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
@@ -69,6 +73,7 @@ class Moment:
 
     connection: sa.Connection
     now: float
+    hit: Hit
     assignment: AssignmentRules
     gate: GateRule
     seed: int
@@ -120,17 +125,11 @@ class Step:
 
 def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
     """Read who sits there."""
-    (found,) = fetch(moment.connection, (SEAT_QUERY, seat_values(seat)))
-    return seated_rater_from(found, seat)
+    (found,) = fetch(moment.connection, (_SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
+    return _seated(found, seat)
 
 
-def seat_values(seat: Seat) -> dict[str, str | int]:
-    """A seat as queries name it."""
-    return {"rater": seat.rater, "sitting": seat.sitting}
-
-
-def seated_rater_from(found: Sequence[Any], seat: Seat) -> SeatedRater:
-    """Who sits there, as SEAT_QUERY found them."""
+def _seated(found: Sequence[Any], seat: Seat) -> SeatedRater:
     if not found:
         raise Refused("nobody sits there")
     row = found[0]
@@ -144,15 +143,24 @@ def seated_rater_from(found: Sequence[Any], seat: Seat) -> SeatedRater:
         last_vote=row.last_vote,
         done=row.done,
         last_slot=row.last_slot,
-        lefts=pool.lefts(row),
+        lefts=_lefts(row),
         state=row.study,
         waiting=row if row.waiting is not None else None,
     )
 
 
+def _lefts(row: Any) -> dict[Side, int]:
+    """How often each response stood on the left, from a row's columns left_a and left_b."""
+    return {"a": row.left_a, "b": row.left_b}
+
+
 def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
-    """Where a rater who has consented and learned stands, if nothing has to be written."""
+    """Where the rater stands, if nothing has to be written; consent and worked examples come before any pair."""
     done, row = seated.done, seated.waiting
+    if seated.consent != moment.hit.consent_version:
+        return Step("consent")
+    if seated.instructed < len(moment.hit.examples):
+        return Step("instructions", number=seated.instructed + 1)
     if seated.status == "blocked":
         return Step("no_more", done)
     if seated.finished:
@@ -164,17 +172,12 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
     return _showing(seated, ShownPair(row.token, pool.pair_from(row.body), row.left, row.expires))
 
 
-def seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
-    """Who sits there, and what they would be offered if a real pair is due."""
-    found, *offer = fetch(moment.connection, (SEAT_QUERY, seat_values(seat)), *pool.offering(seat.rater, moment.now))
-    return seated_rater_from(found, seat), pool.offered(*offer)
-
-
-def next_step(moment: Moment, seated: SeatedRater, offer: Offer) -> Step:
+def next_step(moment: Moment, seat: Seat) -> Step:
     """Where the rater stands; a pair is leased if one is due.
 
     What waits for them comes first, before a new pair: reloading the page must not deal another one.
     """
+    seated, offer = _seated_with_offer(moment, seat)
     if seen := step_without_writing(moment, seated):
         return seen
     if seated.waiting is None:
@@ -182,11 +185,22 @@ def next_step(moment: Moment, seated: SeatedRater, offer: Offer) -> Step:
     elif isinstance(renewed := _renew(moment, seated.waiting), ShownPair):
         outcome = renewed
     else:
-        seated, offer = seated_with_offer(moment, seated.seat)
+        seated, offer = _seated_with_offer(moment, seat)
         outcome = _next(moment, seated, renewed, offer)
     if outcome == "finished":
-        return _finish(moment, seated.seat, seated.done)
+        return _finish(moment, seat, seated.done)
     return Step("wait", seated.done) if outcome == "wait" else _showing(seated, outcome)
+
+
+def _seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
+    """Who sits there, and what they would be offered if a real pair is due."""
+    found, fewest, due = fetch(
+        moment.connection,
+        (_SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
+        (pool.NEXT_PAIR, {"rater": seat.rater}),
+        (pool.DUE, {"now": moment.now}),
+    )
+    return _seated(found, seat), Offer(fewest[0] if fewest else None, due)
 
 
 def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
@@ -200,7 +214,7 @@ def _renew(moment: Moment, row: Any) -> ShownPair | int:
     expires = moment.now + moment.assignment.lease_seconds
     values = {"state": "held", "expires": expires} if room else {"state": "void"}
     moment.connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(values))
-    pool.change(moment.connection, row.pair, k, held=int(room) - int(was_held))
+    later(moment.connection, pool.recount(row.pair, k, held=int(room) - int(was_held)))
     return ShownPair(row.token, pool.pair_from(row.body), row.left, expires) if room else int(row.slot)
 
 
@@ -232,7 +246,7 @@ def _next_real(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> 
     if offer.due:
         # only now, not in every request: releasing is a write, and the pool matters only when a pair is chosen
         pool.release(moment.connection, offer.due, moment.assignment.votes_per_pair, moment.now)
-        seated, offer = seated_with_offer(moment, seated.seat)
+        seated, offer = _seated_with_offer(moment, seated.seat)
     row = offer.pair
     decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
     return _lease(moment, seated, slot, row) if decision == "show" else decision
@@ -248,14 +262,17 @@ def _at_cap(moment: Moment, rater: str) -> bool:
 
 def _lease(moment: Moment, seated: SeatedRater, slot: int, row: Any) -> ShownPair:
     seat = seated.seat
-    left = left_side(pool.lefts(row), seated.lefts, seed=moment.seed, name=(seat.rater, row.pair))
-    name, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
-    what = {"token": name, "attempt": 0, "pair": row.pair, "left": left, "slot": slot, "state": "held"}
-    later(moment.connection, _SHOW, what | seat_values(seat) | {"issued": moment.now, "expires": expires})
-    pool.change(moment.connection, row.pair, moment.assignment.votes_per_pair, held=1)
-    told = {"left": left, "sitting": seat.sitting, "slot": slot}
-    event_log.append(moment.connection, "shown", moment.now, seat.rater, row.pair, **told)
-    return ShownPair(name, pool.pair_from(row.body), left, expires)
+    left = left_side(_lefts(row), seated.lefts, seed=moment.seed, name=(seat.rater, row.pair))
+    token, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
+    facts = {"left": left, "sitting": seat.sitting, "slot": slot}
+    lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "state": "held"}
+    later(
+        moment.connection,
+        (_SHOW, lease | facts | {"issued": moment.now, "expires": expires}),
+        pool.recount(row.pair, moment.assignment.votes_per_pair, held=1),
+        event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
+    )
+    return ShownPair(token, pool.pair_from(row.body), left, expires)
 
 
 def _finish(moment: Moment, seat: Seat, done: int) -> Step:

@@ -1,7 +1,7 @@
 """The pairs of a study inside the store, and the choice of the pair that a rater sees next.
 
 The next pair is the open one, never shown to this rater, with the fewest live votes; ties are broken by a random order
-that is fixed for the study (`_NEXT_PAIR`). Of every pair the store keeps `votes` (counted), `live` (votes + leases
+that is fixed for the study (`NEXT_PAIR`). Of every pair the store keeps `votes` (counted), `live` (votes + leases
 held) and `open` (offered and short of votes). The database chooses, not Python, because its index over (open, live,
 position) finds the next pair among 100,000 as fast as among 100.
 """
@@ -21,7 +21,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
 from crowd.store import event_log
-from crowd.store.store import Query, Store, fetch, later, put, settings
+from crowd.store.store import Change, Store, fetch, later, put, settings
 from crowd.store.tables import leases, pairs
 from dialogue.errors import InputError
 from dialogue.files import as_json, digest, from_json, read_records
@@ -99,30 +99,19 @@ def pair_from(body: str) -> Pair:
 
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
-_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column(
-    "1"
-)  # no parameter: PostgreSQL plans for the first row only if it sees LIMIT 1
+_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
 _SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
-_NEXT_PAIR = (
-    sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
-)
+_OPEN = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
 _VOTES = pairs.c.votes + param("more")
 _SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
-_CHANGE = (
+_RECOUNT = (
     sa.update(pairs)
     .where(pairs.c.pair == param("this"), pairs.c.kind != "check")
     .values(votes=_VOTES, live=pairs.c.live + param("more") + param("held"), open=_SHORT)
 )
 _EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
 IS_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
-
-
 SIDES: tuple[Side, ...] = get_args(Side)
-
-
-def lefts(row: Any) -> dict[Side, int]:
-    """How often each response stood on the left, from a row's columns left_a and left_b."""
-    return {"a": row.left_a, "b": row.left_b}
 
 
 def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
@@ -132,10 +121,12 @@ def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
     return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
 
 
-_OFFER = _with_sides(_NEXT_PAIR)
+# The next pair for `rater`, and the leases that have run out by `now`. leasing.py asks both in one message with its own
+# question, because on PostgreSQL every message prolongs the write lock.
+NEXT_PAIR = _with_sides(_OPEN)
+_ENDED = (leases.c.state == "held", leases.c.expires <= param("now"))
+DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(*_ENDED)
 _NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
-_DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair)
-_DUE = _DUE.where(leases.c.state == "held", leases.c.expires <= param("now"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,40 +134,33 @@ class Offer:
     """What the pool has for a rater, as rows of the store."""
 
     pair: Any
-    """The next pair (see above), or None: the rater has seen every pair that is short of votes."""
+    """The row of NEXT_PAIR, or None: the rater has seen every pair that is short of votes."""
     due: Sequence[Any]
-    """Leases that have run out. While there are any, the pool may have something better."""
-
-
-def offering(rater: str, now: float) -> tuple[Query, ...]:
-    """The questions that `offered` answers."""
-    return (_OFFER, {"rater": rater}), (_DUE, {"now": now})
-
-
-def offered(found: Sequence[Any], due: Sequence[Any]) -> Offer:
-    """The rows of those questions as an offer."""
-    return Offer(found[0] if found else None, due)
+    """The rows of DUE. While there are any, the pool may have something better."""
 
 
 def named(connection: sa.Connection, pair: str) -> Any:
-    """The row of one pair, as an offer has it."""
+    """The row of one pair, with the columns of NEXT_PAIR."""
     return fetch(connection, (_NAMED, {"pair": pair}))[0][0]
 
 
-def change(connection: sa.Connection, pair: str, k: int, *, votes: int = 0, held: int = 0) -> None:
+def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
     """Add to a pair's counted votes and held leases, and see whether it is still short of its k votes."""
-    later(connection, _CHANGE, {"this": pair, "k": k, "more": votes, "held": held})
+    return _RECOUNT, {"this": pair, "k": k, "more": votes, "held": held}
 
 
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
     """Return to the pool what was shown and not answered in time."""
-    (due,) = fetch(connection, (_DUE, {"now": now}))
+    (due,) = fetch(connection, (DUE, {"now": now}))
     release(connection, due, k, now)
 
 
 def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
-    """Return these leases, found by `offering`, to the pool."""
+    """Return these leases, rows of DUE, to the pool."""
     for row in due:
-        later(connection, _EXPIRE, {"this": row.lease})
-        change(connection, row.pair, k, held=-1)
-        event_log.append(connection, "expired", now, row.rater, row.pair)
+        later(
+            connection,
+            (_EXPIRE, {"this": row.lease}),
+            recount(row.pair, k, held=-1),
+            event_log.entry("expired", now, row.rater, row.pair),
+        )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.store.store import later
+from crowd.store.store import Change, later
 from crowd.store.tables import events
 
 EventKind = Literal[
@@ -55,9 +55,13 @@ def append(
     pair: str | None = None,
     **data: object,
 ) -> None:
-    """Write one event."""
-    line = {"at": now, "kind": kind, "rater": rater, "pair": pair, "data": json.dumps(data)}
-    later(connection, _EVENT, line)
+    """Write one event that stands alone."""
+    later(connection, entry(kind, now, rater, pair, **data))
+
+
+def entry(kind: EventKind, now: float, rater: str | None = None, pair: str | None = None, **data: object) -> Change:
+    """One event as a change of the store, to be made together with what it reports."""
+    return _EVENT, {"at": now, "kind": kind, "rater": rater, "pair": pair, "data": json.dumps(data)}
 
 
 def read_events(connection: sa.Connection, *kinds: EventKind) -> Iterator[Event]:

@@ -73,9 +73,9 @@ class Pipe:
         self._connection, self._opening, self._begun = connection, opening, False
         self._noted: list[tuple[Words, Values]] = []
 
-    def later(self, statement: Statement, values: Values) -> None:
-        """Note a change."""
-        self._noted.append((_words(statement, tuple(values) if statement.is_insert else None), values))
+    def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
+        """Note changes."""
+        self._noted += [(_words(one, tuple(values) if one.is_insert else None), values) for one, values in changes]
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """Send what was noted, then the queries; the rows of each."""

@@ -25,6 +25,7 @@ from dialogue.errors import InputError
 
 SCHEMA_VERSION = 1
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
+Change = tuple[sa.Insert | sa.Update, Mapping[str, Any]]
 Migration = Callable[[sa.Connection], None]
 MIGRATIONS: dict[int, Migration] = {}  # version -> how a store of that version becomes the next one
 
@@ -91,12 +92,16 @@ def sqlite_url(study_folder: Path) -> str:
     return f"sqlite:///{study_folder / 'crowd.sqlite'}"
 
 
-def later(connection: sa.Connection, statement: sa.Insert | sa.Update, values: Mapping[str, Any]) -> None:
-    """Make a change whose outcome need not be waited for; it is made before whatever follows on this connection."""
+def later(connection: sa.Connection, *changes: Change) -> None:
+    """Make changes, in this order, whose outcome need not be waited for; whatever follows on this connection sees them.
+
+    Where the store is another process, they travel with the next question or with the commit.
+    """
     if pipe := connection.info.get("pipe"):
-        pipe.later(statement, values)
+        pipe.later(changes)
     else:
-        connection.execute(statement, values)
+        for statement, values in changes:
+            connection.execute(statement, values)
 
 
 def fetch(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:

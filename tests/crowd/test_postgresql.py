@@ -77,7 +77,7 @@ def test_a_change_that_the_database_refuses_is_an_error_of_the_store_and_undoes_
     for _ in range(2):
         with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
             event_log.append(connection, "shown", 1.0)
-            later(connection, sa.insert(study_settings), {"key": "seed", "value": "twice"})
+            later(connection, (sa.insert(study_settings), {"key": "seed", "value": "twice"}))
     assert kinds(store) == []
     with store.write() as connection:
         event_log.append(connection, "shown", 1.0)
@@ -109,7 +109,7 @@ def test_a_server_with_lax_defaults_is_asked_for_strict_ones(url):
 def test_values_travel_unchanged_whatever_characters_they_hold(store):
     with store.write() as connection:
         for text, at in zip(ODD, TIMES, strict=True):
-            later(connection, sa.insert(events), {"at": at, "kind": text, "rater": None, "pair": text, "data": text})
+            later(connection, (sa.insert(events), {"at": at, "kind": text, "rater": None, "pair": text, "data": text}))
     with store.read() as connection:
         (found,) = fetch(connection, (sa.select(events).order_by(events.c.event), {}))
         for text in ODD:
@@ -159,7 +159,7 @@ def test_one_writer_at_a_time_across_processes(url):
         for _ in range(25):
             with store.write() as connection:
                 ((row,),) = fetch(connection, (number, {}))
-                later(connection, change, {"new": str(int(row.value) + 1)})
+                later(connection, (change, {"new": str(int(row.value) + 1)}))
 
     threads = [threading.Thread(target=count, args=(store,)) for store in stores * 2]
     for thread in threads:
