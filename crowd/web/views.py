@@ -82,7 +82,7 @@ def _sit(worker: str, sitting: str, source: Source) -> None:
 @rater_pages.post("/consent")
 def consent() -> PageReply:
     """Record the consent; this is where a rater's first row is written."""
-    _check_form()
+    _check_form(_frame())
     desk = _desk()
     seat = desk.arrive(session["worker"], session["sitting"], session["source"])
     desk.consent(seat)
@@ -98,12 +98,12 @@ def instructions(number: int) -> PageReply:
         return _go("/")
     if not 1 <= number <= len(desk.hit.examples):
         raise Refused("there is no such example")
-    chosen = None
+    frame, chosen = _frame(), None
     if request.method == "POST":
-        _check_form()
+        _check_form(frame)
         chosen = _choice()
         desk.instructed(seat, number, chosen)
-    return page.example_page(desk.hit, _frame(), number, chosen)
+    return page.example_page(desk.hit, frame, number, chosen)
 
 
 @rater_pages.get("/task")
@@ -117,7 +117,7 @@ def task() -> PageReply:
     except Refused:  # a cookie of somebody who was forgotten meanwhile
         session.clear()
         return _go("/")
-    return _json_of(step, "") if _wants_json() else _page_of(step, session.pop("note", ""))
+    return _json_of(step, "", _frame()) if _wants_json() else _page_of(step, session.pop("note", ""))
 
 
 @rater_pages.get("/done", endpoint="done")
@@ -129,26 +129,21 @@ def thank() -> PageReply:
 @rater_pages.post("/answer", endpoint="answer")
 def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
-    _check_form()
+    frame = _frame()
+    _check_form(frame)
     seat = _seat() or _refuse("nobody sits here")
     note, step = _desk().answer(seat, _field("lease"), _choice(), _seconds())
-    if _wants_json():
-        return _json_of(step, note)
-    session["note"] = note
-    return _go("/task")
+    return _and_then(step, note, frame)
 
 
 @rater_pages.post("/undo")
 def undo() -> PageReply:
     """Take back the last answer."""
-    _check_form()
+    frame = _frame()
+    _check_form(frame)
     seat = _seat() or _refuse("nobody sits here")
     undone, step = _desk().undo(seat)
-    note: page.Note = "undone" if undone else ""
-    if _wants_json():
-        return _json_of(step, note)
-    session["note"] = note
-    return _go("/task")
+    return _and_then(step, "undone" if undone else "", frame)
 
 
 @rater_pages.get("/health")
@@ -187,16 +182,13 @@ def _go(path: str) -> Response:
 
 
 def _frame() -> page.Frame:
-    return page.Frame(request.script_root, _csrf(), g.nonce)
+    csrf = form_token(_desk().secret, str(session.get("worker", "")), str(session.get("sitting", "")))
+    return page.Frame(request.script_root, csrf, g.nonce)
 
 
-def _csrf() -> str:
-    return form_token(_desk().secret, str(session.get("worker", "")), str(session.get("sitting", "")))
-
-
-def _check_form() -> None:
-    """Refuse a form that was not made by us for this very rater."""
-    if "worker" not in session or not hmac.compare_digest(_field("csrf").encode(), _csrf().encode()):
+def _check_form(frame: page.Frame) -> None:
+    """Refuse a form that was not made by us for this very rater: it carries the token that the reply will carry."""
+    if "worker" not in session or not hmac.compare_digest(_field("csrf").encode(), frame.csrf.encode()):
         raise Refused("the form was not made for this rater")
 
 
@@ -246,11 +238,19 @@ def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
     return shown, page.SittingProgress(step.done, step.of, minutes, step.can_undo)
 
 
-def _json_of(step: Step, note: page.Note) -> Response:
+def _and_then(step: Step, note: page.Note, frame: page.Frame) -> Response:
+    """What follows an answer: the next pair as JSON for the page's script, a redirect to it without one."""
+    if _wants_json():
+        return _json_of(step, note, frame)
+    session["note"] = note
+    return _go("/task")
+
+
+def _json_of(step: Step, note: page.Note, frame: page.Frame) -> Response:
     saving = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
     if step.stage != "task":
         _way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
         return jsonify(status=step.stage, html="", progress=None, number=step.number, **saving)
     shown, progress = _shown(step)
-    html = page.pair_fragment(_desk().hit, _frame(), shown, progress)
+    html = page.pair_fragment(_desk().hit, frame, shown, progress)
     return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **saving)
