@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from analysis.planning.stopping import Look, look
 from analysis.reading.systems import Contrast
-from analysis.reading.votes import net_scores, ways
+from analysis.reading.votes import net_scores
 from analysis.stats import power as sizing
 from analysis.stats.components import RESIDUAL, components
-from analysis.stats.intervals import mean_interval
 from analysis.stats.power import Anytime, Assumptions
-from analysis.stats.sequential import Now, betting, mixture
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
@@ -26,11 +25,8 @@ from dialogue.signature import signature
 EXAMPLE_MARGIN = 0.167  # of the tables where none is stated: what 200 votes with 35 % ties can show
 MULTIPLES = (0.5, 0.75, 1.0, 1.5, 2.0)  # the tables' differences and margins, as multiples of those asked for
 SEED_MULTIPLES = (0.5, 1.0, 2.0, 3.0)  # differences of architectures, in SDs over seeds
-FIRST_LOOK = 20  # clusters of the rarer kind: with fewer, a clustered standard error is too small to stop by
 UNNAMED = "raters not named: taken as one vote each"
 ONE_RATER = "all of one rater: how alike a rater's votes are is not known and taken as 0"
-
-Verdict = Literal["too early", "no spread", "open", "preferred", "alike"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,35 +98,6 @@ class SeedsRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Bet:
-    """The exact bet on the means of pairs: evidence against no preference, its interval, and where it could stop."""
-
-    pairs: int
-    e: float
-    low: float
-    high: float
-    stop: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One comparison of a running study at this look; `now` is None where there is no always-valid interval yet."""
-
-    first: str
-    second: str
-    votes: int
-    clusters: int
-    bet: Bet
-    verdict: Verdict
-    now: Now | None = None
-
-    @property
-    def leader(self) -> str:
-        """The system that is ahead."""
-        return self.second if self.now is not None and self.now.estimate < 0 else self.first
-
-
-@dataclass(frozen=True, slots=True)
 class PlanAnswer:
     """Every number of a plan; `measured` is the number of votes that the crowd was measured on, None if assumed."""
 
@@ -171,7 +138,7 @@ def answer(
         tuple(_difference(question.difference * f, question, crowd, generator) for f in MULTIPLES),
         tuple(_margin(question.margin * f, question, crowd) for f in MULTIPLES),
         () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
-        tuple(_look(contrast, question, stated=margin is not None) for contrast in contrasts),
+        tuple(look(contrast, difference=difference, alpha=alpha, margin=margin) for contrast in contrasts),
         _unmeasured(contrasts),
         signature(ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
                   rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed),
@@ -215,35 +182,6 @@ def _cluster_size(codes: np.ndarray[Any, Any]) -> float:
     """Votes in the cluster of a vote, on average: sum n^2 / sum n, which is what a design effect goes by."""
     sizes = np.bincount(codes).astype(float)
     return float((sizes**2).sum() / sizes.sum())
-
-
-def _look(contrast: Contrast, question: PlanQuestion, *, stated: bool) -> Look:
-    """Whether a comparison may stop; two systems are called alike only where the margin was `stated`."""
-    votes = contrast.votes
-    clusters = min((len(np.unique(codes)) for codes in ways(votes).values()), default=len(votes))
-    scores = net_scores(votes.choice)
-    place = contrast.first, contrast.second, len(votes), clusters, _bet(votes.pair, scores, question.alpha)
-    if clusters < FIRST_LOOK:
-        return Look(*place, "too early")
-    net = mean_interval(scores, by=ways(votes))
-    if net.se == 0:
-        return Look(*place, "no spread")
-    now = mixture(net.value, net.se, scale=question.difference, alpha=question.alpha)
-    return Look(*place, _verdict(now, question.margin if stated else None), now)
-
-
-def _bet(pair: np.ndarray[Any, Any], scores: np.ndarray[Any, Any], alpha: float) -> Bet:
-    """Bet on the means of pairs in the order of the file: a stake may know only the pairs before it."""
-    _, first, code = np.unique(pair, return_index=True, return_inverse=True)
-    means = (np.bincount(code, scores) / np.bincount(code))[np.argsort(first)]
-    path = betting(means, alpha=alpha)
-    return Bet(len(means), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
-
-
-def _verdict(now: Now, margin: float | None) -> Verdict:
-    if now.low > 0 or now.high < 0:
-        return "preferred"
-    return "alike" if margin is not None and -margin < now.low and now.high < margin else "open"
 
 
 def _study(question: PlanQuestion, crowd: Assumptions) -> StudyPower:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.planning.answer import FIRST_LOOK, PlanAnswer
+from analysis.planning.answer import PlanAnswer
+from analysis.planning.stopping import FIRST_LOOK
 from analysis.showing.plots import PlottedLine, curves_figure
 from analysis.stats import power as sizing
 from analysis.stats.power import Assumptions

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from analysis.planning.answer import FIRST_LOOK, Effort, Look, PlanAnswer
+from analysis.planning.answer import Effort, PlanAnswer
+from analysis.planning.stopping import FIRST_LOOK, Look
 from analysis.showing.tables import Table
 from analysis.showing.words import number, percent, plain
 
