@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.reading.naming import Names, meanings
 from analysis.reading.votes import Votes, read_votes, votes_from_columns
-from dialogue.errors import InputError
 from dialogue.records import Pair
 
 if TYPE_CHECKING:
@@ -17,33 +17,19 @@ if TYPE_CHECKING:
     from analysis.reading.systems import Matches
 
 JUDGED = ("real", "control")  # the kinds of pairs that `preference` reads: controls anchor its tie index
-Names = Mapping[str, str] | Iterable[tuple[str, str]]  # ours -> theirs, as in --columns and --values
 
 
 def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: bool = False, **options: Any) -> Votes:
     """Votes from a study folder, file, DataFrame, mapping of columns or records; `options` as in `read_votes`."""
     options |= {
-        "columns": _once(_listed(columns), "--columns"),
-        "values": _once([(theirs, ours) for ours, theirs in _listed(values)], "--values"),
+        "columns": meanings(columns, "--columns"),
+        "values": meanings(values, "--values", theirs_first=True),
         "uncounted": uncounted,
     }
     if isinstance(data, str | Path):
         path = Path(data)
         return read_votes(path / "votes.jsonl" if path.is_dir() else path, **options)
     return votes_from_columns(as_columns(data), **options)
-
-
-def _listed(names: Names) -> list[tuple[str, str]]:
-    return list(names.items() if isinstance(names, Mapping) else names)
-
-
-def _once(names: list[tuple[str, str]], option: str) -> dict[str, str]:
-    """Names to meanings; a name with two meanings is an error of typing that would turn votes round."""
-    meanings = dict(names)
-    for name, meaning in names:
-        if meanings[name] != meaning:
-            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {meanings[name]}. Keep one.")
-    return meanings
 
 
 def as_columns(data: Any) -> Any:

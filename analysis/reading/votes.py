@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
+from analysis.reading.naming import LABELS, known_columns, legal_labels, translated
 from analysis.showing.words import count
 from dialogue.errors import InputError
 
@@ -25,13 +26,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-LABELS = ("a", "b", "tie")
-CHOICE_WORDS = {
-    "a": ("a", "left", "1", "first"),
-    "b": ("b", "right", "2", "second"),
-    "tie": ("tie", "same", "equal", "both"),
-}
-PLACES = " Left and right are places on a page: map them so only if A always stood left; else see docs/import.md."
 FIELDS = {
     "pair": pa.string(),
     "rater": pa.string(),
@@ -122,7 +116,7 @@ def read_votes(
     `kinds` are the kinds of pairs to keep and `uncounted` keeps late votes and those of blocked raters;
     `also` names further text columns to keep under `Votes.also`.
     """
-    names = _names(columns or {}, also)
+    names = known_columns(columns or {}, [*FIELDS, *also])
     wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
     read = read_columns(Path(path), wanted, record="votes")
     return _votes(read, names, values or {}, labels, tuple(kinds), uncounted, tuple(also))
@@ -139,16 +133,10 @@ def votes_from_columns(
     also: Sequence[str] = (),
 ) -> Votes:
     """The same from a mapping of columns or a DataFrame."""
-    names = _names(columns or {}, also)
+    names = known_columns(columns or {}, [*FIELDS, *also])
     wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
     read = columns_in_memory("votes", table, wanted)
     return _votes(read, names, values or {}, labels, tuple(kinds), uncounted, tuple(also))
-
-
-def _names(columns: Mapping[str, str], also: Sequence[str]) -> Mapping[str, str]:
-    if unknown := [name for name in columns if name not in FIELDS and name not in also]:
-        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
-    return columns
 
 
 def _votes(
@@ -169,14 +157,14 @@ def _votes(
         raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
     given = {name: None if array is None else array.filter(pa.array(kept)) for name, array in given.items()}
     choice, found = _codes(read, rows, given["choice"], "choice")
-    legal = _legal_labels(found, values, labels)
+    legal = legal_labels(found, values, labels)
     pair, pairs = _codes(read, rows, given["pair"], "pair")
     rater, raters = _optional_codes(read, rows, given["rater"], "rater")
     dialogue, dialogues = _optional_codes(read, rows, given["dialogue"], "dialogue")
     return Votes(
         pair=pair,
         pairs=pairs,
-        choice=_translated(read, rows, choice, found, values, legal, "choice"),
+        choice=translated(read, rows, choice, found, values, legal, "choice"),
         labels=legal,
         rater=rater,
         raters=raters,
@@ -225,46 +213,6 @@ def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> 
     return kept, said
 
 
-def _legal_labels(found: tuple[str, ...], values: Mapping[str, str], labels: str) -> tuple[str, ...]:
-    if labels == "tie":
-        return LABELS
-    names = {values.get(name, name) for name in found}
-    try:
-        return tuple(sorted(names, key=float))
-    except ValueError:
-        return tuple(sorted(names))
-
-
-def _translated(
-    read: Columns,
-    rows: Ints,
-    codes: Ints,
-    found: tuple[str, ...],
-    values: Mapping[str, str],
-    legal: tuple[str, ...],
-    name: str,
-) -> Ints:
-    """Codes into `legal`; a value that is not legal is named with its line and the mapping that would help."""
-    ours = [values.get(value, value) for value in found]
-    if wrong := [code for code, value in enumerate(ours) if value not in legal]:
-        row = int(rows[np.flatnonzero(codes == wrong[0])[0]])
-        raise InputError(
-            f"{read.place(row)}: {name} is {found[wrong[0]]!r}, which is not one of {', '.join(legal)}. "
-            f"If the file is from another tool, map it: --values {_mapping(found, legal)} "
-            f"(found: {', '.join(map(repr, found[:8]))}).{PLACES if {'left', 'right'} & set(found) else ''}"
-        )
-    return np.array([legal.index(value) for value in ours], dtype=np.int64)[codes]
-
-
-def _mapping(found: Sequence[str], legal: Sequence[str]) -> str:
-    """What `--values` would be, as far as the values speak for themselves: `a=left,b=right,tie=...`."""
-    return ",".join(
-        f"{label}={next((value for value in found if value.lower() in CHOICE_WORDS[label]), '...')}"
-        for label in legal
-        if label not in found
-    )
-
-
 def _codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
     codes, names = codes_of(array)
     if (missing := np.flatnonzero(codes < 0)).size:
@@ -295,7 +243,7 @@ def _left(read: Columns, rows: Ints, array: Any, values: Mapping[str, str]) -> I
     if array is None or array.null_count == len(array):
         return None
     codes, found = codes_of(array)
-    known = _translated(read, rows, np.maximum(codes, 0), found, values, ("a", "b"), "left")
+    known = translated(read, rows, np.maximum(codes, 0), found, values, ("a", "b"), "left")
     return np.where(codes < 0, -1, known)
 
 
