@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dialogue.corpora.examples import Example
 from dialogue.corpora.reading import Corpus
 from dialogue.jobs import JOB_THREADS
 from dialogue.signature import signature
+from probes.classifiers.catalogue import CLASSIFIERS, Settings
 from probes.splits import Splits
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import Labels, label
@@ -22,21 +23,19 @@ from probes.tasks.labels import Labels, label
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a probe is fitted: `logistic`, `logistic-sklearn`, `paper` or `mlp`.
+    """Which classifier (a name in probes/classifiers/catalogue.py) is fitted, and how.
 
-    `c` are the strengths of the data against the penalty, one of them chosen on valid; `mlp_seeds` the seeds of the
-    MLP, each a rater of its own; `shuffle_seed` draws the control with shuffled labels.
+    `shuffle_seed` draws the control with shuffled labels.
     """
 
     method: str = "logistic"
-    c: tuple[float, ...] = (1.0,)
-    mlp_seeds: tuple[int, ...] = (0, 1, 2)
+    settings: Settings = field(default_factory=Settings)
     shuffle_seed: int = 0
 
     @property
     def recipe(self) -> str:
         """What the scores depend on, besides states and labels."""
-        how = {"seeds": self.mlp_seeds} if self.method == "mlp" else {"c": self.c} if self.method != "paper" else {}
+        how = CLASSIFIERS[self.method].recipe(self.settings)
         return signature(probe=self.method, **how, shuffle=self.shuffle_seed, threads=JOB_THREADS)
 
 

@@ -15,10 +15,13 @@ from dialogue import jobs
 from dialogue.command_line import given, tell_next
 from dialogue.engines import running
 from probes import inputs
+from probes.classifiers.catalogue import CLASSIFIERS, Settings
 
 if TYPE_CHECKING:
     from probes.plan import Options
     from probes.suite import ScorePart
+
+BY_NAME = [name for name, row in CLASSIFIERS.items() if row.by_name]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_input_arguments(parser)
     add = parser.add_argument
     add("--report", choices=("valid", "test"), default="test", help="split to report on (default: test)")
-    add("--classifier", default="logistic", metavar="NAMES", help="logistic, mlp or both, comma-separated")
+    add("--classifier", default="logistic", metavar="NAMES", help=f"{', '.join(BY_NAME)}, or several of them")
     add("--mlp-seeds", default="0-2", metavar="SEEDS", help="seeds of the MLP, each a rater of its own (default: 0-2)")
     solvers = ("batched", "sklearn")
     add("--solver", choices=solvers, default="batched", help="solver of the logistic regression (default: batched)")
@@ -49,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     methods, place = _methods(args), running.place_of(args, device=args.device)
     read = inputs.read_inputs(args, args.report)
     sides, plan, folder = read.sides, read.plan, read.folder
-    if len(methods[0].c) > 1 and not sides.choose:
+    if len(methods[0].settings.c) > 1 and not sides.choose:
         raise InputError("Several values of --c need a split to choose on, and none is left here. Give one value.")
     parts = suite.score_parts(folder, read.representations, plan, methods)
     todo = [part for part in parts if not part.done]
@@ -74,8 +77,8 @@ def _methods(args: argparse.Namespace) -> list[Options]:
     from probes.plan import Options
 
     names = args.classifier.split(",")
-    if not set(names) <= {"logistic", "mlp"}:
-        raise InputError(f"--classifier is {args.classifier!r}; it must be logistic, mlp or logistic,mlp.")
+    if not set(names) <= set(BY_NAME):
+        raise InputError(f"--classifier is {args.classifier!r}; it takes names of {', '.join(BY_NAME)}, or several.")
     try:
         strengths = tuple(float(part) for part in args.c.split(","))
         seeds = tuple(parse_seeds(args.mlp_seeds))
@@ -88,7 +91,7 @@ def _methods(args: argparse.Namespace) -> list[Options]:
     if args.solver == "sklearn":
         names = ["logistic-sklearn" if name == "logistic" else name for name in names]
     names += ["paper"] if args.protocol == "paper" else []
-    return [Options(name, strengths, seeds, args.seed) for name in names]
+    return [Options(name, Settings(strengths, seeds), args.seed) for name in names]
 
 
 def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:

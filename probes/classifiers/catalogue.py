@@ -1,0 +1,152 @@
+"""The classifiers that `probes run` fits to states: one row each.
+
+To add one: its file in this folder, and a row of CLASSIFIERS with the function that fits it. The option --classifier,
+the recipe and the dispatch read the row. Nothing heavy is imported before a row is fitted, so --help stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+    from probes.classifiers.features import Features
+    from probes.classifiers.reference import ReferenceFit
+    from probes.tasks.labels import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`c`: strengths of the data against the penalty, one of them chosen on valid; `mlp_seeds`: each a rater."""
+
+    c: tuple[float, ...] = (1.0,)
+    mlp_seeds: tuple[int, ...] = (0, 1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """How far the optimiser came on each problem; `gradient` and `gap` are NaN where the solver does not tell."""
+
+    problems: tuple[str, ...]
+    passes: np.ndarray
+    gradient: np.ndarray
+    gap: np.ndarray
+    converged: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What one rater (a classifier, or one seed of it) predicts for the reported examples."""
+
+    rater: str
+    predicted: np.ndarray
+    c: float | None
+    convergence: Convergence
+
+
+class States(Protocol):
+    """One representation on the three sides of the split: as it is, and as features."""
+
+    majority: bool  # the baseline that reads no state: nothing is fitted to it
+    fit: np.ndarray
+    report: np.ndarray
+    axes: Features
+    features: Tensor
+    choose_features: Tensor
+    report_features: Tensor
+
+
+class FitRequest(NamedTuple):
+    """One representation and the labels to fit it to; `choose` are those that choose among several fits."""
+
+    states: States
+    fit: Labels
+    choose: Labels
+
+
+Fit = Callable[[Sequence[FitRequest], Settings], list[list[Prediction]]]  # for each request its raters' predictions
+
+
+class Classifier(NamedTuple):
+    """One row: how it is fitted, the settings that belong in its recipe, and how a person asks for it."""
+
+    fit: Fit
+    recipe: Callable[[Settings], Mapping[str, Any]]
+    by_name: bool  # --classifier takes its name; the others have options of their own
+
+
+def _logistic(asked: Sequence[FitRequest], settings: Settings) -> list[list[Prediction]]:
+    """All of them in one solve for each strength."""
+    from probes.classifiers import logistic
+    from probes.scoring import count_hits
+
+    given = [logistic.Given(one.states.features, one.states.axes, one.fit) for one in asked]
+    fits = {c: logistic.fit_all(given, c=c) for c in settings.c}
+    answers = []
+    for number, (states, _, choose) in enumerate(asked):
+        best = settings.c[0]
+        if len(settings.c) > 1:
+            chosen = {c: fits[c][number].predict(states.choose_features) for c in settings.c}
+            best = max(settings.c, key=lambda c: count_hits(chosen[c], choose).micro_f1)
+        found = fits[best][number]
+        convergence = Convergence(found.problems, found.passes, found.gradient, found.gap, found.converged)
+        answers.append([Prediction("logistic", found.predict(states.report_features), best, convergence)])
+    return answers
+
+
+def _mlp(asked: Sequence[FitRequest], settings: Settings) -> list[list[Prediction]]:
+    """One prediction for each seed; the epoch is chosen on valid where there is one."""
+    from probes.classifiers import mlp
+
+    def fitted(states: States, fit: Labels, choose: Labels, seed: int) -> Prediction:
+        valid = (states.choose_features, choose) if len(choose.unseen) else None
+        net = mlp.fit_mlp(states.features, fit, valid, seed=seed)
+        return Prediction(f"mlp:{seed}", net.predict(states.report_features), None, nothing_fitted())
+
+    return [[fitted(*one, seed) for seed in settings.mlp_seeds] for one in asked]
+
+
+def _sklearn(asked: Sequence[FitRequest], settings: Settings) -> list[list[Prediction]]:
+    """scikit-learn's solver on the raw states: the yardstick of the batched one."""
+    from probes.classifiers.reference import fit_exactly
+
+    c = settings.c[0]
+    found = [fit_exactly(one.states.fit, one.fit, one.states.report, c=c) for one in asked]
+    return [[_of_reference("logistic-sklearn", one, c)] for one in found]
+
+
+def _paper(asked: Sequence[FitRequest], _: Settings) -> list[list[Prediction]]:
+    """As the papers fitted: scikit-learn's defaults, which stop early."""
+    from probes.classifiers.reference import fit_as_the_papers
+
+    found = [fit_as_the_papers(one.states.fit, one.fit, one.states.report) for one in asked]
+    return [[_of_reference("paper", one, 1.0)] for one in found]
+
+
+def _of_reference(rater: str, found: ReferenceFit, c: float) -> Prediction:
+    import numpy as np
+
+    unknown = np.full(len(found.passes), np.nan)
+    return Prediction(
+        rater, found.predicted, c, Convergence(found.problems, found.passes, unknown, unknown, found.converged)
+    )
+
+
+def nothing_fitted() -> Convergence:
+    """Of a prediction without an optimiser whose end could be told."""
+    import numpy as np
+
+    empty = np.zeros(0)
+    return Convergence((), empty, empty, empty, empty.astype(bool))
+
+
+CLASSIFIERS: Mapping[str, Classifier] = {
+    "logistic": Classifier(_logistic, lambda settings: {"c": settings.c}, by_name=True),
+    "mlp": Classifier(_mlp, lambda settings: {"seeds": settings.mlp_seeds}, by_name=True),
+    "logistic-sklearn": Classifier(_sklearn, lambda settings: {"c": settings.c}, by_name=False),  # --solver sklearn
+    "paper": Classifier(_paper, lambda _: {}, by_name=False),  # --protocol paper
+}
