@@ -2,6 +2,9 @@
 
 `answer` gives every coefficient with its bootstrap interval, each rater's habits, the crowd's, Dawid and Skene's model
 and the cautions without which the numbers would mislead.
+
+To add a coefficient: its formula and its field in stats/agreement.py, and a row of `AgreementAnswer.coefficients`; the
+command, `--json`, the figure and the report show that list.
 """
 
 from __future__ import annotations
@@ -45,6 +48,16 @@ class HiddenTruth:
     converged: bool
 
 
+@dataclass(frozen=True, slots=True)
+class NamedCoefficient:
+    """A coefficient that is 0 as by chance and 1 at best, under its key of `--json` (`group.part` in a group)."""
+
+    key: str
+    name: str
+    found: Coefficient | None
+    ordered: bool = False  # it needs an order of the labels, so the report leaves it out
+
+
 @dataclass(frozen=True, eq=False)
 class AgreementAnswer:
     """All numbers of the question; what needs raters or an order of the labels is None or empty without them."""
@@ -58,6 +71,20 @@ class AgreementAnswer:
     truth: HiddenTruth | None
     warnings: tuple[str, ...]
     signature: str
+
+    @property
+    def coefficients(self) -> tuple[NamedCoefficient, ...]:
+        """Every coefficient of all raters, in the order in which it is shown."""
+        found = self.found
+        return (
+            NamedCoefficient("fleiss_kappa", "Fleiss' kappa", found.fleiss_kappa),
+            NamedCoefficient("krippendorff_alpha.nominal", "Krippendorff's alpha, nominal", found.alpha_nominal),
+            NamedCoefficient("krippendorff_alpha.ordinal", "Krippendorff's alpha, ordinal", found.alpha_ordinal, True),
+            NamedCoefficient(
+                "krippendorff_alpha.interval", "Krippendorff's alpha, interval", found.alpha_interval, True
+            ),
+            NamedCoefficient("gwet_ac1", "Gwet's AC1", found.gwet_ac1),
+        )
 
     @property
     def comparable(self) -> bool:

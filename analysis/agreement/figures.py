@@ -37,14 +37,8 @@ def figures(answer: AgreementAnswer) -> dict[str, Figure]:
 
 
 def _estimates(answer: AgreementAnswer) -> list[ForestRow]:
-    found = answer.found
-    named = (
-        ("Fleiss' kappa", found.fleiss_kappa),
-        ("alpha, nominal", found.alpha_nominal),
-        ("alpha, ordinal", found.alpha_ordinal),
-        ("alpha, interval", found.alpha_interval),
-        ("Gwet's AC1", found.gwet_ac1),
-    )
+    # The margin of the figure is as wide as its longest name.
+    named = [(one.name.removeprefix("Krippendorff's "), one.found) for one in answer.coefficients]
     return [
         ForestRow(name, one.value, one.low, one.high, f"{one.value:.2f}")
         for name, one in named

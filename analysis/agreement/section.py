@@ -54,13 +54,8 @@ def reach(found: Coefficient, digits: int) -> str:
 
 
 def _agreement_figure(answer: AgreementAnswer) -> RowFigure:
-    found = answer.found
-    named = (
-        ("Fleiss' kappa", found.fleiss_kappa),
-        ("Krippendorff's alpha, nominal", found.alpha_nominal),
-        ("Gwet's AC1", found.gwet_ac1),
-        ("share of vote pairs that agree", found.observed),
-    )
+    named = [(one.name, one.found) for one in answer.coefficients if one.found is not None and not one.ordered]
+    named.append(("share of vote pairs that agree", answer.found.observed))
     axis = Axis(min(-0.1, *(one.low - 0.02 for _, one in named if isfinite(one.low))), 1)
     rows = tuple(
         Row(name, reach(one, 3), axis.interval(one.low, one.value, one.high), described=number(one.value))

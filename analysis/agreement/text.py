@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.agreement.answer import AgreementAnswer, HiddenTruth
+from analysis.agreement.answer import AgreementAnswer, HiddenTruth, NamedCoefficient
 from analysis.showing.tables import Table
 from analysis.showing.words import count, number, plain
 from analysis.stats.agreement import Category, Coefficient, landis_koch
@@ -23,13 +23,7 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
             "pairs": found.items,
             "votes": found.votes,
             "agreement": _bounds(found.observed),
-            "fleiss_kappa": _bounds(found.fleiss_kappa),
-            "krippendorff_alpha": {
-                "nominal": _bounds(found.alpha_nominal),
-                "ordinal": _bounds(found.alpha_ordinal),
-                "interval": _bounds(found.alpha_interval),
-            },
-            "gwet_ac1": _bounds(found.gwet_ac1),
+            **_by_key(answer.coefficients),
             "cohen_kappa": _bounds(answer.cohen_kappa),
             "split_half": _bounds(answer.split_half),
             "labels": {
@@ -43,6 +37,16 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
             "signature": answer.signature,
         }
     )
+    return numbers
+
+
+def _by_key(coefficients: Sequence[NamedCoefficient]) -> dict[str, Any]:
+    """Value and interval of each under its key; `group.part` lies within its group."""
+    numbers: dict[str, Any] = {}
+    for one in coefficients:
+        group, _, part = one.key.partition(".")
+        at = numbers.setdefault(group, {}) if part else numbers
+        at[part or group] = _bounds(one.found)
     return numbers
 
 
@@ -68,15 +72,11 @@ def _coefficients(answer: AgreementAnswer) -> Table:
 
 
 def _coefficient_rows(answer: AgreementAnswer) -> Iterator[list[str]]:
-    found = answer.found
-    yield _row("votes that agree", found.observed)
+    yield _row("votes that agree", answer.found.observed)
     if answer.cohen_kappa:
         yield _row("Cohen's kappa of the two raters", answer.cohen_kappa, named=True)
-    yield _row("Fleiss' kappa", found.fleiss_kappa, named=True)
-    yield _row("Krippendorff's alpha, nominal", found.alpha_nominal, named=True)
-    yield _row("Krippendorff's alpha, ordinal", found.alpha_ordinal, named=True)
-    yield _row("Krippendorff's alpha, interval", found.alpha_interval, named=True)
-    yield _row("Gwet's AC1", found.gwet_ac1, named=True)
+    for one in answer.coefficients:
+        yield _row(one.name, one.found, named=True)
     yield _row("split-half, Spearman-Brown (95 % of splits)", answer.split_half)
 
 

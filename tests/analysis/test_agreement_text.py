@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 
 from analysis.__main__ import COMMANDS
+from analysis.agreement.answer import AgreementAnswer, NamedCoefficient, answer
+from analysis.agreement.figures import figures
+from analysis.agreement.section import section
+from analysis.agreement.text import document, parts
+from analysis.reading.inputs import votes_of
+from analysis.reading.study import study_of
+from analysis.stats.agreement import Coefficient
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 
@@ -110,3 +117,24 @@ def test_a_dialogue_column_is_asked_for_in_a_sentence(tmp_path, agreement):
     for words in (("--unit", "dialogue"), ("--posteriors", tmp_path / "posterior.csv")):
         with pytest.raises(InputError, match="no dialogue column" if words[0] == "--unit" else "no rater column"):
             agreement(votes, *words)
+
+
+def test_a_coefficient_that_joins_the_list_is_shown_everywhere(monkeypatch):
+    votes = votes_of(ROOT / "examples" / "votes.csv")
+    found = answer(votes, sets=20)
+    pi = NamedCoefficient("scott_pi", "Scott's pi", Coefficient(0.25, 0.125, 0.375, found.found.observed.distribution))
+    rows = (*found.coefficients, pi)
+    monkeypatch.setattr(AgreementAnswer, "coefficients", rows)
+    assert document(found)["scott_pi"] == {"value": 0.25, "low": 0.125, "high": 0.375}
+    assert "Scott's pi" in str(parts(found)[0])
+    labels = [label.get_text() for label in figures(found)[""].axes[0].get_yticklabels()]
+    assert labels == [
+        "Fleiss' kappa",
+        "alpha, nominal",
+        "alpha, ordinal",
+        "alpha, interval",
+        "Gwet's AC1",
+        "Scott's pi",
+    ]
+    shown = section(found, study_of([], votes, ()))
+    assert "Scott's pi" in [row.label for row in shown.figures[0].rows]
