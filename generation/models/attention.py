@@ -119,5 +119,6 @@ class Seq2SeqAttention(Attentive):
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""
-        outputs, state = run_masked(self.encoder, self.source(contexts.tokens), contexts.mask)
-        return Encoded(outputs, contexts.mask, batch_first(state), state[0].transpose(0, 1))
+        mask = contexts.mask
+        outputs, state = run_masked(self.encoder, self.source(contexts.tokens), mask)
+        return Encoded(outputs, mask, batch_first(state), state[0].transpose(0, 1))

@@ -23,10 +23,11 @@ class BiLSTMAttention(Attentive):
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts both ways; the backward pass starts at the last real token."""
-        outputs, (h, c) = run_masked(self.encoder, self.source(contexts.tokens), contexts.mask)
+        mask = contexts.mask
+        outputs, (h, c) = run_masked(self.encoder, self.source(contexts.tokens), mask)
         forward, backward = outputs.chunk(2, dim=2)
         state = (_sum_directions(h), _sum_directions(c))
-        return Encoded(forward + backward, contexts.mask, batch_first(state), state[0].transpose(0, 1))
+        return Encoded(forward + backward, mask, batch_first(state), state[0].transpose(0, 1))
 
 
 def _sum_directions(state: Tensor) -> Tensor:

@@ -37,8 +37,9 @@ class Seq2Seq(DialogueModel):
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; padding is never read."""
-        outputs, state = run_masked(self.encoder, self.source(contexts.tokens), contexts.mask)
-        return Encoded(outputs, contexts.mask, batch_first(state), state[0].transpose(0, 1))
+        mask = contexts.mask
+        outputs, state = run_masked(self.encoder, self.source(contexts.tokens), mask)
+        return Encoded(outputs, mask, batch_first(state), state[0].transpose(0, 1))
 
     def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing (batch x time x hidden)."""
