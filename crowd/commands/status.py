@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
+    from crowd.watching.overview import Overview
     from crowd.watching.progress import Progress
-    from crowd.watching.standing import Standing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +26,11 @@ def run(args: argparse.Namespace) -> None:
 
     from crowd.rating.desk import Desk
     from crowd.study_folder import hit_of, opened
-    from crowd.watching.standing import standing
+    from crowd.watching.overview import overview
 
     hit = hit_of(args.study, None)
     with opened(args.study, args.database) as store, store.read() as connection:
-        found = standing(connection, hit, time.time())
+        found = overview(connection, hit, time.time())
         token = Desk(store, hit).study_token()
     now = found.progress
     print(f"Study:   {now.state}")
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next(_next(now), args.study, *given(args, "database"))
 
 
-def _ties(found: Standing) -> str:
+def _ties(found: Overview) -> str:
     """As the dashboard and `python -m analysis ties` show them."""
     if not found.real:
         return "no counted vote yet"

@@ -1,8 +1,8 @@
 """The plan of a sitting, the side of each response, and whether an answer counts: pure functions of a few numbers.
 
-Which pair comes next is not decided here but in crowd/rating/pool.py, by the database's index; `verdict` only says
-whether that pair may be shown. No clock, no database and no generator hides here: what is random follows from the
-study's seed, the rater and a count, so that a server that was killed goes on exactly as it would have gone on.
+Which pair comes next is not decided here but in crowd/rating/next_pair.py; `verdict` only says whether that pair may
+be shown. No clock, no database and no generator hides here: what is random follows from the study's seed, the rater
+and a count, so that a server that was killed goes on exactly as it would have gone on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AssignmentRules:
 
 @dataclass(frozen=True, slots=True)
 class Fewest:
-    """What the pool found for a rater: of the pairs short of votes and new to them, the one with the fewest."""
+    """What the store found for a rater: of the pairs short of votes and new to them, the one with the fewest."""
 
     pair: str
     votes: int

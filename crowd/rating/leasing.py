@@ -16,7 +16,7 @@ from crowd.hit import Hit
 from crowd.rating import pool
 from crowd.rating.assignment import AssignmentRules, Fewest, left_side, verdict
 from crowd.rating.gate import GateRule
-from crowd.rating.pool import Offer
+from crowd.rating.next_pair import DUE, IS_SHOWN, NEXT_PAIR, SIDES, Offer, named
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
@@ -35,7 +35,7 @@ _MINE = (
         sa.func.count().filter(_HERE, leases.c.state == "answered").label("done"),
         sa.func.max(leases.c.slot).filter(_HERE).label("last_slot"),
         sa.func.min(leases.c.lease).filter(_WAITS).label("waiting"),
-        *(sa.func.count().filter(pool.IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in pool.SIDES),
+        *(sa.func.count().filter(IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in SIDES),
     )
     .where(leases.c.rater == param("rater"))
     .subquery("mine")
@@ -197,8 +197,8 @@ def _seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
     found, fewest, due = fetch(
         moment.connection,
         (_SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
-        (pool.NEXT_PAIR, {"rater": seat.rater}),
-        (pool.DUE, {"now": moment.now}),
+        (NEXT_PAIR, {"rater": seat.rater}),
+        (DUE, {"now": moment.now}),
     )
     return _seated(found, seat), Offer(fewest[0] if fewest else None, due)
 
@@ -229,7 +229,7 @@ def _next(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> Shown
         if seated.slots[slot] == "r":
             return _next_real(moment, seated, slot, offer)
         if check := _next_check(moment, seated.seat.rater):
-            return _lease(moment, seated, slot, pool.named(moment.connection, check))
+            return _lease(moment, seated, slot, named(moment.connection, check))
         slot += 1
     return "finished"
 

@@ -1,9 +1,7 @@
-"""The pairs of a study inside the store, and the choice of the pair that a rater sees next.
+"""The pairs of a study inside the store: brought up to the pairs file, and counted as votes come and leases go.
 
-The next pair is the open one, never shown to this rater, with the fewest live votes; ties are broken by a random order
-that is fixed for the study (`NEXT_PAIR`). Of every pair the store keeps `votes` (counted), `live` (votes + leases
-held) and `open` (offered and short of votes). The database chooses, not Python, because its index over (open, live,
-position) finds the next pair among 100,000 as fast as among 100.
+Of every pair the store keeps `votes` (counted), `live` (votes + leases held) and `open` (offered and short of votes).
+Which one a rater sees next is chosen from these in crowd/rating/next_pair.py.
 """
 
 from __future__ import annotations
@@ -11,21 +9,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
+from crowd.rating.next_pair import DUE
 from crowd.store import event_log
 from crowd.store.store import Change, Store, fetch, later, put, settings
 from crowd.store.tables import leases, pairs
 from dialogue.errors import InputError
 from dialogue.files import as_json, digest, from_json, read_records
-from dialogue.records import Pair, Side
+from dialogue.records import Pair
 from dialogue.seeds import child_seed
 
 
@@ -99,9 +97,6 @@ def pair_from(body: str) -> Pair:
 
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
-_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
-_SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
-_OPEN = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
 _VOTES = pairs.c.votes + param("more")
 _SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
 _RECOUNT = (
@@ -110,38 +105,6 @@ _RECOUNT = (
     .values(votes=_VOTES, live=pairs.c.live + param("more") + param("held"), open=_SHORT)
 )
 _EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
-IS_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
-SIDES: tuple[Side, ...] = get_args(Side)
-
-
-def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
-    """The one pair, and how often each of its responses stood on the left."""
-    pair = one.subquery()
-    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_SHOWN)
-    return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
-
-
-# The next pair for `rater`, and the leases that have run out by `now`. leasing.py asks both in one message with its own
-# question, because on PostgreSQL every message prolongs the write lock.
-NEXT_PAIR = _with_sides(_OPEN)
-_ENDED = (leases.c.state == "held", leases.c.expires <= param("now"))
-DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(*_ENDED)
-_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What the pool has for a rater, as rows of the store."""
-
-    pair: Any
-    """The row of NEXT_PAIR, or None: the rater has seen every pair that is short of votes."""
-    due: Sequence[Any]
-    """The rows of DUE. While there are any, the pool may have something better."""
-
-
-def named(connection: sa.Connection, pair: str) -> Any:
-    """The row of one pair, with the columns of NEXT_PAIR."""
-    return fetch(connection, (_NAMED, {"pair": pair}))[0][0]
 
 
 def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:

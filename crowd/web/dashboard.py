@@ -22,8 +22,8 @@ from crowd.hit import Hit
 from crowd.store.identity import keyed
 from crowd.store.store import Store
 from crowd.watching.curves import law_of_ties, polyline, set_size
+from crowd.watching.overview import Overview, RaterLine, overview
 from crowd.watching.progress import StudyState, set_state
-from crowd.watching.standing import RaterLine, Standing, standing
 from crowd.web import page
 
 COOKIE = "seedvote_study"
@@ -55,20 +55,20 @@ class ExperimentCurve:
 
 
 class Watch:
-    """The standing of a study, read again now and then however many windows look at it."""
+    """The overview of a study, read again now and then however many windows look at it."""
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float]) -> None:
         self.store, self.hit, self.clock = store, hit, clock
         self._lock, self._until = threading.Lock(), -math.inf
-        self._last: Standing | None = None
+        self._last: Overview | None = None
 
-    def now(self) -> Standing:
-        """The standing, a few seconds old at most (a minute or two with hundreds of thousands of votes)."""
+    def now(self) -> Overview:
+        """The overview, a few seconds old at most (a minute or two with hundreds of thousands of votes)."""
         with self._lock:
             begun = time.monotonic()
             if self._last is None or begun >= self._until:
                 with self.store.read() as connection:
-                    self._last = standing(connection, self.hit, self.clock())
+                    self._last = overview(connection, self.hit, self.clock())
                 self._until = begun + max(FRESH, SHARE * (time.monotonic() - begun))
             return self._last
 
@@ -118,7 +118,7 @@ def blueprint(
     return researcher_pages
 
 
-def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures: list[str]) -> str:
+def render(found: Overview, hit: Hit, csrf: str, sort: str, order: str, figures: list[str]) -> str:
     """The page as HTML; `sort` and `order` arrange the raters' table."""
     key = SORTS.get(sort, SORTS["votes"])
     known = [line for line in found.raters if key(line) is not None]
@@ -129,7 +129,7 @@ def render(found: Standing, hit: Hit, csrf: str, sort: str, order: str, figures:
     return template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn)
 
 
-def curves(found: Standing) -> list[ExperimentCurve]:
+def curves(found: Overview) -> list[ExperimentCurve]:
     """HumanExp-1, -2, ... as SVG lines on one scale; an experiment is drawn once it has more votes than a set."""
     size = set_size(found.progress.pairs)
     laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(found.rounds, 1) if n > size}

@@ -20,7 +20,7 @@ from crowd.rating.desk import Desk
 from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
-from crowd.watching.standing import standing
+from crowd.watching.overview import overview
 from crowd.web.app import ServerConfig, create_app, study_token
 from dialogue.files import read_json
 from dialogue.seeds import child_random
@@ -96,7 +96,7 @@ def researcher(study):
 def now(study):
     _, desk, clock = study
     with desk.store.read() as connection:
-        return standing(connection, HIT, clock()), export(connection, votes_per_pair=3)
+        return overview(connection, HIT, clock()), export(connection, votes_per_pair=3)
 
 
 def test_counts_ties_and_rounds_are_those_of_the_exported_votes(study):

@@ -54,7 +54,7 @@ class RaterLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Overview:
     """The study at one moment."""
 
     progress: Progress
@@ -72,13 +72,13 @@ class Standing:
     signature: str
 
 
-def standing(connection: sa.Connection, hit: Hit, now: float) -> Standing:
+def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     """Read it all in one transaction."""
     rounds, by_pair, tallies = _votes(connection)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
     interval = share_interval(ties, real, {"pair": by_pair, "rater": _by_rater(tallies)})
     counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
-    return Standing(
+    return Overview(
         progress=counts,
         per_hour=pace,
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,

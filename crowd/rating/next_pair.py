@@ -1,0 +1,56 @@
+"""Which pair a rater sees next: the open one, never shown to them, with the fewest live votes.
+
+Ties are broken by a random order that is fixed for the study. The database chooses, not Python, because its index over
+(open, live, position) finds the next pair among 100,000 as fast as among 100. Whether the pair may be shown now is for
+`assignment.verdict` to say; leasing.py holds it for the rater.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as param
+
+from crowd.store.store import fetch
+from crowd.store.tables import leases, pairs
+from dialogue.records import Side
+
+# Statements are built once, because with SQLAlchemy building one costs more than running it.
+_LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
+_SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
+_OPEN = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+IS_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
+    """The one pair, and how often each of its responses stood on the left."""
+    pair = one.subquery()
+    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_SHOWN)
+    return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
+
+
+# The next pair for `rater`, and the leases that have run out by `now`. leasing.py asks both in one message with its own
+# question, because on PostgreSQL every message prolongs the write lock.
+NEXT_PAIR = _with_sides(_OPEN)
+_ENDED = (leases.c.state == "held", leases.c.expires <= param("now"))
+DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(*_ENDED)
+_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What there is for a rater, as rows of the store."""
+
+    pair: Any
+    """The row of NEXT_PAIR, or None: the rater has seen every pair that is short of votes."""
+    due: Sequence[Any]
+    """The rows of DUE. While there are any, there may be something better."""
+
+
+def named(connection: sa.Connection, pair: str) -> Any:
+    """The row of one pair, with the columns of NEXT_PAIR."""
+    return fetch(connection, (_NAMED, {"pair": pair}))[0][0]
