@@ -54,13 +54,19 @@ def micro_f1_metric(names: Sequence[str]) -> Metric:
 
 
 def bleu2_metric(names: Sequence[str]) -> Metric:
-    """Corpus BLEU-2, 0 to 100: brevity penalty times the geometric mean of the clipped precisions."""
+    """Corpus BLEU-2, 0 to 100: brevity penalty times the geometric mean of the clipped precisions.
+
+    Where no response has a bigram, unigrams alone count (sacrebleu's effective order).
+    """
     m1, t1, m2, t2, length, reference = _places(names, ("match1", "total1", "match2", "total2", "length", "reference"))
 
     def value(sums: Floats) -> Floats:
-        precision = sums[..., m1] / np.maximum(sums[..., t1], 1) * sums[..., m2] / np.maximum(sums[..., t2], 1)
+        first = sums[..., m1] / np.maximum(sums[..., t1], 1)
+        both = np.sqrt(first * sums[..., m2] / np.maximum(sums[..., t2], 1))
+        # Seeds of a weak model can all answer in one word; 0 would say that none of these words was right.
+        precision = np.where(sums[..., t2] > 0, both, first)
         short = np.minimum(1 - sums[..., reference] / np.maximum(sums[..., length], 1e-300), 0)
-        return np.asarray(100 * np.exp(short) * np.sqrt(precision))
+        return np.asarray(100 * np.exp(short) * precision)
 
     return value
 

@@ -53,16 +53,28 @@ def test_micro_f1_of_summed_counts():
 
 
 def test_corpus_bleu2_from_summed_counts():
-    """They part where no response has a bigram: there the one scores unigrams alone, the other nothing."""
     rng, whole = np.random.default_rng(2), multibootstrap.bleu2_metric(BLEU_NAMES)
-    for _ in range(200):
-        texts = [["abcdef"[n] for n in rng.integers(0, 6, length)] for length in rng.integers(1, 9, 6)]
-        counts = add_counts(bleu_counts(*pair) for pair in zip(texts[::2], texts[1::2], strict=True))
-        if counts["total2"]:
+    without = 0
+    for longest in (1, 2, 9):  # in a corpus of one-word responses nobody has a bigram
+        for _ in range(100):
+            texts = [["abcdef"[n] for n in rng.integers(0, 6, length)] for length in rng.integers(1, longest + 1, 6)]
+            counts = add_counts(bleu_counts(*pair) for pair in zip(texts[::2], texts[1::2], strict=True))
             sums = np.array([counts[name] for name in BLEU_NAMES])
             assert bleu2(counts, smooth="none") == pytest.approx(float(whole(sums)), abs=1e-10)
-            if counts["match2"]:  # the smoothing touches nothing else
+            without += not counts["total2"] and counts["match1"] > 0
+            if counts["match2"] or not counts["total2"]:  # the smoothing touches nothing else
                 assert bleu2(counts, smooth="exp") == pytest.approx(float(whole(sums)), abs=1e-10)
+    assert without > 20
+
+
+@pytest.mark.parametrize("reference", [["a", "b", "c"], ["b"], ["a"]])
+@pytest.mark.parametrize("response", [[], ["a"]])
+def test_bleu2_of_a_response_without_a_bigram(response, reference):
+    counts = bleu_counts(response, reference)
+    sums = np.array([counts[name] for name in BLEU_NAMES], dtype=float)
+    whole = float(multibootstrap.bleu2_metric(BLEU_NAMES)(sums))
+    assert bleu2(counts, smooth="none") == pytest.approx(whole, abs=1e-10)
+    assert (whole > 0) == (response == ["a"] and "a" in reference)
 
 
 @pytest.mark.parametrize(("votes", "ties", "drawn"), [(1, 0, 1), (1, 1, 1), (10, 0, 4), (10, 10, 4), (10, 5, 10)])
