@@ -56,7 +56,7 @@ def reach(found: Coefficient, digits: int) -> str:
 def _agreement_figure(answer: AgreementAnswer) -> RowFigure:
     named = [(one.name, one.found) for one in answer.coefficients if one.found is not None and not one.ordered]
     named.append(("share of vote pairs that agree", answer.found.observed))
-    axis = Axis(min(-0.1, *(one.low - 0.02 for _, one in named if isfinite(one.low))), 1)
+    axis = Axis(min([-0.1, *(one.low - 0.02 for _, one in named if isfinite(one.low))]), 1)
     rows = tuple(
         Row(name, reach(one, 3), axis.interval(one.low, one.value, one.high), described=number(one.value))
         for name, one in named

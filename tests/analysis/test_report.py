@@ -136,6 +136,12 @@ def test_one_vote_and_one_pair_are_counted_in_the_singular(tmp_path):
     assert "<dt>vote</dt><dd>1</dd>" in written
 
 
+def test_two_votes_on_one_pair_agree_or_not_without_any_interval(tmp_path):
+    rows = [{"pair": "p", "rater": f"r{k}", "choice": choice, "round": k} for k, choice in ((1, "a"), (2, "tie"))]
+    (tmp_path / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "(no interval)" in made(tmp_path)[0]
+
+
 def test_all_ties_and_one_rater_still_make_a_report(tmp_path):
     lines = ['{"format": "votes", "version": 1}']
     lines += [f'{{"pair": "p{n}", "rater": "r", "choice": "tie", "round": 1}}' for n in range(40)]
