@@ -2,6 +2,9 @@
 
 The defaults reproduce the HIT of the paper (arXiv 2008.10427, human evaluation): relevance, A / B / Tie, three checks
 at the start and more among the real items, a soft block at three failures, three raters a pair.
+
+To add a key: a field of `Hit`, and the template or module that obeys it. What must hold of several keys together is
+said in `_check_together`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Every question is asked of its own room, with the defaults of its command: no statistic is computed here, so the report
 and the commands cannot disagree. The page needs no script and no outside file; model text is escaped. report.json
 holds the same facts, and each room's numbers under the keys of its command's `--json`.
+
+To add a section: a function that returns a `Section` or None (of a question in its room's section.py, else in a file
+here), and its place in the list of `report`. A question to the votes is asked in answers.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Reads any corpus that Seedvote knows, whatever release and packing: `read_corpus(path)`.
 
 Which form it is follows from what the files hold, never from an option: see docs/corpora.md.
+To add a form: a module beside this one that recognises and reads it, its name in `_shape`, its call in `read_corpus`,
+and its words in KNOWN_FORMS. The corpus counts as `multiwoz` (user and system) unless `read_corpus` says otherwise;
+probe tasks go by that name.
 """
 
 from __future__ import annotations
