@@ -196,7 +196,7 @@ def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     if study.votes is not None and not study.pairs:
         sentences.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
     if len({m.model for m in trained}) == 1:
-        sentences.append(f"One architecture ({trained[0].model}): nothing here can be sentences of others.")
+        sentences.append(f"One architecture ({trained[0].model}): nothing here tells of others.")
     if study.scores is None:
         sentences.append("There are no scores of metrics or probes to compare the votes with.")
     elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
