@@ -49,6 +49,8 @@ def _ties(found: Overview) -> str:
     if not found.real:
         return "no counted vote yet"
     share = f"{found.ties / found.real:.1%} of {found.real} votes"
+    if found.automatic:
+        share += f" ({found.automatic} of them recorded for identical responses)"
     if found.interval is None:
         return f"{share}; one vote has no interval"
     return f"{share}, 95% interval {found.interval.low:.1%} to {found.interval.high:.1%}"

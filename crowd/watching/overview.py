@@ -62,6 +62,7 @@ class Overview:
     hours_to_go: float | None
     real: int
     ties: int
+    automatic: int  # of these ties, recorded for identical responses by `identical = "tie"`
     interval: ShareInterval | None  # of the ties among all counted votes; None below two of them
     rounds: tuple[tuple[int, int], ...]
     raters: tuple[RaterLine, ...]
@@ -75,8 +76,10 @@ class Overview:
 def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     """Read it all in one transaction."""
     rounds, by_pair, tallies = _votes(connection)
+    by_rater, same = _by_rater(tallies), _identical(connection) if hit.identical == "tie" else 0
+    rounds = _with_automatic(rounds, by_pair, by_rater, same, hit.votes_per_pair)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
-    interval = share_interval(ties, real, {"pair": by_pair, "rater": _by_rater(tallies)})
+    interval = share_interval(ties, real, {"pair": by_pair, "rater": by_rater})
     counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
     return Overview(
         progress=counts,
@@ -84,6 +87,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
+        automatic=same * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
         raters=_lines(connection, tallies),
@@ -145,6 +149,29 @@ def _by_rater(tallies: dict[str, Tally]) -> ClusterSums:
         if tally.counted:
             sums.add(tally.ties, tally.counted)
     return sums
+
+
+def _identical(connection: sa.Connection) -> int:
+    """Real pairs that nobody is shown, because their responses are the same."""
+    query = sa.select(sa.func.count()).where(pairs.c.kind == "real", pairs.c.offered == 0)
+    return connection.scalar(query) or 0
+
+
+def _with_automatic(
+    rounds: tuple[tuple[int, int], ...], by_pair: ClusterSums, by_rater: ClusterSums, same: int, k: int
+) -> tuple[tuple[int, int], ...]:
+    """The same with the k ties that the export writes for each identical pair, by k raters of their own.
+
+    Without them the page would show another share than the analysis, which reads the export.
+    """
+    if not same:
+        return rounds
+    for _ in range(same):
+        by_pair.add(k, k)
+    for _ in range(k):
+        by_rater.add(same, same)
+    cast = [*rounds, *[(0, 0)] * (k - len(rounds))]
+    return tuple((n + same, t + same) if place < k else (n, t) for place, (n, t) in enumerate(cast))
 
 
 def _pace(connection: sa.Connection, now: float) -> float:

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flask import g
 from scipy import stats
 
+from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
@@ -22,9 +24,10 @@ from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.overview import overview
 from crowd.web.app import ServerConfig, create_app, study_token
+from crowd.web.dashboard import render
 from dialogue.files import read_json
 from dialogue.seeds import child_random
-from tests.crowd.study import database
+from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, work
 from tests.house.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -279,3 +282,34 @@ def snapshot(path):
 def test_a_step_that_fails_is_told_in_the_log(tmp_path, caplog):
     assert not refreshing.refresh(tmp_path, None)
     assert caplog.records[-1].message == "figures"
+
+
+@pytest.mark.parametrize("raters", [0, 1, 4])
+def test_ties_recorded_for_identical_responses_count_as_in_the_analysis(tmp_path, raters):
+    from analysis.notebook import ties
+
+    hit = replace(SHORT, identical="tie", pairs_per_sitting=6)
+    with desk_of(f"sqlite:///{tmp_path / 'crowd.sqlite'}", tmp_path, hit, make_pairs(real=6, identical=2)) as desk:
+        for number in range(raters):
+            work(desk, seated(desk, f"w{number}"), choice=("a", "tie", "b", "b")[number])
+        with desk.store.read() as connection:
+            found = standing(connection, hit, desk.clock())
+            votes = export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=True).votes
+    pooled = ties([vote for vote in votes if vote.counted], size=1, replace=True).document
+    assert found.automatic == 6 == pooled["pooled"]["automatic_ties"]
+    assert (found.real, found.ties) == (pooled["pooled"]["votes"], pooled["pooled"]["ties"])
+    assert found.rounds == tuple((one["votes"], one["ties"]) for one in pooled["experiments"])
+    ours, theirs = found.interval, pooled["pooled"]["interval"]
+    assert (ours.low, ours.high) == pytest.approx((theirs["low"], theirs["high"]), abs=1e-9)
+    assert "counted in the share of ties" in page_of(found, hit, tmp_path)
+    assert f"{found.real} votes (6 of them recorded for identical responses)" in status_line(found)
+
+
+def page_of(found, hit, folder):
+    """The researcher's page of a standing."""
+    app = create_app(ServerConfig(f"sqlite:///{folder / 'crowd.sqlite'}", hit, rate=0))
+    with app.test_request_context("/study"):
+        g.nonce = "n"
+        written = render(found, hit, "", "votes", "down", [])
+    app.extensions["desk"].store.close()
+    return written
