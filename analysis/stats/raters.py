@@ -113,7 +113,8 @@ def _one_split(codes: NDArray[np.intp], values: Floats, units: int, generator: n
     if first.std() == 0 or second.std() == 0:
         return float("nan")
     r = float(np.corrcoef(first, second)[0, 1])
-    return 2 * r / (1 + r)
+    # Halves that mirror each other (a, b and tie on every pair) have r = -1, where the step-up has no value.
+    return 2 * r / (1 + r) if 1 + r > 1e-9 else float("nan")
 
 
 def rows(table: RaterTable, names: Sequence[str]) -> list[RaterHabits]:

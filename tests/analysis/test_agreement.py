@@ -180,3 +180,8 @@ def test_the_item_bootstrap_covers_alpha_and_ac1(items):
             covered[k] += c.low <= true <= c.high
     print(items, covered / 400)
     assert ((covered / 400 > 0.90) & (covered / 400 < 0.98)).all()
+
+
+def test_halves_that_mirror_each_other_have_no_reliability():
+    found = split_half(np.repeat(np.arange(6), 3), np.tile([-1.0, 0.0, 1.0], 6), generator=np.random.default_rng(0))
+    assert found.units == 6 and np.isnan(found.value)
