@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.section import reach
-from analysis.preference.answer import PreferenceAnswer
+from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
 from analysis.reading.panel import UNSEEN, Method
 from analysis.reading.study import Study
@@ -47,6 +47,8 @@ def _preferred(answer: PreferenceAnswer | None) -> str:
     shown = [one for one, p in zip(answer.led, answer.net_holm, strict=True) if p < 0.05]
     largest = max(shown or answer.led, key=lambda one: one.net.value)
     size, interval = f"{100 * largest.net.value:.1f} points", points(largest.net.low, largest.net.high)
+    if not largest.net.value:
+        return _balanced(answer, largest, interval)
     if len(answer.led) == 1:
         led = f"by {size} of net preference (95 % interval {interval})"
         if shown:
@@ -57,6 +59,15 @@ def _preferred(answer: PreferenceAnswer | None) -> str:
     if not shown:
         return f"No preference was shown in any of {total}; the largest was {most}."
     return f"A preference was shown in {len(shown)} of {total}; the largest was {most}."
+
+
+def _balanced(answer: PreferenceAnswer, one: Preference, interval: str) -> str:
+    """That every comparison came out even: nobody leads, so no leader may be named."""
+    if len(answer.led) == 1:
+        names = f"{one.first} and {one.second}"
+        return f"No preference between {names} was shown: both got the same number of votes (95 % interval {interval} points)."
+    total = f"{len(answer.led)} comparisons of two systems"
+    return f"No preference was shown in any of {total}: in each, both systems got the same number of votes."
 
 
 def _ties(ties: TiesAnswer | None) -> str:
@@ -164,8 +175,8 @@ def _of_votes(study: Study) -> list[str]:
         return ["There are no votes here: everything comes from classifiers and metrics."]
     sentences = []
     if study.simulated:
-        cast = "was cast by a program" if study.simulated == 1 else "were cast by programs"
-        sentences.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast} and say nothing about the models.")
+        cast = "was cast by a program and says" if study.simulated == 1 else "were cast by programs and say"
+        sentences.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast} nothing about the models.")
     if len(votes.rounds) > 1:
         sentences.append(
             f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications."
@@ -196,7 +207,7 @@ def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     if study.votes is not None and not study.pairs:
         sentences.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
     if len({m.model for m in trained}) == 1:
-        sentences.append(f"One architecture ({trained[0].model}): nothing here tells of others.")
+        sentences.append(f"One architecture ({trained[0].model}): nothing here can be said of others.")
     if study.scores is None:
         sentences.append("There are no scores of metrics or probes to compare the votes with.")
     elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):

@@ -1,6 +1,7 @@
 """The report of a study folder, whole or in parts."""
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -9,6 +10,8 @@ from axe_playwright_python.sync_playwright import Axe
 from analysis.reading.study import read_study
 from analysis.report.assembly import page, report
 from dialogue.errors import InputError
+from dialogue.files import read_records, write_records
+from dialogue.records import Vote
 from tests.analysis.report_study import add_scores, add_votes
 from tests.house.typed import typed
 
@@ -214,3 +217,46 @@ def test_the_first_screen_holds_the_findings_and_the_main_picture(chromium, fold
     assert view.locator(".findings li").first.evaluate(bottom) < 900
     assert view.locator(".pictured figure .unit").first.evaluate(bottom) < 900
     view.close()
+
+
+def add_choices(folder, pairs):
+    """A table of votes by raters r0, r1, ...: one list of choices a pair."""
+    rows = [
+        {"pair": f"p{n}", "rater": f"r{k}", "choice": choice, "round": k + 1, "source": "imported"}
+        for n, choices in enumerate(pairs)
+        for k, choice in enumerate(choices)
+    ]
+    (folder / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def test_several_votes_on_one_pair_make_a_report_without_intervals_of_agreement(tmp_path):
+    written, facts = made(add_choices(tmp_path, [["a", "b", "tie", "a"]]))
+    assert facts["agreement"]["fleiss_kappa"]["low"] is None
+    assert "(no interval)" in written
+
+
+def test_nobody_is_called_the_leader_of_an_even_comparison(tmp_path):
+    facts = made(add_choices(tmp_path, [["a", "b", "tie"]] * 6))[1]
+    assert facts["findings"][0].startswith(
+        "No preference between a and b was shown: both got the same number of votes (95 % interval "
+    )
+    assert not any("ahead of" in sentence or "leads" in sentence for sentence in facts["findings"] + facts["advice"])
+
+
+def test_nobody_leads_where_every_comparison_is_even(tmp_path):
+    study = add_votes(tmp_path)
+    votes = [replace(v, choice=("a", "b", "tie")[v.round - 1]) for v in read_records(study / "votes.jsonl", Vote)]
+    write_records(study / "votes.jsonl", votes, signature="even|v:0", kind=Vote)
+    assert made(study)[1]["findings"][0] == (
+        "No preference was shown in any of 3 comparisons of two systems: in each, both systems got the same number of "
+        "votes."
+    )
+
+
+def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_english(folder):
+    assert "One architecture (bilstm_attn): nothing here can be said of others." in made(folder)[1]["limitations"]
+    votes = list(read_records(folder / "votes.jsonl", Vote))[:1]
+    write_records(folder / "votes.jsonl", votes, signature="one|v:0", kind=Vote)
+    facts = made(folder)[1]
+    assert "1 of 1 vote was cast by a program and says nothing about the models." in facts["limitations"]
