@@ -102,7 +102,13 @@ def _of_seeds(panel: Panel, model: str) -> tuple[float, float, int] | None:
     at = panel.of(model)
     if len(at) < 2:
         return None
-    return float(panel.values[at].var(ddof=1)) / len(at), noise_between_seeds(panel, at) / len(at), len(at) - 1
+    observed, noise = variance_between_seeds(panel, at)
+    return observed / len(at), noise / len(at), len(at) - 1
+
+
+def variance_between_seeds(panel: Panel, at: Ints) -> tuple[float, float]:
+    """The sample variance over these seeds, and what it would be on average, were the seeds all alike."""
+    return float(panel.values[at].var(ddof=1)), noise_between_seeds(panel, at)
 
 
 def noise_between_seeds(panel: Panel, at: Ints) -> float:
@@ -148,7 +154,7 @@ def between_seeds(panel: Panel, model: str) -> Generalisability | None:
     at = panel.of(model)
     if len(at) < 2 or min(panel.clusters.values()) < 2:
         return None
-    observed, noise = float(panel.values[at].var(ddof=1)), noise_between_seeds(panel, at)
+    observed, noise = variance_between_seeds(panel, at)
     above = len(at) - 1
     return _share(observed, noise, above, above * (min(panel.clusters.values()) - 1))
 

@@ -1,63 +1,33 @@
 """What would make a study surer, in words: more votes, seeds or raters, each with what it would show.
 
-Seeds differ if their spread s^2 is more than the N that items and raters make: (n - 1) s^2 / N is held against
-chi-square with n - 1 degrees of freedom. The true variance is taken to be s^2 - N, so more votes shrink N, more seeds
-add degrees of freedom, and either can bring the power to .80. Votes for a difference go by the standard error and the
-degrees of freedom of the interval that is shown, so that the plan and the finding agree.
+Every number is a room's or of `analysis/stats/power.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, t
 
 from analysis.comparison.costs import seconds_a_vote
-from analysis.comparison.orders import Order, noise_between_seeds
+from analysis.comparison.orders import Order, variance_between_seeds
 from analysis.preference.answer import PreferenceAnswer
 from analysis.reading.panel import UNSEEN, Panel, methods
 from analysis.reading.study import Study
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval
-from analysis.stats.power import seeds_for_difference
+from analysis.stats.power import (
+    MOST_TIMES,
+    POWER,
+    Either,
+    seeds_for_difference,
+    seeds_for_sd,
+    smallest_shown,
+    votes_or_seeds,
+    votes_to_show,
+)
+from analysis.stats.spread import pooled_sd
 from dialogue.errors import InputError
-
-MOST_TIMES = 100  # more seeds, or times the votes, than this is no advice
-POWER = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """Two ways to show, with power .80, that seeds differ: so many times the votes, or so many seeds in all."""
-
-    power: float  # of the study as it is
-    votes: float | None
-    seeds: int | None
-
-
-def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
-    """What it takes to show a variance over seeds of `variance` beyond `noise` (both of one seed's value).
-
-    >>> votes_or_seeds(variance=4.0, noise=1.0, seeds=3).seeds
-    6
-    """
-
-    def power(n: int, more: float) -> float:
-        return float(chi2.sf(chi2.ppf(0.95, n - 1) * (noise / more) / (variance + noise / more), n - 1))
-
-    votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if power(seeds, k / 10) >= POWER), None)
-    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST_TIMES) if power(n, 1.0) >= POWER), None))
-
-
-def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
-    """Seeds after which the interval of an SD reaches no further than `factor` times the SD.
-
-    >>> seeds_for_sd(2.0)
-    9
-    """
-    return next(n for n in range(2, 1000) if ((n - 1) / chi2.ppf((1 - level) / 2, n - 1)) ** 0.5 <= factor)
 
 
 def advice(
@@ -72,24 +42,13 @@ def advice(
     return [*sentences, *_orders(pairs), *_spread(trained)]
 
 
-def smallest_shown(net: Interval, times: float = 1.0) -> float:
-    """The net preference that so many times the votes (and pairs, and raters) show two-sided at .05 with power .80."""
-    freedom = max(times * (net.df + 1) - 1, 1.0)
-    return float((t.ppf(0.975, freedom) + t.ppf(POWER, freedom)) * net.se / np.sqrt(times))
-
-
-def votes_to_show(net: Interval, difference: float) -> int | None:
-    """More votes until `difference` would be shown; 0 if it already would, None beyond 100 times the votes."""
-    times = next((k / 20 for k in range(20, 20 * MOST_TIMES) if smallest_shown(net, k / 20) <= difference), None)
-    return None if times is None else round((times - 1) * net.n)
-
-
 def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     """What these votes can show, and votes for the contrast that is nearest to being shown."""
     open_ones = [one for one in found.led if one.net.low <= 0 <= one.net.high and one.net.se > 0]
-    largest = max(found.led, key=lambda one: one.net.n)
-    if largest.net.se == 0:
+    spread = [one for one in found.led if one.net.se > 0]
+    if not spread:
         return ["All votes of a comparison are the same, so they show no spread to plan with."]
+    largest = max(spread, key=lambda one: one.net.n)
     reach = smallest_shown(largest.net)
     sentences = [
         f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} tell as much as "
@@ -134,7 +93,7 @@ def _either(panel: Panel, study: Study) -> list[str]:
         at = panel.of(model)
         if len(at) < 2:
             continue
-        observed, noise = float(panel.values[at].var(ddof=1)), noise_between_seeds(panel, at)
+        observed, noise = variance_between_seeds(panel, at)
         if not observed > noise > 0:
             sentences.append(
                 f"People's preference varies over {count(len(at), 'seed')} of {model} no more than items and raters "
@@ -180,8 +139,7 @@ def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
             flip, total = order.flips["everything"], total + 1
             if flip is not None and flip.p > 0.1 and order.difference > 0 and min(map(len, seeds)) > 1:
                 shaky += 1
-                pooled = float(np.sqrt(np.mean([values.var(ddof=1) for values in seeds])))
-                needed.append(_seeds(order.difference, pooled))
+                needed.append(_seeds(order.difference, pooled_sd(seeds)))
         known = sorted(n for n in needed if n)
         if known:
             reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"

@@ -21,9 +21,9 @@ from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
-from analysis.report.advice import smallest_shown
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count
+from analysis.stats.power import smallest_shown
 
 HEDS = "Shimorina and Belz 2022"
 LEE = "van der Lee et al. 2021"

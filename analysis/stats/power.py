@@ -2,6 +2,11 @@
 
 Votes score +1, -1 or 0 (a tie), so one vote has variance 1 - ties where there is no preference. Votes that share pairs
 and raters are worth fewer independent ones: their number is divided by the design effect (Kish 1965).
+
+Seeds differ if their spread s^2 is more than the N that items and raters make: (n - 1) s^2 / N is held against
+chi-square with n - 1 degrees of freedom. The true variance is taken to be s^2 - N, so more votes shrink N, more seeds
+add degrees of freedom, and either can bring the power to .80. Votes for a difference go by the standard error and the
+degrees of freedom of the interval that is shown, so that the plan and the finding agree.
 """
 
 from __future__ import annotations
@@ -11,13 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, nct, norm, t
+from scipy.stats import binom, chi2, nct, norm, t
 
+from analysis.stats.intervals import Interval
 from analysis.stats.sequential import mixture_reach
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 MOST_SEEDS = 2**13
+MOST_TIMES = 100  # more seeds, or times the votes, than this is no advice
+POWER = 0.8  # of what is advised after a study; a plan takes its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,15 @@ class Anytime:
     most: int
     mean: float
     power: float
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Two ways to show, with power .80, that seeds differ: so many times the votes, or so many seeds in all."""
+
+    power: float  # of the study as it is
+    votes: float | None
+    seeds: int | None
 
 
 def se_of_net(votes: float, crowd: Assumptions) -> float:
@@ -124,6 +141,41 @@ def power_of_seeds(effect: float, seeds: int, *, alpha: float = 0.05) -> float:
     reach = t.ppf(1 - alpha / 2, freedom)
     below = np.nan_to_num(nct.cdf(-reach, freedom, centre))  # scipy has no number for what is under 1e-16
     return float(nct.sf(reach, freedom, centre) + below)
+
+
+def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
+    """What it takes to show a variance over seeds of `variance` beyond `noise` (both of one seed's value).
+
+    >>> votes_or_seeds(variance=4.0, noise=1.0, seeds=3).seeds
+    6
+    """
+
+    def power(n: int, more: float) -> float:
+        return float(chi2.sf(chi2.ppf(0.95, n - 1) * (noise / more) / (variance + noise / more), n - 1))
+
+    votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if power(seeds, k / 10) >= POWER), None)
+    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST_TIMES) if power(n, 1.0) >= POWER), None))
+
+
+def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
+    """Seeds after which the interval of an SD reaches no further than `factor` times the SD.
+
+    >>> seeds_for_sd(2.0)
+    9
+    """
+    return next(n for n in range(2, 1000) if ((n - 1) / chi2.ppf((1 - level) / 2, n - 1)) ** 0.5 <= factor)
+
+
+def smallest_shown(net: Interval, times: float = 1.0) -> float:
+    """The net preference that so many times the votes (and pairs, and raters) show two-sided at .05 with power .80."""
+    freedom = max(times * (net.df + 1) - 1, 1.0)
+    return float((t.ppf(0.975, freedom) + t.ppf(POWER, freedom)) * net.se / np.sqrt(times))
+
+
+def votes_to_show(net: Interval, difference: float) -> int | None:
+    """More votes until `difference` would be shown; 0 if it already would, None beyond 100 times the votes."""
+    times = next((k / 20 for k in range(20, 20 * MOST_TIMES) if smallest_shown(net, k / 20) <= difference), None)
+    return None if times is None else round((times - 1) * net.n)
 
 
 def anytime(

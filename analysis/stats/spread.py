@@ -65,3 +65,8 @@ def sd_ratio(one: SeedSpread, other: SeedSpread, *, level: float = 0.95) -> Rati
     value = one.sd / other.sd
     high, low = (float(f.ppf((1 + sign * level) / 2, sizes[0] - 1, sizes[1] - 1)) for sign in (1, -1))
     return Ratio(value, value / math.sqrt(high), value / math.sqrt(low))
+
+
+def pooled_sd(groups: Sequence[Sequence[float]]) -> float:
+    """The SD within groups, each of two values or more, all groups weighing the same."""
+    return float(np.sqrt(np.mean([np.var(values, ddof=1) for values in groups])))

@@ -1,5 +1,6 @@
 """Planning: the figures that the paper's study could have known beforehand, other packages, and simulated studies."""
 
+import doctest
 import json
 
 import numpy as np
@@ -11,7 +12,8 @@ from analysis import notebook
 from analysis.__main__ import COMMANDS
 from analysis.stats import power as planning
 from analysis.stats.equivalence import tost
-from analysis.stats.power import Assumptions
+from analysis.stats.intervals import mean_interval
+from analysis.stats.power import Assumptions, smallest_shown, votes_or_seeds, votes_to_show
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 
@@ -198,3 +200,33 @@ def test_a_margin_in_points_is_refused_with_the_share_to_write(capsys, margin, s
     assert str(refused.value) == sentence
     with pytest.raises(InputError, match="it is a net preference between 0 and 1"):
         notebook.plan(margin=margin)
+
+
+def test_the_power_to_show_that_seeds_differ_is_that_of_simulated_studies():
+    random, seeds, variance, noise = np.random.default_rng(0), 6, 4.0, 1.0
+    values = random.normal(0, np.sqrt(variance + noise), (20_000, seeds))
+    shown = (seeds - 1) * values.var(1, ddof=1) / noise > 11.0705  # .95 of chi-square with 5
+    assert votes_or_seeds(variance, noise, seeds).power == pytest.approx(shown.mean(), abs=0.01)
+
+
+def test_more_votes_or_more_seeds_bring_the_power_there():
+    found = votes_or_seeds(1.0, 1.0, 4)
+    assert found.power < 0.8 and found.votes > 1 and found.seeds > 4
+    assert votes_or_seeds(1.0, 1.0 / found.votes, 4).power >= 0.8
+    assert votes_or_seeds(1.0, 1.0, found.seeds).power >= 0.8
+    assert votes_or_seeds(1.0, 1.0, found.seeds - 1).power < 0.8
+    assert votes_or_seeds(1e-6, 1.0, 3).votes is None
+
+
+def test_the_votes_asked_for_show_the_difference_they_promise():
+    random = np.random.default_rng(1)
+    net = mean_interval(random.choice([-1.0, 0.0, 1.0], 300, p=[0.3, 0.3, 0.4]), by={"pair": np.arange(300) // 3})
+    more = votes_to_show(net, 0.1)
+    times = 1 + more / net.n
+    assert smallest_shown(net, times) <= 0.1 < smallest_shown(net, times - 0.06)
+    assert votes_to_show(net, 1.9) == 0 and votes_to_show(net, 1e-4) is None
+
+
+def test_examples_in_the_docstrings():
+    found = doctest.testmod(planning)
+    assert found.attempted >= 2 and found.failed == 0
