@@ -76,6 +76,16 @@ class SpreadRanking:
 
 
 @dataclass(frozen=True, slots=True)
+class MedianSpread:
+    """How far several methods move with the training seed, in the median: their SD, and what dialogues alone make."""
+
+    sd: float
+    noise: float
+    names: int
+    models: int
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonAnswer:
     """Every number of a comparison; `orders` and `panels` include those before training."""
 
@@ -130,6 +140,13 @@ def answer(
         () if study.votes is None else study.votes.warnings,
         signature(methods=len(made), interval="chi-square", items="dialogue-cluster", level=0.95),
     )
+
+
+def median_spread(found: Sequence[Method]) -> MedianSpread:
+    """The medians over methods of two seeds or more; there must be one."""
+    sd = float(np.median([one.over_seeds.sd for one in found]))
+    noise = float(np.median([one.noise for one in found]))
+    return MedianSpread(sd, noise, len({one.name for one in found}), len({one.model for one in found}))
 
 
 def rankings(found: Sequence[Method]) -> tuple[SpreadRanking, ...]:

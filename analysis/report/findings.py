@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.section import reach
+from analysis.comparison.answer import median_spread
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
 from analysis.reading.panel import UNSEEN, Method
@@ -46,9 +47,11 @@ def _preferred(answer: PreferenceAnswer | None) -> str:
         return ""
     shown = [one for one, p in zip(answer.led, answer.net_holm, strict=True) if p < 0.05]
     largest = max(shown or answer.led, key=lambda one: one.net.value)
+    return _largest(answer, largest, len(shown)) if largest.net.value else _balanced(answer, largest)
+
+
+def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> str:
     size, interval = f"{100 * largest.net.value:.1f} points", points(largest.net.low, largest.net.high)
-    if not largest.net.value:
-        return _balanced(answer, largest, interval)
     if len(answer.led) == 1:
         led = f"by {size} of net preference (95 % interval {interval})"
         if shown:
@@ -58,14 +61,15 @@ def _preferred(answer: PreferenceAnswer | None) -> str:
     most = f"{size} for {largest.first} over {largest.second} (95 % interval {interval}, by itself)"
     if not shown:
         return f"No preference was shown in any of {total}; the largest was {most}."
-    return f"A preference was shown in {len(shown)} of {total}; the largest was {most}."
+    return f"A preference was shown in {shown} of {total}; the largest was {most}."
 
 
-def _balanced(answer: PreferenceAnswer, one: Preference, interval: str) -> str:
+def _balanced(answer: PreferenceAnswer, one: Preference) -> str:
     """That every comparison came out even: nobody leads, so no leader may be named."""
     if len(answer.led) == 1:
+        ends = f"95 % interval {points(one.net.low, one.net.high)} points"
         names = f"{one.first} and {one.second}"
-        return f"No preference between {names} was shown: both got the same number of votes (95 % interval {interval} points)."
+        return f"No preference between {names} was shown: both got the same number of votes ({ends})."
     total = f"{len(answer.led)} comparisons of two systems"
     return f"No preference was shown in any of {total}: in each, both systems got the same number of votes."
 
@@ -124,14 +128,17 @@ def _seeds(methods: Sequence[Method]) -> str:
         return ""
     if not people:
         return _without_people(probes)
-    person = people[0]
-    mine = [m for m in probes if m.model == person.model] or probes
-    over, median = person.over_seeds, float(np.median([m.over_seeds.sd for m in mine]))
+    probed = {m.model for m in probes}
+    person = next((m for m in people if m.model in probed), people[0])
+    over, mine = person.over_seeds, [m for m in probes if m.model == person.model]
     text = (
         f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's preference has an SD of {over.sd:.1f} "
-        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; new dialogues alone would give {person.noise:.1f}) "
-        f"and the probes' micro-F1 one of {median:.1f} points, the median of {count(len(mine), 'task')}"
+        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; new dialogues alone would give {person.noise:.1f})"
     )
+    if not mine:  # other architectures' probes tell nothing about the seeds of this one
+        return f"{text}. {_without_people(probes)}"
+    median = median_spread(mine)
+    text += f" and the probes' micro-F1 one of {median.sd:.1f} points, the median of {count(median.names, 'task')}"
     return text + (": too few seeds to rank the two." if over.few else ".")
 
 
@@ -154,13 +161,11 @@ def _rivals(table: ProbeTable, baseline: str, joined: str, thing: str) -> str:
 
 
 def _without_people(probes: Sequence[Method]) -> str:
-    spread = float(np.median([m.over_seeds.sd for m in probes]))
-    noise = float(np.median([m.noise for m in probes]))
-    tasks, models = len({m.name for m in probes}), len({m.model for m in probes})
+    median = median_spread(probes)
     return (
-        f"From one training seed to the next, the probes' micro-F1 has an SD of {spread:.1f} points (median over "
-        f"{count(tasks, 'task')} and {count(models, 'architecture')}); other dialogues would move one and the same "
-        f"model by {noise:.1f}."
+        f"From one training seed to the next, the probes' micro-F1 has an SD of {median.sd:.1f} points (median over "
+        f"{count(median.names, 'task')} and {count(median.models, 'architecture')}); other dialogues would move one "
+        f"and the same model by {median.noise:.1f}."
     )
 
 

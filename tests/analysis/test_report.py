@@ -260,3 +260,10 @@ def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_eng
     write_records(folder / "votes.jsonl", votes, signature="one|v:0", kind=Vote)
     facts = made(folder)[1]
     assert "1 of 1 vote was cast by a program and says nothing about the models." in facts["limitations"]
+
+
+def test_probes_of_another_architecture_are_not_said_of_the_one_that_people_judged(folder):
+    finding = next(s for s in made(add_scores(folder, models=("hred",)))[1]["findings"] if "micro-F1" in s)
+    assert finding.startswith("Over 3 seeds of bilstm_attn, people's preference has an SD of")
+    assert "From one training seed to the next, the probes' micro-F1 has an SD of" in finding
+    assert "and the probes' micro-F1 one of" not in finding
