@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import chi2, f
 
 FEW_SEEDS = 5  # with 4 an SD must be almost 4 times another before F tells them apart
@@ -67,6 +68,6 @@ def sd_ratio(one: SeedSpread, other: SeedSpread, *, level: float = 0.95) -> Rati
     return Ratio(value, value / math.sqrt(high), value / math.sqrt(low))
 
 
-def pooled_sd(groups: Sequence[Sequence[float]]) -> float:
+def pooled_sd(groups: Sequence[ArrayLike]) -> float:
     """The SD within groups, each of two values or more, all groups weighing the same."""
-    return float(np.sqrt(np.mean([np.var(values, ddof=1) for values in groups])))
+    return float(np.sqrt(np.mean([np.var(np.asarray(values), ddof=1) for values in groups])))

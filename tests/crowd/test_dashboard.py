@@ -293,7 +293,7 @@ def test_ties_recorded_for_identical_responses_count_as_in_the_analysis(tmp_path
         for number in range(raters):
             work(desk, seated(desk, f"w{number}"), choice=("a", "tie", "b", "b")[number])
         with desk.store.read() as connection:
-            found = standing(connection, hit, desk.clock())
+            found = overview(connection, hit, desk.clock())
             votes = export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=True).votes
     pooled = ties([vote for vote in votes if vote.counted], size=1, replace=True).document
     assert found.automatic == 6 == pooled["pooled"]["automatic_ties"]
