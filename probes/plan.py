@@ -15,7 +15,7 @@ from dialogue.corpora.examples import Example
 from dialogue.corpora.reading import Corpus
 from dialogue.jobs import JOB_THREADS
 from dialogue.signature import signature
-from probes.classifiers.catalogue import CLASSIFIERS, Settings
+from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
 from probes.splits import Splits
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import Labels, label
@@ -29,7 +29,7 @@ class Options:
     """
 
     method: str = "logistic"
-    settings: Settings = field(default_factory=Settings)
+    settings: FitSettings = field(default_factory=FitSettings)
     shuffle_seed: int = 0
 
     @property

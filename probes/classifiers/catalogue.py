@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class FitSettings:
     """`c`: strengths of the data against the penalty, one of them chosen on valid; `mlp_seeds`: each a rater."""
 
     c: tuple[float, ...] = (1.0,)
@@ -48,7 +48,7 @@ class Prediction:
     convergence: Convergence
 
 
-class States(Protocol):
+class SplitStates(Protocol):
     """One representation on the three sides of the split: as it is, and as features."""
 
     majority: bool  # the baseline that reads no state: nothing is fitted to it
@@ -63,23 +63,25 @@ class States(Protocol):
 class FitRequest(NamedTuple):
     """One representation and the labels to fit it to; `choose` are those that choose among several fits."""
 
-    states: States
+    states: SplitStates
     fit: Labels
     choose: Labels
 
 
-Fit = Callable[[Sequence[FitRequest], Settings], list[list[Prediction]]]  # for each request its raters' predictions
+FitFunction = Callable[
+    [Sequence[FitRequest], FitSettings], list[list[Prediction]]
+]  # for each request its raters' predictions
 
 
 class Classifier(NamedTuple):
     """One row: how it is fitted, the settings that belong in its recipe, and how a person asks for it."""
 
-    fit: Fit
-    recipe: Callable[[Settings], Mapping[str, Any]]
+    fit: FitFunction
+    recipe: Callable[[FitSettings], Mapping[str, Any]]
     by_name: bool  # --classifier takes its name; the others have options of their own
 
 
-def _logistic(asked: Sequence[FitRequest], settings: Settings) -> list[list[Prediction]]:
+def _logistic(asked: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """All of them in one solve for each strength."""
     from probes.classifiers import logistic
     from probes.scoring import count_hits
@@ -98,11 +100,11 @@ def _logistic(asked: Sequence[FitRequest], settings: Settings) -> list[list[Pred
     return answers
 
 
-def _mlp(asked: Sequence[FitRequest], settings: Settings) -> list[list[Prediction]]:
+def _mlp(asked: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """One prediction for each seed; the epoch is chosen on valid where there is one."""
     from probes.classifiers import mlp
 
-    def fitted(states: States, fit: Labels, choose: Labels, seed: int) -> Prediction:
+    def fitted(states: SplitStates, fit: Labels, choose: Labels, seed: int) -> Prediction:
         valid = (states.choose_features, choose) if len(choose.unseen) else None
         net = mlp.fit_mlp(states.features, fit, valid, seed=seed)
         return Prediction(f"mlp:{seed}", net.predict(states.report_features), None, nothing_fitted())
@@ -110,7 +112,7 @@ def _mlp(asked: Sequence[FitRequest], settings: Settings) -> list[list[Predictio
     return [[fitted(*one, seed) for seed in settings.mlp_seeds] for one in asked]
 
 
-def _sklearn(asked: Sequence[FitRequest], settings: Settings) -> list[list[Prediction]]:
+def _sklearn(asked: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """scikit-learn's solver on the raw states: the yardstick of the batched one."""
     from probes.classifiers.reference import fit_exactly
 
@@ -119,7 +121,7 @@ def _sklearn(asked: Sequence[FitRequest], settings: Settings) -> list[list[Predi
     return [[_of_reference("logistic-sklearn", one, c)] for one in found]
 
 
-def _paper(asked: Sequence[FitRequest], _: Settings) -> list[list[Prediction]]:
+def _paper(asked: Sequence[FitRequest], _: FitSettings) -> list[list[Prediction]]:
     """As the papers fitted: scikit-learn's defaults, which stop early."""
     from probes.classifiers.reference import fit_as_the_papers
 

@@ -15,7 +15,7 @@ from dialogue import jobs
 from dialogue.command_line import given, tell_next
 from dialogue.engines import running
 from probes import inputs
-from probes.classifiers.catalogue import CLASSIFIERS, Settings
+from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
 
 if TYPE_CHECKING:
     from probes.plan import Options
@@ -91,7 +91,7 @@ def _methods(args: argparse.Namespace) -> list[Options]:
     if args.solver == "sklearn":
         names = ["logistic-sklearn" if name == "logistic" else name for name in names]
     names += ["paper"] if args.protocol == "paper" else []
-    return [Options(name, Settings(strengths, seeds), args.seed) for name in names]
+    return [Options(name, FitSettings(strengths, seeds), args.seed) for name in names]
 
 
 def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:

@@ -122,6 +122,22 @@ def test_no_import_runs_in_a_circle_not_even_a_late_one(package):
     assert not left
 
 
+# One name, one thing: these stand in several modules on purpose.
+PATTERN = {"answer", "document", "parts", "figures", "section"}  # every room of a question has them
+COMMAND = {"add_arguments", "run"}  # and every command these
+TWINS = {"threads", "pick_device", "DifficultyGroup"}  # packages do not import each other: tests/house/test_twins.py
+
+
+def test_a_public_function_or_class_has_a_name_of_its_own():
+    where = {}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    allowed = PATTERN | COMMAND | TWINS
+    assert not {name: paths for name, paths in where.items() if len(paths) > 1 and name not in allowed}
+
+
 # What a test file of a package tests: a module or a room of it by name, or one of these promises.
 PROMISES = {
     "commands": "every command line of the package",
