@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import ceil, isfinite
 
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
 from analysis.reading.study import Study
@@ -19,7 +19,8 @@ PAIR_KINDS = {
     DIFFERENT: "the corpus's own answer against a random one",
     "reference-model": "the corpus's own answer against a model's",
 }
-_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p, sign test", "p, Holm")
+_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p, sign test",
+         "sign test, Holm")  # fmt: skip
 
 
 def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
@@ -78,10 +79,10 @@ def alike(preferences: Sequence[Preference]) -> list[str]:
 def _met(preferences: Sequence[Preference]) -> str:
     """The margins that would have been met, had they been stated before the votes were seen."""
     least = [100 * one.claimable for one in preferences]
-    if max(least) >= 100:  # a net preference has no margin of 100 points
-        met = sum(margin < 100 for margin in least)
+    if max(least) > 99:  # a net preference has no margin of 100 points
+        met = sum(margin <= 99 for margin in least)
         return f"Only {met} of {len(least)} comparisons could have met one." if met else "These votes could meet none."
-    ends = dict.fromkeys(f"{margin:.0f}" for margin in (min(least), max(least)))
+    ends = dict.fromkeys(f"{ceil(margin)}" for margin in (min(least), max(least)))  # rounded down, none was met
     ways = ", depending on the two systems" if len(ends) > 1 else ""
     return f"A margin stated beforehand would have been met from {' to '.join(ends)} points upwards{ways}."
 
@@ -134,5 +135,8 @@ def _table(answer: PreferenceAnswer) -> Table:
         for s in [one.sign]
     )  # fmt: skip
     return Table(
-        _HEAD, rows, "Preference between systems; the sign test leaves ties out and takes votes as independent"
+        _HEAD,
+        rows,
+        "Preference between systems; the sign test leaves ties out and takes votes as independent, so it may find "
+        "more than the net preference, whose errors allow for pairs and raters",
     )

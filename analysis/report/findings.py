@@ -19,9 +19,8 @@ from analysis.report.answers import VotesAnswers
 from analysis.report.probes import ProbeTable
 from analysis.showing.words import count, percent
 from analysis.stats.agreement import landis_koch
-from analysis.stats.laws import CHANCE
 from analysis.ties.answer import Curve, TiesAnswer
-from analysis.ties.text import RESAMPLED
+from analysis.ties.text import RESAMPLED, against_chance
 
 WIDEST = ("pair+rater", "pair", "dialogue", "rater")  # the interval to quote, as far as the votes know it
 MANY_RATERS = 60
@@ -101,15 +100,10 @@ def _span(curve: Curve) -> str:
 
 
 def _chance(ties: TiesAnswer | None) -> str:
-    wide = None if ties is None else _widest(ties)
-    if wide is None or wide.interval is None:
+    if ties is None or not _widest(ties):
         return ""
-    if wide.interval.low <= CHANCE <= wide.interval.high:
-        return (
-            "Clicking at random would give 33.3 % ties, which lies inside that interval: the share of ties alone "
-            "cannot tell judging from clicking."
-        )
-    return "Clicking at random would give 33.3 % ties, which lies outside that interval."
+    verdict = against_chance(ties.pooled)
+    return verdict if ties.pooled.chance.told_apart else f"{verdict} The share alone does not show judging."
 
 
 def _agreed(answer: AgreementAnswer | None) -> str:

@@ -60,6 +60,11 @@ class Chance:
         """The p that allows for clusters; the one by vote where no cluster tells of a spread."""
         return self.p_vote if self.p is None else self.p
 
+    @property
+    def told_apart(self) -> bool:
+        """Whether these votes can be told from random clicking; an interval by the logit may say otherwise."""
+        return self.p_shown < 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:

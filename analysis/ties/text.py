@@ -118,7 +118,7 @@ def sentences(answer: TiesAnswer) -> list[str]:
     """What to take home, in plain words, then the warnings."""
     return [
         _found(answer),
-        _against_chance(answer.pooled),
+        against_chance(answer.pooled),
         *_raters(answer),
         *_automatic(answer.pooled),
         *answer.warnings,
@@ -142,12 +142,11 @@ def _found(answer: TiesAnswer) -> str:
     return text + f"; drawn by {wide.name.replace('+', ' and ')}, {wide.law.sd * 100:.1f}."
 
 
-def _against_chance(curve: Curve) -> str:
-    p = curve.chance.p_shown
-    verb = "can be told from" if p < 0.05 else "cannot be told from"
-    return (
-        f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p:.2g})."
-    )
+def against_chance(curve: Curve) -> str:
+    """Whether the share of ties differs from that of random clicking, for the terminal and the report alike."""
+    verb = "can be told from" if curve.chance.told_apart else "cannot be told from"
+    p = f"{curve.chance.p_shown:.2g}"
+    return f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p})."
 
 
 def _raters(answer: TiesAnswer) -> list[str]:

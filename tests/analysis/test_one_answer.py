@@ -249,3 +249,26 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
     assert ours and {name: defaults(function)[name] for name in ours} == ours
     typed = {name: parser.get_default(name) for name in ours}
     assert {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()} == ours
+
+
+def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, asked, say):
+    """By its logit the interval of 8 ties in 9 reaches from 6 to 100 %, and by the t test p = .04: one verdict."""
+    rows = [
+        {"pair": f"p{n}", "rater": f"r{k}", "choice": "a" if n == k == 2 else "tie", "round": k + 1}
+        for n in range(3)
+        for k in range(3)
+    ]
+    (tmp_path / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found, told, _ = asked(tmp_path)
+    pooled = told["ties"]["pooled"]
+    assert pooled["interval"]["low"] < 1 / 3 and pooled["chance"]["p"] < 0.05
+    sentence = "Clicking at random among three answers gives 33.3 % ties; 88.9 % can be told from that (p = 0.038)."
+    assert sentence in say("ties", tmp_path, "--size", 1, "--out", tmp_path)
+    assert sentence in found["findings"]
+    assert not any("lies inside" in finding for finding in found["findings"])
+
+
+def test_the_table_of_preferences_says_why_its_p_may_differ_from_the_finding(study, asked):
+    _, _, (page, written) = asked(study)
+    assert "sign test, Holm" in page and "sign test, Holm" in written
+    assert "it may find more than the net preference, whose errors allow for pairs and raters" in page

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 
 import numpy as np
 import pytest
@@ -76,7 +77,9 @@ def test_the_leader_first_is_the_same_claim_seen_from_the_other_side():
 def test_without_a_margin_the_report_names_the_one_that_would_have_been_met():
     some = prefer(contrasts(fixed_sides(columns(["a"] * 60 + ["b"] * 30 + ["tie"] * 60)))[0], margin=None)
     none = prefer(contrasts(fixed_sides(columns(["a"] * 60)))[0], margin=None)
-    assert f"would have been met from {100 * some.claimable:.0f} points upwards." in alike([some])[0]
+    least = math.ceil(100 * some.claimable)
+    assert f"would have been met from {least} points upwards." in alike([some])[0]
+    assert tost(some.net.value, some.net.se, least / 100, freedom=some.net.df).equivalent  # also where .0f rounds down
     assert "Only 1 of 2 comparisons could have met one." in alike([some, none])[0]
     assert "These votes could meet none." in alike([none])[0]
 
