@@ -5,13 +5,13 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
-    "agreement": "how far raters agree, with intervals, and every rater's habits",
+    "agreement": "agreement between raters, with intervals, and each rater's habits",
     "variance": "where a score's variance comes from, and whether a re-run would reverse the order",
-    "plan": "votes, raters and seeds needed, what they cost, and whether a running study may stop",
-    "preference": "which system is preferred, the ranking, and whether two may be called alike",
+    "plan": "votes, raters and seeds needed, their cost, and whether a running study may stop",
+    "preference": "which system is preferred, the ranking, and which systems are equivalent",
     "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",
     "report": "one self-contained HTML page of a whole study",
-    "ties": "tie shares of each HumanExp, in sets of votes and by every unit (= analyze_ties.py)",
+    "ties": "the share of ties in each HumanExp, with intervals (= analyze_ties.py)",
     "watch": "keep the tie figures of a running study up to date",
 }
 FIRST = "python analyze_ties.py examples/votes.csv --out runs/first"
@@ -19,6 +19,10 @@ FIRST = "python analyze_ties.py examples/votes.csv --out runs/first"
 if __name__ == "__main__":
     exit_with(
         lambda: dispatch(
-            "analysis", "What the votes and scores say, and how surely.", COMMANDS, sys.argv[1:], first=FIRST
+            "analysis",
+            "Analyse votes and scores, with the uncertainty of every number.",
+            COMMANDS,
+            sys.argv[1:],
+            first=FIRST,
         )
     )

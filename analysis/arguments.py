@@ -69,7 +69,7 @@ def parse_names(text: str, option: str) -> list[tuple[str, str]]:
     parts = [part for part in text.split(",") if part.strip()]
     if wrong := [part for part in parts if "=" not in part]:
         raise InputError(
-            f"{option} has {wrong[0]!r}; write OURS=THEIRS, parted by commas, e.g. pair=item,rater=worker."
+            f"{option} has {wrong[0]!r}; write OURS=THEIRS, separated by commas, e.g. pair=item,rater=worker."
         )
     return [(ours.strip(), theirs.strip()) for ours, _, theirs in (part.partition("=") for part in parts)]
 

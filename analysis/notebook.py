@@ -82,7 +82,7 @@ def preference(
     seed: int = 0,
     **reading: Any,
 ) -> Result:
-    """Which system raters prefer, how surely, and whether two may be called alike (`python -m analysis preference`)."""
+    """Which system raters prefer, and whether two are equivalent (`python -m analysis preference`)."""
     from analysis.preference.answer import answer
     from analysis.preference.text import document, parts
 

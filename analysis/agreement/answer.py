@@ -24,7 +24,7 @@ from dialogue.signature import signature
 
 SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
 SURE = 0.95  # a pair whose posterior exceeds it counts as sure
-NONE_TWICE = "No pair has two votes or more, so these votes say nothing about agreement."
+NONE_TWICE = "No pair has two votes or more, so agreement cannot be measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +156,10 @@ def _in_short(model: DawidSkene) -> HiddenTruth:
 def _cautions(votes: Votes, found: Agreement) -> list[str]:
     cautions = []
     if votes.rater is None:
-        cautions.append("The votes name no rater, so there is no table of raters and no model of them.")
+        cautions.append("The votes name no rater, so there is no table or model of raters.")
     elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
         who = "1 vote is by a rater" if again == 1 else f"{again:,} votes are by raters"
-        cautions.append(f"{who} who had judged the same pair before; such votes count as another rater's.")
+        cautions.append(f"{who} who had already voted on the same pair; each such vote counts as another rater's.")
     if not found.usable_items:
         cautions.append(NONE_TWICE)
     elif alone := found.items - found.usable_items:
@@ -167,6 +167,7 @@ def _cautions(votes: Votes, found: Agreement) -> list[str]:
         cautions.append(f"{text} one vote only and {'says' if alone == 1 else 'say'} nothing about agreement.")
     if found.observed.value in (0.0, 1.0) and found.usable_items > 1:
         cautions.append(
-            "Votes agree on every pair or on none, so resampling pairs shows no spread: the intervals are too narrow."
+            "Votes agree on every pair or on none, so resampling pairs shows no spread and the intervals are too "
+            "narrow."
         )
     return cautions

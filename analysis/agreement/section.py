@@ -41,9 +41,9 @@ def _kappa(kappa: Coefficient) -> str:
     if not isfinite(kappa.value):
         return "Fleiss' kappa is not defined: all votes have the same label."
     return (
-        f"Fleiss' kappa is {signed(kappa.value, 2).lstrip('+')} ({landis_koch(kappa.value)} in the words of Landis and "
-        "Koch). It is 0 for votes that do not depend on the pair and 1 for complete agreement. The intervals resample "
-        "pairs."
+        f"Fleiss' kappa is {signed(kappa.value, 2).lstrip('+')} ({landis_koch(kappa.value)} on Landis and Koch's "
+        f"scale). It is 0 for votes that do not depend on the pair and 1 for complete agreement. The "
+        "intervals resample pairs."
     )
 
 
@@ -73,7 +73,7 @@ def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
     for habit in crowd:
         dots = tuple(Mark("faint", axis.at(rate), 0, k % 3, "people") for k, rate in enumerate(habit.rates))
         several = len(habit.rates) >= QUARTILES_FROM
-        note = f"half of them {habit.low:.0%} to {habit.high:.0%}" if several else f"median {habit.median:.0%}"
+        note = f"middle half {habit.low:.0%} to {habit.high:.0%}" if several else f"median {habit.median:.0%}"
         rows.append(Row(habit.name, note.replace("%", " %"),
                         (*dots, Mark("tick", axis.at(habit.median), 0, 1, "ink")), lines=3,
                         described=f"median {habit.median:.0%}"))  # fmt: skip
@@ -95,8 +95,8 @@ def gate_sentence(study: Study) -> str:
         return text + "Nobody failed enough of them to be blocked."
     whose = "rater's" if blocked == 1 else "raters'"
     return (
-        text + f"{count(blocked, 'rater')} failed too many and got no further work; the blocked {whose} votes are kept "
-        "and marked, but not counted."
+        text + f"{count(blocked, 'rater')} failed too many of them and got no further work; the blocked {whose} "
+        f"votes are kept and marked but not counted."
     )
 
 
@@ -114,5 +114,5 @@ def _gate_table(study: Study) -> Table:
                 sum(r.checks_failed for r in group),
             )
             rows.append((status, *(f"{n:,}" for n in sums), pace))
-    head = ("status", "raters", "judgements", "checks seen", "checks failed", "seconds a judgement, median")
-    return Table(head, tuple(rows), "Raters by the gate's verdict")
+    head = ("status", "raters", "judgements", "checks seen", "checks failed", "median seconds per judgement")
+    return Table(head, tuple(rows), "Raters by gate status")

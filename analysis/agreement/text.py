@@ -66,7 +66,7 @@ def parts(answer: AgreementAnswer) -> list[Table | str]:
 
 
 def _coefficients(answer: AgreementAnswer) -> Table:
-    head = ["coefficient", "value", "low", "high", "Landis and Koch's word"]
+    head = ["coefficient", "value", "low", "high", "Landis and Koch"]
     caption = f"{count(answer.found.votes, 'vote')} on {count(answer.found.items, 'pair')}"
     return Table(head, list(_coefficient_rows(answer)), caption)
 
@@ -104,6 +104,6 @@ def _hidden(found: HiddenTruth, labels: Sequence[str]) -> str:
     prior = ", ".join(f"{label} {number(share)}" for label, share in zip(labels, found.prior, strict=True))
     steps = f"{count(found.steps, 'step')}{'' if found.converged else ', not converged'}"
     return (
-        f"Dawid and Skene's model: shares of the hidden truth {prior}; on {found.sure:.0%} of the pairs the model is "
-        f"more than 95 % sure ({steps})."
+        f"Dawid and Skene's model: estimated shares of the true labels {prior}; a label has a posterior above .95 on "
+        f"{found.sure:.0%} of the pairs ({steps})."
     )

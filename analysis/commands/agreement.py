@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", type=int, default=2000, help="bootstrap samples (default 2000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
     parser.add_argument(
-        "--posteriors", metavar="FILE", help="write the chance of each label being a pair's true one, as CSV"
+        "--posteriors", metavar="FILE", help="write the probability that each label is a pair's true label, as CSV"
     )
     parser.add_argument(
         "--figure", metavar="STEM", help="draw the coefficients (STEM.png, .pdf) and the raters (STEM-raters.*)"

@@ -1,8 +1,8 @@
-"""Compare people, token metrics and probes: how far each moves with seeds, items and raters.
+"""Compare people, token metrics and probes: how much each varies with seeds, items and raters.
 
-Reads what STUDY holds of votes.jsonl, pairs.jsonl, metrics.parquet and scores.parquet. Prints one table of methods, the
-chance that a re-run reverses two architectures, and what it costs to know a mean; draws one figure. --published adds
-the papers' numbers, with their "+-" turned into the standard deviation that it stands for.
+Reads whichever of votes.jsonl, pairs.jsonl, metrics.parquet and scores.parquet are in STUDY. Prints one table of
+methods, the chance that a re-run reverses the order of two architectures, and the cost of knowing a mean; draws one
+figure. --published adds the papers' numbers, with each printed "+-" converted to a standard deviation.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", type=Path, help="study folder, e.g. runs/demo")
     parser.add_argument("--published", action="store_true", help="add the papers' own numbers")
     parser.add_argument(
-        "--within", type=float, default=2.0, metavar="POINTS", help="how exactly a mean should be known (default 2)"
+        "--within", type=float, default=2.0, metavar="POINTS", help="wanted precision of a mean, in points (default 2)"
     )
     parser.add_argument("--margin", help=argparse.SUPPRESS)  # once the name of --within; elsewhere a net preference
     parser.add_argument("--pay", type=float, metavar="MONEY", help="pay for an hour of rating, to price the study")
-    parser.add_argument("--machine", type=float, metavar="MONEY", help="price of an hour of training, likewise")
+    parser.add_argument(
+        "--machine", type=float, metavar="MONEY", help="price of an hour of training, to price the study"
+    )
     parser.add_argument("--figure", metavar="STEM", help="write STEM.png and STEM.pdf")
     add_json_argument(parser)
 
@@ -34,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.notebook import compare
 
     if args.margin is not None:
-        raise InputError(f"compare has no --margin; how exactly a mean should be known is --within {args.margin}.")
+        raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
     asked = ("within", "pay", "machine", "published")
     found = compare(args.study, **{name: getattr(args, name) for name in asked})
     if args.figure:

@@ -1,9 +1,9 @@
 """Find out how many votes, raters and seeds you need, what they cost, and whether a running study may stop.
 
 Without VOTES the plan follows from what you assume (--ties, --pair-icc, --rater-icc). With VOTES it follows from what
-they show, and each comparison gets an interval that stays valid however often you look. The tables give the votes
-needed to show a difference, or to show that two systems are alike within a margin: for independent votes, for votes of
-a crowd, and for a study that may stop early.
+they show, and each comparison gets an interval that stays valid no matter how often you look. The tables give the votes
+needed to show a difference, or to show that two systems are equivalent within a margin: for independent votes, for
+votes of a crowd, and for a study that may stop early.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin",
         type=float,
         metavar="M",
-        help="net preference, 0 to 1, below which systems count as alike (default: .167 in the tables, none for "
+        help="net preference, 0 to 1, below which systems count as equivalent (default: .167 in the tables, none for "
         "a running study)",
     )
     parser.add_argument("--size", type=int, default=200, help="votes of the planned study (default 200)")
-    parser.add_argument("--power", type=float, default=0.8, help="(default .8)")
-    parser.add_argument("--alpha", type=float, default=0.05, help="(default .05)")
+    parser.add_argument("--power", type=float, default=0.8, help="power (default .8)")
+    parser.add_argument("--alpha", type=float, default=0.05, help="significance level (default .05)")
     parser.add_argument("--ties", type=float, default=0.35, help="share of ties (default .35, as in the papers)")
     parser.add_argument("--per-pair", type=float, default=3, help="votes per pair (default 3)")
     parser.add_argument("--per-rater", type=float, default=12, help="votes per rater (default 12)")
     parser.add_argument("--pair-icc", type=float, default=0.3, help="correlation of votes on one pair (default .3)")
     parser.add_argument("--rater-icc", type=float, default=0.1, help="correlation of one rater's votes (default .1)")
     parser.add_argument("--price", type=float, metavar="DOLLARS", help="pay for one vote")
-    parser.add_argument("--fee", type=float, default=0.2, help="the marketplace's share on top (default .2)")
+    parser.add_argument("--fee", type=float, default=0.2, help="marketplace fee, as a share of the pay (default .2)")
     parser.add_argument("--seed-sd", type=float, metavar="SD", help="a score's SD over seeds, to plan the seeds")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated early stopping (default 0)")
     parser.add_argument(

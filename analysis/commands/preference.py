@@ -1,10 +1,10 @@
-"""Which system raters prefer, how surely, and whether two systems may be called alike.
+"""Which system raters prefer, with what certainty, and whether two systems are equivalent.
 
 Prints the net preference (the share for the first minus the share for the second, with ties in the denominator) and an
 interval that allows for pairs and raters; the exact sign test; left against right; change over the rounds; and a
 ranking of the systems by Davidson's model with ties, or Rao and Kupper's, with the chance that the order is wrong. Two
-systems are called alike only within a margin that you state before you look at the votes (--margin). pairs.jsonl says
-which system stood behind a and b.
+systems are called equivalent only within a margin that you state before you look at the votes (--margin). pairs.jsonl
+says which systems a and b are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin",
         type=float,
         metavar="M",
-        help="net preference, 0 to 1, below which systems count as alike (e.g. 0.1)",
+        help="net preference, 0 to 1, below which systems count as equivalent (e.g. 0.1)",
     )
     parser.add_argument(
         "--model",
@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unit",
         choices=("pair+rater", "pair", "dialogue", "rater", "vote"),
         default="pair+rater",
-        help="where the ranks come from: clustered errors (pair+rater, the default), or resampling whole pairs, ...",
+        help="uncertainty of the ranks: clustered errors by pair+rater (default), or a bootstrap of whole pairs, ...",
     )
-    parser.add_argument("--sets", type=int, default=1000, help="samples behind the ranks (default 1000)")
+    parser.add_argument("--sets", type=int, default=1000, help="samples used for the ranks (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
     add_json_argument(parser)

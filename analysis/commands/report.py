@@ -1,8 +1,8 @@
 """Write the report of a study: a page (STUDY/report.html), Markdown, LaTeX tables, and its numbers as JSON.
 
 The page is one self-contained file: it needs no script and no network, and it prints well. It shows what the study
-holds and says what is missing; no rater appears in it. Two systems are called alike only within a margin that you state
-(--margin): the smallest net preference that would matter, as `preference` takes it.
+holds and says what is missing; no rater appears in it. Two systems are called equivalent only within a margin that you
+state (--margin): the smallest net preference that would matter, as in `preference`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin",
         type=float,
         metavar="M",
-        help="net preference, 0 to 1, below which systems count as alike (e.g. 0.1 for 10 points)",
+        help="net preference, 0 to 1, below which systems count as equivalent (e.g. 0.1 for 10 points)",
     )
 
 

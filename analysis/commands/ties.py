@@ -1,4 +1,4 @@
-"""How many ties each HumanExp has, how much that share varies in sets of votes, and how surely it is known.
+"""Show the share of ties in each HumanExp, how much it varies in sets of votes, and its 95 % interval.
 
 Writes ties.json, ties.png and ties.pdf beside the votes (or to --out) and prints tables and plain sentences.
 """
@@ -15,18 +15,23 @@ from dialogue.command_line import given, next_command
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which votes, and how sets are drawn."""
     add_vote_arguments(parser)
-    parser.add_argument("--sets", type=int, default=50_000, help="sets to sample where there is no exact law (50000)")
-    parser.add_argument("--size", type=int, default=200, help="votes in a set (200)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sampled sets (0)")
+    parser.add_argument(
+        "--sets", type=int, default=50_000, help="sets to sample if there is no exact distribution (default 50000)"
+    )
+    parser.add_argument("--size", type=int, default=200, help="votes in a set (default 200)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sampled sets (default 0)")
     parser.add_argument(
         "--unit",
         choices=["vote", "pair", "dialogue", "rater", "pair+rater"],
         default="vote",
-        help="what a set is made of: votes one by one, as in the papers (default), whole pairs, ...",
+        help="what is drawn to form a set: single votes, as in the papers (default), whole pairs, ...",
     )
     parser.add_argument("--replace", action="store_true", help="sample with replacement")
     parser.add_argument(
-        "--method", choices=["exact", "sample"], default="exact", help="compute the law exactly (default) or sample it"
+        "--method",
+        choices=["exact", "sample"],
+        default="exact",
+        help="compute the distribution exactly (default) or sample it",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
     add_json_argument(parser)

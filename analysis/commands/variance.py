@@ -1,10 +1,10 @@
 """Find out where a score's variance comes from (architecture, seed, item, rater), and what a re-run would show.
 
-Takes a study folder, whose tables are those of its report; or any long table: scores.parquet, metrics.parquet, CSV or
-JSON Lines with a score column and one column per factor; or with --score tie or --score net a file of votes. Prints
-the components with intervals, generalisability, the error of studies of other sizes (--sizes seed=10,item=500), and
-the chance that new seeds, items or raters reverse two systems. --compare A,B adds the difference of two models in a
-corpus metric, with seeds and items resampled together.
+Takes a study folder and gives the tables of its report; or takes any long table: scores.parquet, metrics.parquet, CSV
+or JSON Lines with a score column and one column per factor; or with --score tie or --score net a file of votes. Prints
+the components with intervals, generalisability, the error of studies of other sizes (--sizes seed=10,item=500), and the
+chance that new seeds, items or raters reverse two systems. --compare A,B adds the difference of two models in a corpus
+metric, with seeds and items resampled together.
 """
 
 from __future__ import annotations
@@ -34,9 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", default="model", metavar="FACTOR", help="the factor whose levels are compared (default model)"
     )
     parser.add_argument(
-        "--sizes", action="append", default=[], metavar="F=N,...", help="another size of study; repeatable"
+        "--sizes",
+        action="append",
+        default=[],
+        metavar="F=N,...",
+        help="size of another study to predict; may be repeated",
     )
-    parser.add_argument("--only", default="", metavar="WORDS", help="only tables whose name has all these words")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only tables whose names contain all these words")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="votes: pairs.jsonl (default: the one beside them)")
     add_naming_arguments(parser)
     parser.add_argument("--compare", metavar="A,B", help="compare two models by the multi-bootstrap")
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--paired", action="store_true", help="for --compare: seed k is the same start or data order in both models"
     )
-    parser.add_argument("--sets", type=int, default=200, help="simulated tables behind the intervals (default 200)")
+    parser.add_argument("--sets", type=int, default=200, help="simulated tables for the intervals (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the components of each table: STEM-1.png and .pdf, ...")
     add_json_argument(parser)

@@ -18,8 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and how often to look."""
     add_vote_arguments(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
-    parser.add_argument("--size", type=int, default=200, help="votes in a set (200)")
-    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="time between two looks (5)")
+    parser.add_argument("--size", type=int, default=200, help="votes in a set (default 200)")
+    parser.add_argument(
+        "--every", type=float, default=5.0, metavar="SECONDS", help="time between two checks (default 5)"
+    )
     parser.add_argument("--once", action="store_true", help="draw once and stop")
 
 

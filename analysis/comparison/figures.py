@@ -25,6 +25,6 @@ def figures(answer: ComparisonAnswer) -> dict[str, Figure]:
     ]  # fmt: skip
     if not rows:
         raise InputError("No architecture has two seeds, so there is no spread over seeds to draw; leave --figure out.")
-    title = "How far judgements move with the seed"
+    title = "How much each method varies over seeds"
     xlabel = "SD over seeds with its 95 % interval, points"
     return {"": forest_figure(rows, title=title, xlabel=xlabel, recipe=answer.signature)}

@@ -14,12 +14,12 @@ from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 
 KIND_NAMES = {"people": "People", "token": "Token metrics", "probe": "Probes, micro-F1"}
-COST_HEAD = ("method", "architecture", "seeds", "seeds if the SD is at an end of its interval", "rater hours",
+COST_HEAD = ("method", "architecture", "seeds", "seeds at the ends of the SD's interval", "rater hours",
              "machine hours")  # fmt: skip
 HUES = 6  # colour classes of the page
 COMPARING = (
-    "Every method gives each trained model one number. Its SD over training seeds stands beside its error over "
-    "dialogues: how far one model would move if it were judged on other dialogues. An SD that is no larger is no "
+    "Every method gives each trained model one number. Its SD over training seeds is shown beside its error over "
+    "dialogues: how much one model's number would change on other dialogues. An SD no larger than that error is no "
     "evidence that the seed matters."
 )
 
@@ -41,10 +41,12 @@ def _tables(answer: ComparisonAnswer) -> Iterator[Table]:
     yield Table(METHOD_HEAD, rows, "Every method, architecture and checkpoint; all in points")
     if answer.trained_orders:
         rows = tuple(order_row(one) for one in answer.trained_orders)
-        yield Table(ORDER_HEAD, rows, "Chance that a re-run reverses two architectures, by what is new in it")
+        yield Table(ORDER_HEAD, rows, "Chance that a re-run reverses the order of two architectures, by what is new")
     if costs := answer.trained_costs:
         rows = tuple((f"{c.method.kind}: {c.method.name}", c.method.model, *cost_cells(c)[:-1]) for c in costs)
-        yield Table(COST_HEAD, rows, f"To know an architecture's mean to within {answer.within:g} points (95 %)")
+        yield Table(
+            COST_HEAD, rows, f"Seeds needed to know an architecture's mean to within {answer.within:g} points (95 %)"
+        )
 
 
 def architecture_colours(panels: Sequence[Panel]) -> dict[str, str]:
@@ -68,11 +70,11 @@ def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
         rows += [_spread_row(panel, axis, colours) for panel in group]
     legend = tuple(("dot", colour, name) for name, colour in colours.items() if name in {m.model for m in found})
     return RowFigure(
-        "How far each judgement moves with the training seed", tuple(rows),
+        "How much each method varies over training seeds", tuple(rows),
         axis.ticks([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300]), "points, logarithmic", (),
         (*legend, ("bar", "ink", "95 % interval of the SD"), ("ring", "ink", "error of one model over dialogues")),
         "SD over seeds",
-        "A dot near its ring is no evidence that the seed matters.",
+        "A dot near its ring gives no evidence that the seed matters.",
     )  # fmt: skip
 
 

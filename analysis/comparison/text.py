@@ -24,13 +24,13 @@ METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over
 ORDER_HEAD = ("method", "checkpoint", "order", "difference", "new seeds", "new items", "new raters", "all new",
               "95 % interval", "E rho^2")  # fmt: skip
 NOISE = (
-    "All numbers are in points (x 100). SE of items and of raters: how far the value of one model would move with "
-    "other dialogues or other raters. An SD over seeds that is no larger is no evidence that the seed matters. E rho^2 "
-    "of seeds: the share of the variance over seeds that would show again with new items and raters."
+    "All numbers are in points (x 100). SE of items and of raters: how much one model's value would change with "
+    "other dialogues or other raters. An SD over seeds no larger than these is no evidence that the seed matters. "
+    "E rho^2 of seeds: the share of the variance over seeds that new items and raters would reproduce."
 )
 FLIPS = (
-    "Chance that a re-run reverses two architectures, by what is new in it (-: not known from this study). E rho^2: "
-    "the share of the variance between all architectures of a method that a re-run would show again."
+    "Chance that a re-run reverses the order of two architectures, by what is new (-: not known from this study). "
+    "E rho^2: the share of the variance between all architectures of a method that a re-run would reproduce."
 )
 
 
@@ -78,9 +78,9 @@ def _costs(answer: ComparisonAnswer) -> Table:
         [f"{c.method.kind}: {c.method.name}", c.method.model, c.method.checkpoint, *cost_cells(c)]
         for c in answer.trained_costs
     ]
-    head = ["method", "architecture", "checkpoint", "seeds", "seeds if the SD is at an end of its interval"]
+    head = ["method", "architecture", "checkpoint", "seeds", "seeds at the ends of the SD's interval"]
     caption = (
-        "What it takes to know an architecture's mean (for people: its strength against other architectures) to "
+        "Seeds needed to know an architecture's mean (for people: its strength against other architectures) to "
         f"within {answer.within:g} points (95 %)"
     )
     return Table([*head, "rater hours", "machine hours", "money"], rows, caption)

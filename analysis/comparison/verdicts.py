@@ -61,8 +61,8 @@ def _few(trained: Sequence[Method]) -> list[str]:
         return []
     over = seed_spread(range(few[0]))  # the factors hang on the number of seeds alone, so any values will do
     return [
-        f"An SD over {count(few[0], 'seed')} is known only to within a factor of {over.low / over.sd:.1f} to "
-        f"{over.high / over.sd:.1f}: read the interval, not the SD."
+        f"An SD over {count(few[0], 'seed')} is uncertain: the true SD may be {over.low / over.sd:.1f} to "
+        f"{over.high / over.sd:.1f} times as large. Read the interval, not the SD."
     ]
 
 
@@ -71,8 +71,8 @@ def _alone(trained: Sequence[Method]) -> list[str]:
     if not names:
         return []
     if len(names) > 1:
-        return [f"One seed each of {', '.join(names)}: nothing here says how far a new training would move them."]
-    return [f"One seed of {names[0]}: nothing here says how far a new training would move it."]
+        return [f"One seed each of {', '.join(names)}: the effect of a new training run is unknown."]
+    return [f"One seed of {names[0]}: the effect of a new training run is unknown."]
 
 
 def order_verdicts(found: Sequence[Order]) -> list[str]:
@@ -94,9 +94,9 @@ def _shaky(orders: Sequence[Order], name: str) -> str:
     order, worst = max(told, key=lambda one: one[1].p)
     people = order.kind == "people"
     return (
-        f"By {name}, a re-run with new {'seeds, items and raters' if people else 'seeds and items'} has a chance "
-        f"above 10 % of reversing {shaky} of {count(len(told), 'order')} of two architectures; the least certain is "
-        f"{worst.first} over {worst.second}{'' if people else f' by {order.name}'}, {chance(worst.p)}."
+        f"By {name}, {shaky} of {count(len(told), 'order')} of two architectures would be reversed with a chance "
+        f"above 10 % in a re-run with new {'seeds, items and raters' if people else 'seeds and items'}. The least "
+        f"certain is {worst.first} over {worst.second}{'' if people else f' by {order.name}'} ({chance(worst.p)})."
     )
 
 
@@ -104,5 +104,5 @@ def _without_seeds(orders: Sequence[Order], name: str) -> str:
     """What can be told where an architecture has one seed: new items, new raters."""
     worst = {way: max((flip.p for order in orders if (flip := order.flips[way])), default=math.nan) for way in WAYS}
     parts = [f"new {way} alone {chance(worst[way])}" for way in ("items", "raters") if math.isfinite(worst[way])]
-    text = f"By {name}, there is one seed each, so what new seeds would do to the order of architectures is not known"
+    text = f"By {name}, each architecture has one seed, so the effect of new seeds on their order is unknown"
     return f"{text}; the chance that it is reversed: {', '.join(parts)}." if parts else f"{text}."

@@ -25,8 +25,8 @@ from dialogue.signature import signature
 EXAMPLE_MARGIN = 0.167  # of the tables where none is stated: what 200 votes with 35 % ties can show
 MULTIPLES = (0.5, 0.75, 1.0, 1.5, 2.0)  # the tables' differences and margins, as multiples of those asked for
 SEED_MULTIPLES = (0.5, 1.0, 2.0, 3.0)  # differences of architectures, in SDs over seeds
-UNNAMED = "raters not named: taken as one vote each"
-ONE_RATER = "all of one rater: how alike a rater's votes are is not known and taken as 0"
+UNNAMED = "raters not named, so each vote is taken as a different rater's"
+ONE_RATER = "all from one rater, so the correlation of a rater's votes is unknown and taken as 0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,11 @@ def _reason(look: Look, answer: PlanAnswer) -> str:
     if look.verdict == "too early":
         return f"{look.clusters} clusters so far; the first look comes at {FIRST_LOOK}"
     if look.verdict == "no spread":
-        return "all votes of this comparison are alike"
+        return "all votes of this comparison are the same"
     if look.verdict == "preferred":
         return f"{look.leader} is preferred"
     if look.verdict == "alike":
-        return f"the two are alike within {answer.question.margin:g}"
+        return f"the two are equivalent within {answer.question.margin:g}"
     return "neither a difference nor equivalence is shown yet" if answer.stated else "no difference yet"
 
 
@@ -69,11 +69,11 @@ def parts(answer: PlanAnswer) -> list[Table | str]:
         f"The crowd ({_source(answer)}): {percent(crowd.ties)} ties; {crowd.per_pair:.3g} votes per pair (ICC "
         f"{crowd.pair_icc:.3f}); {crowd.per_rater:.3g} votes per rater (ICC {crowd.rater_icc:.3f}); design effect "
         f"{crowd.design_effect:.2f}.",
-        f"{study.votes} votes are worth {study.effective_votes:.0f} independent ones. With power {question.power:g} "
-        f"they show a net preference of {number(study.difference_clustered)} or more "
-        f"({number(study.difference)} if the votes were independent), and that two equal systems are alike within "
-        f"{number(study.margin_clustered)} ({number(study.margin)}). They tell {percent(crowd.ties)} ties from the "
-        f"1/3 of random clicking with power {number(study.chance_power, 2)}.",
+        f"{study.votes} votes are worth {study.effective_votes:.0f} independent votes. With power {question.power:g} "
+        f"they can show a net preference of {number(study.difference_clustered)} or more "
+        f"({number(study.difference)} with independent votes), or that two equal systems are equivalent within "
+        f"{number(study.margin_clustered)} ({number(study.margin)}). Their power to tell {percent(crowd.ties)} ties "
+        f"from the 1/3 of random clicking is {number(study.chance_power, 2)}.",
         *_tables(answer),
         *(_look_text(look, answer) for look in answer.looks),
         answer.signature,
@@ -87,8 +87,8 @@ def _look_text(look: Look, answer: PlanAnswer) -> str:
         seen = f"; e-value {now.e:.3g}, always-valid interval {number(now.low)} to {number(now.high)}"
     return (
         f"{look.first} against {look.second}, {look.votes} votes: {_decision(look)} ({_reason(look, answer)}{seen}). "
-        f"The exact bet on {bet.pairs} pairs, which ignores raters: e-value {bet.e:.3g}, interval {number(bet.low)} "
-        f"to {number(bet.high)}."
+        f"The exact betting test on {bet.pairs} pairs, which ignores raters: e-value {bet.e:.3g}, interval "
+        f"{number(bet.low)} to {number(bet.high)}."
     )
 
 
@@ -100,10 +100,10 @@ def _tables(answer: PlanAnswer) -> list[Table]:
          f"{row.peeking.mean:,.0f}"]
         for row in answer.differences
     ]  # fmt: skip
-    peeking = ["most votes if you peek", "mean votes if you peek"]
+    peeking = ["most votes, stopping early", "mean votes, stopping early"]
     tables = [Table(["net preference", *head, *peeking], shown, "Votes needed to show a difference")]
     shown = [[number(row.margin), f"{row.votes:,}", *_effort(row.effort)] for row in answer.margins]
-    tables.append(Table(["margin", *head], shown, "Votes needed to show that two systems are alike"))
+    tables.append(Table(["margin", *head], shown, "Votes needed to show that two systems are equivalent"))
     if answer.seeds:
         shown = [[f"{row.difference:.4g}", f"{row.in_sd:g}", str(row.seeds)] for row in answer.seeds]
         tables.append(Table(["difference", "in SDs over seeds", "seeds"], shown, "Seeds needed per architecture"))

@@ -190,7 +190,7 @@ def _adjusted(p_values: list[float]) -> tuple[float, ...]:
 def _alone(every: list[Contrast]) -> list[str]:
     """Which pairs of systems have too few votes for an interval."""
     return [
-        f"{one.first} and {one.second} have one vote between them; one vote has no interval, so they are not compared."
+        f"{one.first} and {one.second} were compared in one vote only, which gives no interval, so they are left out."
         for one in every
         if len(one.votes) == 1
     ]
@@ -200,7 +200,7 @@ def _unbounded(ranking: Ranking) -> list[str]:
     if not ranking.unbounded:
         return []
     samples = count(ranking.unbounded, "bootstrap sample")
-    return [f"In {samples} a system won or lost everything, so it has no finite strength there."]
+    return [f"In {samples} a system won or lost every vote, so its strength is infinite there."]
 
 
 def _cautions(matches: Matches, known: bool) -> list[str]:
@@ -208,12 +208,14 @@ def _cautions(matches: Matches, known: bool) -> list[str]:
     if not known:
         cautions.append(UNKNOWN)
     if votes.rater is None:
-        cautions.append("The votes name no rater, so the intervals cannot allow for raters and are too narrow.")
+        cautions.append(
+            "The votes name no rater, so the intervals ignore differences between raters and are too narrow."
+        )
     elif "rater" not in ways(votes):
         cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"
-        cautions.append(f"{text} on pairs of two identical responses, and used as cast.")
+        cautions.append(f"{text} on pairs of two identical responses, and counted like any other vote.")
     if len(votes.rounds) > 1:
         cautions.append("The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other.")
     return cautions

@@ -16,8 +16,8 @@ from analysis.stats.sign_tests import TieIndex
 PAIR_KINDS = {
     "": "real pairs",
     SAME: "one seed against itself, two samples",
-    DIFFERENT: "the corpus's own answer against a random one",
-    "reference-model": "the corpus's own answer against a model's",
+    DIFFERENT: "reference against a random response",
+    "reference-model": "reference against a model's response",
 }
 _HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p, sign test",
          "sign test, Holm")  # fmt: skip
@@ -66,11 +66,11 @@ def alike(preferences: Sequence[Preference]) -> list[str]:
     tested = [(one, one.equivalence) for one in preferences if one.equivalence is not None]
     if not tested:
         return [
-            "No margin of equivalence was stated (--margin), so no two systems are called alike. " + _met(preferences)
+            "No equivalence margin was stated (--margin), so no two systems are called equivalent. " + _met(preferences)
         ]
     return [
-        f"{one.first} and {one.second} {'are alike' if test.equivalent else 'cannot be called alike'} within "
-        f"{100 * test.margin:g} points (two one-sided tests, {p_equals(test.p)}; 90 % interval "
+        f"{one.first} and {one.second} {'are equivalent' if test.equivalent else 'are not shown to be equivalent'} "
+        f"within {100 * test.margin:g} points (two one-sided tests, {p_equals(test.p)}; 90 % interval "
         f"{points(test.low, test.high)})."
         for one, test in tested
     ]
@@ -84,7 +84,7 @@ def _met(preferences: Sequence[Preference]) -> str:
         return f"Only {met} of {len(least)} comparisons could have met one." if met else "These votes could meet none."
     ends = dict.fromkeys(f"{ceil(margin)}" for margin in (min(least), max(least)))  # rounded down, none was met
     ways = ", depending on the two systems" if len(ends) > 1 else ""
-    return f"A margin stated beforehand would have been met from {' to '.join(ends)} points upwards{ways}."
+    return f"A margin stated beforehand would have been met at {' to '.join(ends)} points or more{ways}."
 
 
 def _controls_figure(shares: Sequence[TieShare]) -> RowFigure:

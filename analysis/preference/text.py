@@ -116,9 +116,9 @@ def _claims(answer: PreferenceAnswer) -> Iterator[str]:
     """Which contrasts are alike within the margin, one line each."""
     tested = [(one, one.equivalence) for one in answer.preferences if one.equivalence is not None]
     if not tested:
-        yield "No claim that two systems are alike: state the smallest difference that matters with --margin."
+        yield "Equivalence was not tested: state the smallest difference that matters with --margin."
     for one, alike in tested:
-        verb = "are alike" if alike.equivalent else "cannot be called alike"
+        verb = "are equivalent" if alike.equivalent else "are not shown to be equivalent"
         yield (
             f"{one.first} and {one.second} {verb} within a net preference of {alike.margin:g} "
             f"(TOST {p_equals(alike.p)}; 90 % interval {_reach(alike)})."
@@ -145,7 +145,7 @@ def _strengths(found: Ranking) -> list[Table | str]:
          f"{one.rank_low}-{one.rank_high}", "" if one.below_next is None else p_value(one.below_next)]
         for one in found.systems
     ]  # fmt: skip
-    head = ["rank", "system", "log strength", "SE", "95 % interval", "95 % of ranks", "P(truly below the next)"]
+    head = ["rank", "system", "log strength", "SE", "95 % interval", "95 % of ranks", "P(in truth below the next)"]
     named = (("tie", found.tie), ("left", found.position))
     extra = [f"{name} (log) {number(part.value)} ({_reach(part)})" for name, part in named if part]
     return [Table(head, rows, MODELS[found.model]), *(["; ".join(extra)] if extra else [])]

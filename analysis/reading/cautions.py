@@ -32,17 +32,19 @@ def _about_rounds(votes: Votes) -> list[str]:
     if len(set(np.unique(votes.round[counted], return_counts=True)[1].tolist())) > 1:
         said.append("The experiments have different numbers of votes.")
     if twice := _repeated(votes.pair[counted], votes.round[counted]):
-        said.append(f"HumanExp-k has one vote a pair; beyond that, there are {count(twice, 'vote')} in some round.")
+        said.append(f"HumanExp-k should hold one vote per pair; some rounds have more ({count(twice, 'extra vote')}).")
     return said
 
 
 def _about_raters(votes: Votes) -> list[str]:
     if votes.rater is None:
-        return ["The votes have no rater column, so no interval allows for raters: all may be too narrow."]
+        return [
+            "The votes have no rater column, so the intervals ignore differences between raters and may be too narrow."
+        ]
     if groups(votes.rater) == 1 and len(votes) > 1:
-        return ["All votes are one rater's, so no interval tells how other raters would have voted."]
+        return ["All votes are from one rater, so no interval shows how other raters would vote."]
     if twice := _repeated(votes.pair, votes.rater):
-        return [f"Some raters judged a pair again that they had voted on before, in {count(twice, 'vote')}."]
+        return [f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')})."]
     return []
 
 
@@ -51,9 +53,9 @@ def _about_dialogues(errors: Mapping[str, float]) -> list[str]:
     if "dialogue" not in errors or errors["dialogue"] <= 1.05 * errors["pair"] + 1e-12:
         return []
     return [
-        f"Votes of one dialogue are more alike than their pairs explain (standard error by dialogue "
-        f"{errors['dialogue']:.4f}, by pair {errors['pair']:.4f}), so intervals by pair are "
-        "somewhat too narrow; see the row by dialogue."
+        f"Votes of one dialogue are correlated beyond their pairs (standard error by dialogue "
+        f"{errors['dialogue']:.4f}, by pair {errors['pair']:.4f}), so intervals by pair are somewhat too narrow. See "
+        f"the row by dialogue."
     ]
 
 

@@ -179,7 +179,9 @@ def _header(first: bytes, path: Path, record: str) -> bool:
     if record and header["format"] != record:
         raise InputError(f"{path}:1: a file of {header['format']} was given where {record} are expected.")
     if header["version"] != FORMAT_VERSION:
-        raise InputError(f"{path}:1: format version {header['version']} is not known; this reads {FORMAT_VERSION}.")
+        raise InputError(
+            f"{path}:1: format version {header['version']} is not supported; this version reads {FORMAT_VERSION}."
+        )
     return True
 
 
@@ -190,7 +192,7 @@ def _objects(path: Path, body: bytes, first_line: int) -> Iterator[tuple[str, An
                 yield f"{path}:{number}", json.loads(line)
             except json.JSONDecodeError as error:
                 raise InputError(
-                    f"{path}:{number}: not a JSON object ({error.msg}). It may be cut off or no JSON Lines."
+                    f"{path}:{number}: not a JSON object ({error.msg}). It may be cut off or not JSON Lines."
                 ) from None
 
 

@@ -22,7 +22,10 @@ CHOICE_WORDS = {
     "b": ("b", "right", "2", "second"),
     "tie": ("tie", "same", "equal", "both"),
 }
-PLACES = " Left and right are places on a page: map them so only if A always stood left; else see docs/import.md."
+PLACES = (
+    " Left and right are places on the page. Map them like this only if A was always on the left; otherwise see "
+    "docs/import.md."
+)
 
 
 def meanings(names: Names, option: str, *, theirs_first: bool = False) -> dict[str, str]:

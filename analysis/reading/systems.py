@@ -21,8 +21,8 @@ from dialogue.records import Candidate, Pair
 Ints = NDArray[np.int64]
 SAME, DIFFERENT = "within-seed", "reference-random"
 UNKNOWN = (
-    "No pairs.jsonl holds these pairs, so a and b are taken to be the same two systems in every pair. In votes from "
-    "`crowd` the sides are drawn by chance, so these numbers would mean nothing: give --pairs."
+    "No pairs.jsonl holds these pairs, so a and b are taken to be the same two systems in every pair. For votes from "
+    "`crowd`, a and b differ from pair to pair and these numbers would be meaningless: give --pairs."
 )
 
 

@@ -53,7 +53,7 @@ class Votes:
     raters: tuple[str, ...] = ()
     round: Ints | None = None  # 1..k, 0 for votes that are not counted
     left: Ints | None = None  # which response stood on the left: 0 = a, 1 = b, -1 = not known
-    seconds: Floats | None = None  # from showing to answering, NaN where not known
+    seconds: Floats | None = None  # time from showing to answering, NaN where not known
     dialogue: Ints | None = None  # code of the dialogue, into `dialogues`
     dialogues: tuple[str, ...] = ()
     identical: Bools | None = None  # both responses were the same text

@@ -47,13 +47,13 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     open_ones = [one for one in found.led if one.net.low <= 0 <= one.net.high and one.net.se > 0]
     spread = [one for one in found.led if one.net.se > 0]
     if not spread:
-        return ["All votes of a comparison are the same, so they show no spread to plan with."]
+        return ["All votes of a comparison are the same, so there is no spread to plan with."]
     largest = max(spread, key=lambda one: one.net.n)
     reach = smallest_shown(largest.net)
     sentences = [
-        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} tell as much as "
-        f"{count(round(largest.net.effective_n), 'independent vote')}: {_shown(reach)}. To show "
-        f"{50 * min(reach, 1):.0f} points would take {_more(study, largest.net, min(reach, 1) / 2)}."
+        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} are worth "
+        f"{count(round(largest.net.effective_n), 'independent vote')}, {_shown(reach)}. Showing "
+        f"{50 * min(reach, 1):.0f} points takes {_more(study, largest.net, min(reach, 1) / 2)}."
     ]
     if open_ones:
         one = max(open_ones, key=lambda one: one.net.value / one.net.se)
@@ -77,7 +77,7 @@ def _more(study: Study, net: Interval, difference: float) -> str:
     if more is None:
         return f"more than {MOST_TIMES} times the votes"
     rounded = round(more, -1) if more > 100 else more
-    crowd = ", from more raters in proportion" if "rater" in net.clusters else ""
+    crowd = ", from proportionally more raters" if "rater" in net.clusters else ""
     return f"{rounded:,} more votes{crowd}{_hours(study, rounded)}"
 
 
@@ -97,7 +97,7 @@ def _either(panel: Panel, study: Study) -> list[str]:
         if not observed > noise > 0:
             sentences.append(
                 f"People's preference varies over {count(len(at), 'seed')} of {model} no more than items and raters "
-                "explain: there is no variance over seeds to plan for."
+                f"explain, so there is no variance over seeds to plan with."
             )
             continue
         sentences += _in_words(
@@ -116,7 +116,7 @@ def _votes_on(study: Study, model: str) -> int:
 
 def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
     if found.power >= POWER:
-        return [f"These votes are enough to show that the seed of {model} matters to people (power {found.power:.2f})."]
+        return [f"These votes are enough to show an effect of {model}'s seed on people (power {found.power:.2f})."]
     ways = []
     if found.votes is not None and votes:
         ways.append(f"{round((found.votes - 1) * votes, -1):,.0f} more votes")
@@ -124,7 +124,7 @@ def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
         ways.append(f"{count(found.seeds - seeds, 'more seed')}, each with as many votes")
     how = " or ".join(ways) if ways else f"more than {MOST_TIMES} times the votes or seeds"
     return [
-        f"If the seed of {model} matters to people as much as it seems to, showing it with power .80 takes {how} "
+        f"If the effect of {model}'s seed on people is as large as estimated, showing it with power .80 takes {how} "
         f"(power now {found.power:.2f})."
     ]
 
@@ -145,8 +145,8 @@ def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
             reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"
             more = f" ({len(needed) - len(known)} need more than 10,000)" if len(known) < len(needed) else ""
             sentences.append(
-                f"By {name}, a re-run could well reverse {shaky} of {count(total, 'order')} of two architectures. With "
-                f"the spreads seen here, {reach} of each architecture would show them with power .80{more}."
+                f"By {name}, a re-run may well reverse {shaky} of {count(total, 'order')} of two architectures. With "
+                f"the SDs seen here, {reach} per architecture would show these orders with power .80{more}."
             )
     return sentences
 
@@ -166,6 +166,6 @@ def _spread(trained: Sequence[Panel]) -> list[str]:
     if sizes[0] >= wanted:
         return []
     return [
-        f"An SD over seeds is known to within a factor of two upwards from {wanted} seeds, "
-        f"{wanted - sizes[0]} more than {'here' if len(sizes) == 1 else 'the fewest here'}."
+        f"With {wanted} seeds, the 95 % interval of an SD ends below twice the SD; that is {wanted - sizes[0]} more "
+        f"seeds than {'here' if len(sizes) == 1 else 'the smallest number here'}."
     ]

@@ -72,7 +72,7 @@ def _preference(study: Study, margin: float | None) -> tuple[PreferenceAnswer | 
         return ask_preference(matches, known=known, margin=margin), ""
     except InputError as error:
         reason = str(error).replace(f"{study.folder}/", "")
-        return None, f"Which system is preferred cannot be told. {reason}"
+        return None, f"Which system is preferred is unknown. {reason}"
 
 
 def _nameless(document: dict[str, Any]) -> dict[str, Any]:

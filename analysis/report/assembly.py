@@ -87,7 +87,7 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
         probed,
         variance.section(varied, study),
         agreement.section(votes.agreement, study),
-        Section("advice", "What would make it surer", items=tuple(planned)) if planned else None,
+        Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
         done_section(study, panels),
         reviewers_section(asked),
@@ -133,7 +133,7 @@ def without_repeats(sections: Sequence[Section], told: Sequence[str]) -> tuple[S
 def title_of(study: Study, found: PreferenceAnswer | None) -> str:
     """The question that the study answers."""
     if found is None:
-        return "What do probes and metrics say?" if study.votes is None else "How many ties, and how surely?"
+        return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"
     names = {name for one in found.preferences for name in (one.first, one.second)}
     models = {name.split("@")[0].rpartition("-")[0] for name in names}
     if len(models) == 1 and "" not in models:

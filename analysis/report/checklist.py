@@ -69,7 +69,7 @@ def _task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Position | N
     question = (
         f"\N{LEFT DOUBLE QUOTATION MARK}{hit['question']}\N{RIGHT DOUBLE QUOTATION MARK}" if "question" in hit else ours
     )
-    yield _asked("Which quality was judged, in which words", f"{HEDS}; {TWENTY}", question,
+    yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", question,
                  "the question as raters saw it, and what the quality means")  # fmt: skip
     shown = "hit.toml holds them" if "instructions" in hit else ours
     yield _asked("Full instructions and examples", f"{ARR}, D1", shown, "the instructions, in an appendix")
@@ -101,18 +101,20 @@ def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Aske
                  "number and origin of the raters")  # fmt: skip
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     spread = f"{per.min()}" if per.min() == per.max() else f"{per.min()} to {per.max()}"
-    yield _asked("Judgements an item", HEDS, f"{spread}, {len(votes):,} in all", "")
+    yield _asked("Judgements per item", HEDS, f"{spread}, {len(votes):,} in all", "")
     seen = sum(rater.checks_seen for rater in study.raters)
     blocked = sum(rater.status == "blocked" for rater in study.raters)
     yield _asked("Attention checks and exclusions", f"{HEDS}; {LEE}",
                  f"{count(seen, 'hidden check')}, {count(blocked, 'rater')} blocked" if seen else None,
                  "how careless raters were found, and what was left out")  # fmt: skip
     pay = f"{hit['pay_per_sitting']} {hit.get('currency', 'USD')} a sitting" if hit.get("pay_per_sitting") else None
-    yield _asked("Pay, and whether it is fair where raters live", f"{ARR}, D2", pay, "pay an hour, and how it compares")
+    yield _asked(
+        "Pay, and whether it is fair where raters live", f"{ARR}, D2", pay, "pay per hour, and how it compares"
+    )
     consented = sum(rater.consented is not None for rater in study.raters)
     yield _asked("Consent", f"{ARR}, D3",
                  f"recorded for {consented} of {count(len(study.raters), 'rater')}" if consented else None,
-                 "how raters agreed to take part and what they were told")  # fmt: skip
+                 "how raters consented, and what they were told")  # fmt: skip
     yield _asked("Ethics review", f"{ARR}, D4", None, "approval or exemption, and by whom")
     yield _asked("Who the raters are (language, country, expertise)", f"{ARR}, D5; {HEDS}", None,
                  "what is known of them; these files hold no personal data")  # fmt: skip

@@ -43,7 +43,7 @@ def done_section(study: Study, panels: Sequence[Panel]) -> Section:
     """What was done, in sentences, and the recipe of every file."""
     recipes = tuple((name, line) for name, line in study.recipes.items())
     tables = (
-        Table(("file", "recipe"), recipes, "Signature of every file: the same recipe gives the same numbers", True),
+        Table(("file", "recipe"), recipes, "Signature of every file (the same signature gives the same numbers)", True),
     )
     return Section("done", "What was done", items=tuple(_done(study, panels)), inline=tables if recipes else ())
 
@@ -96,7 +96,7 @@ def _left_out(study: Study) -> Iterator[str]:
         yield f"{count(same, 'vote')} on pairs of two identical responses: kept and used in every number."
     if study.controls is not None:
         kept = count(len(study.controls), "vote")
-        yield f"{kept} on control pairs: shown separately, and in no other number but the tie index."
+        yield f"{kept} on control pairs: shown separately and used in no other number except the tie index."
 
 
 def _models(panels: Sequence[Panel]) -> str:
@@ -113,9 +113,9 @@ def reviewers_section(asked: Sequence[Asked]) -> Section:
     known = [one for one in asked if one.known]
     rows = tuple((one.what, one.answer, one.source) for one in (*known, *(one for one in asked if not one.known)))
     text = (
-        f"Of {count(len(asked), 'question')} that reviewers ask about an evaluation, these files answer {len(known)}; "
-        f"only the author can answer the other {len(asked) - len(known)}. The questions come from published "
-        "checklists, which are named.",
+        f"These files answer {len(known)} of {count(len(asked), 'question')} that reviewers ask about an evaluation; "
+        f"only the author can answer the other {len(asked) - len(known)}. The table names the published checklist "
+        f"behind each question.",
     )
     return Section(
         "reviewers",

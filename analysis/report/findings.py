@@ -37,7 +37,7 @@ def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | N
         _seeds(methods),
         _probes(probes),
     ]
-    return [part for part in parts if part] or ["Nothing yet: there is too little here to say anything from."]
+    return [part for part in parts if part] or ["Nothing yet: the study holds too little data."]
 
 
 def _preferred(answer: PreferenceAnswer | None) -> str:
@@ -57,7 +57,7 @@ def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> str:
             return f"People preferred {largest.first} to {largest.second}, {led}."
         return f"No preference between {largest.first} and {largest.second} was shown: {largest.first} leads {led}."
     total = f"{len(answer.led)} comparisons of two systems (Holm's correction)"
-    most = f"{size} for {largest.first} over {largest.second} (95 % interval {interval}, by itself)"
+    most = f"{size} for {largest.first} over {largest.second} (95 % interval {interval}, not corrected)"
     if not shown:
         return f"No preference was shown in any of {total}; the largest was {most}."
     return f"A preference was shown in {shown} of {total}; the largest was {most}."
@@ -103,7 +103,8 @@ def _chance(ties: TiesAnswer | None) -> str:
     if ties is None or not _widest(ties):
         return ""
     verdict = against_chance(ties.pooled)
-    return verdict if ties.pooled.chance.told_apart else f"{verdict} The share alone does not show judging."
+    rest = "So the share of ties alone does not rule out random clicking."
+    return verdict if ties.pooled.chance.told_apart else f"{verdict} {rest}"
 
 
 def _agreed(answer: AgreementAnswer | None) -> str:
@@ -126,14 +127,14 @@ def _seeds(methods: Sequence[Method]) -> str:
     person = next((m for m in people if m.model in probed), people[0])
     over, mine = person.over_seeds, [m for m in probes if m.model == person.model]
     text = (
-        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's preference has an SD of {over.sd:.1f} "
+        f"Over {count(len(person.seeds), 'seed')} of {person.model}, the SD of people's preference is {over.sd:.1f} "
         f"points (95 % interval {over.low:.1f} to {over.high:.1f}; new dialogues alone would give {person.noise:.1f})"
     )
     if not mine:  # other architectures' probes tell nothing about the seeds of this one
         return f"{text}. {_without_people(probes)}"
     median = median_spread(mine)
-    text += f" and the probes' micro-F1 one of {median.sd:.1f} points, the median of {count(median.names, 'task')}"
-    return text + (": too few seeds to rank the two." if over.few else ".")
+    text += f"; that of the probes' micro-F1 is {median.sd:.1f} points (median of {count(median.names, 'task')})"
+    return text + (". There are too few seeds to rank the two." if over.few else ".")
 
 
 def _probes(table: ProbeTable | None) -> str:
@@ -157,9 +158,9 @@ def _rivals(table: ProbeTable, baseline: str, joined: str, thing: str) -> str:
 def _without_people(probes: Sequence[Method]) -> str:
     median = median_spread(probes)
     return (
-        f"From one training seed to the next, the probes' micro-F1 has an SD of {median.sd:.1f} points (median over "
-        f"{count(median.names, 'task')} and {count(median.models, 'architecture')}); other dialogues would move one "
-        f"and the same model by {median.noise:.1f}."
+        f"Over training seeds, the SD of the probes' micro-F1 is {median.sd:.1f} points (median over "
+        f"{count(median.names, 'task')} and {count(median.models, 'architecture')}); other dialogues alone would give "
+        f"{median.noise:.1f}."
     )
 
 
@@ -181,23 +182,21 @@ def _of_votes(study: Study) -> list[str]:
             f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications."
         )
     if votes.rater is None:
-        sentences.append(
-            "The votes do not name their raters, so no interval allows for votes of one rater being alike."
-        )
+        sentences.append("The votes do not name their raters, so no interval allows for correlated votes of one rater.")
     elif (raters := len(np.unique(votes.rater))) < MANY_RATERS:
-        sentences.append(f"{count(raters, 'rater')}: the spread between raters is itself uncertain.")
+        sentences.append(f"With {count(raters, 'rater')}, the spread between raters is itself uncertain.")
     if study.controls is None:
         sentences.append(
-            "No control pairs were judged (a seed against itself, a clearly worse answer), so it is "
-            "not known how these raters judge pairs with a known answer."
+            "No control pairs were judged (a seed against itself, or a clearly worse answer), so it is unknown how "
+            "these raters judge pairs with a known answer."
         )
     if votes.left is None:
         sentences.append(
-            "The votes do not say which response stood on the left, so a habit of choosing one side cannot be seen."
+            "The votes do not say which response stood on the left, so a preference for one side cannot be detected."
         )
     dialogues = len(votes.dialogues)
     if dialogues == 0:
-        sentences.append("The votes do not name dialogues, so pairs from one conversation count as unrelated.")
+        sentences.append("The votes do not name dialogues, so pairs from one conversation are treated as independent.")
     return sentences
 
 
@@ -206,7 +205,7 @@ def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     if study.votes is not None and not study.pairs:
         sentences.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
     if len({m.model for m in trained}) == 1:
-        sentences.append(f"One architecture ({trained[0].model}): nothing here can be said of others.")
+        sentences.append(f"One architecture ({trained[0].model}): these results say nothing about other architectures.")
     if study.scores is None:
         sentences.append("There are no scores of metrics or probes to compare the votes with.")
     elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):

@@ -67,7 +67,7 @@ def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section
     adds += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
     text = "Micro-F1 of a linear classifier on the frozen encoder's states, in points."
     if adds:
-        text += f" Only the points above {' and above '.join(adds)} come from training."
+        text += f" Only the points above {' and above '.join(adds)} are due to training."
     figures = (probe_figure(table, probes),) if probes else ()
     tables = (_means(table), *papers_table(table.tasks))
     return Section("probes", "Probes beside their baselines", (text,), figures, tables=tables)

@@ -116,7 +116,7 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
     theta, information = _scoring(played.counts[None], played, model, design, tie)
     # `_check_finite` sees only wins and ties; a side of the page that always won shows in the size of the estimates.
     if np.abs(theta).max() > FAR:
-        raise InputError("One side of the page or one system always won, so the strengths have no finite estimate.")
+        raise InputError("One side of the page or one system won every vote, so the strengths have no finite estimate.")
     chances, _, _ = _MODELS[model](theta @ design.T, None if tie is None else theta[:, tie, None])
     seen = played.counts > 0
     return Fit(

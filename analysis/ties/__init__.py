@@ -1,1 +1,1 @@
-"""How many ties, and how surely."""
+"""How many ties, and with what certainty."""

@@ -1,4 +1,5 @@
-"""How many ties, and how surely: the one place where it is computed, for program, notebook, report and dashboard alike.
+"""How many ties, and with what certainty: the one place where it is computed, for program, notebook, report and
+dashboard alike.
 
 `answer` gives the share of ties in sets of votes for each HumanExp, and its interval by every unit that the votes know.
 The paper draws 50,000 sets of 200 judgements from the 2,000 votes of one HumanExp. The number of ties in such a set is
@@ -230,7 +231,7 @@ def _cluster_law(clusters: Clusters, name: str, recipe: Recipe, unit: str, gener
     if not recipe.replace and draws > len(clusters.votes):
         raise InputError(
             f"{name} has {count(len(clusters.votes), unit)}, fewer than the {draws} that make a set of {recipe.size} "
-            "votes; take a smaller --size or add --replace."
+            "votes; choose a smaller --size or add --replace."
         )
     law = None
     if recipe.method == "exact":
@@ -278,7 +279,7 @@ def _check_size(votes: Votes, name: str, recipe: Recipe) -> None:
     if recipe.unit == "vote" and not recipe.replace and recipe.size > len(votes):
         raise InputError(
             f"{name} has {count(len(votes), 'vote')}, fewer than a set of {recipe.size}; "
-            "take a smaller --size or add --replace."
+            "choose a smaller --size or add --replace."
         )
 
 

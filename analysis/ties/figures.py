@@ -52,7 +52,7 @@ def _experiments(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> N
 
 
 def _title(answer: TiesAnswer) -> str:
-    unit = "one vote at a time, as in the paper" if answer.recipe.unit == "vote" else f"by {answer.recipe.unit}"
+    unit = "single votes, as in the paper" if answer.recipe.unit == "vote" else f"by {answer.recipe.unit}"
     again = ", with replacement" if answer.recipe.replace else ""
     return f"Sets of {answer.recipe.size} votes drawn {unit}{again}"
 

@@ -25,8 +25,8 @@ def section(answer: TiesAnswer | None, study: Study) -> Section | None:
     size, rounds = answer.recipe.size, len(answer.experiments)
     text = [
         f"The share of ties in sets of {count(size, 'judgement')} drawn vote by vote, as in the papers, follows a "
-        "hypergeometric law: its width depends on the share and the size of the set alone, whatever the raters did. A "
-        "new study would have new pairs and new raters, and vary more."
+        f"hypergeometric distribution. Its width depends only on the share and the size of the set, whatever the "
+        f"raters did. A new study would have new pairs and new raters, so its share would vary more."
     ]
     if size < (asked := asked_size(study)):
         text.append(f"A set is half of the smallest experiment here, because that has fewer than {asked} votes.")
@@ -36,7 +36,7 @@ def section(answer: TiesAnswer | None, study: Study) -> Section | None:
             "rounds of one study, not replications."
         )
     drawn = (units_figure(answer),) if len(answer.units) > 1 else ()
-    return Section("ties", "How many ties, and how surely", tuple(text), drawn, tables=_tables(answer),
+    return Section("ties", "How many ties, and with what certainty", tuple(text), drawn, tables=_tables(answer),
                    notes=answer.warnings)  # fmt: skip
 
 
@@ -71,8 +71,8 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
         f"Share of ties in sets of {count(answer.recipe.size, 'judgement')} from {noun}",
         tuple(rows), axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties",
         ((chance, "chance 33 %"), *([(half, "half")] if half - chance > ROOM else [])),
-        caption="Bars under the curves: 95 % of the sets. Last line: the share itself with its 95 % interval, from "
-        "resampling what is named. Chance: clicking at random among three answers.",
+        caption="Bars under the curves: 95 % of the sets. Last line: the share with its 95 % interval, from "
+        "resampling the named units. Chance: random clicking among three answers.",
     )  # fmt: skip
 
 

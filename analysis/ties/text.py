@@ -133,8 +133,8 @@ def _found(answer: TiesAnswer) -> str:
     interval = pooled.interval
     text += f"; the 95 % interval is {percent(interval.low)} to {percent(interval.high)}"
     if interval.clusters:
-        text += f", allowing for votes of one {interval.unit.replace('+', ' or ')} being alike"
-    text += f" ({count(round(interval.effective_n), 'independent vote')} would tell as much)."
+        text += f", allowing for correlated votes of one {interval.unit.replace('+', ' or ')}"
+    text += f" ({count(round(interval.effective_n), 'independent vote')} would be as informative)."
     wide = max(answer.units, key=lambda curve: curve.law.sd)
     text += f" Sets of {size} drawn vote by vote have an SD of {answer.units[0].law.sd * 100:.1f} points"
     if wide is answer.units[0]:
@@ -144,15 +144,15 @@ def _found(answer: TiesAnswer) -> str:
 
 def against_chance(curve: Curve) -> str:
     """Whether the share of ties differs from that of random clicking, for the terminal and the report alike."""
-    verb = "can be told from" if curve.chance.told_apart else "cannot be told from"
+    verb = "differs significantly from" if curve.chance.told_apart else "does not differ significantly from"
     p = f"{curve.chance.p_shown:.2g}"
-    return f"Clicking at random among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p})."
+    return f"Random clicking among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p})."
 
 
 def _raters(answer: TiesAnswer) -> list[str]:
     found = [curve.clusters for curve in answer.units if curve.unit == "rater"]
     return (
-        [f"{found[0]:,} raters voted; they count as {answer.effective_raters:,.0f} with equal numbers of votes."]
+        [f"{found[0]:,} raters voted, worth {answer.effective_raters:,.0f} raters with equal numbers of votes."]
         if found
         else []
     )

@@ -54,7 +54,7 @@ class VarianceTable:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What this table cannot say."""
-        text = f"{self.name}: one seed per model, so nothing here says how far a new training would move it."
+        text = f"{self.name}: one seed per model, so the effect of a new training run is unknown."
         return (text,) if self.one_seed else ()
 
 

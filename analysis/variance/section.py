@@ -24,8 +24,8 @@ COMPONENT_COLOURS = {
 }  # fmt: skip
 OTHER_COLOUR = "c5"
 VARYING = (
-    "One observation is one vote, or one model's score on one dialogue. The wide components say what a study needs "
-    "more of: many dialogues where dialogues differ, many seeds where seeds do."
+    "One observation is one vote, or one model's score on one dialogue. The largest components show what a study "
+    "needs more of: dialogues if dialogues differ, seeds if seeds differ."
 )
 
 
@@ -42,7 +42,7 @@ def section(answer: VarianceAnswer | None, study: Study) -> Section | None:
 def _notes(answer: VarianceAnswer, study: Study) -> Iterator[str]:
     """The answer's cautions, but for those on the votes, which the page says once for all its sections."""
     if alone := [table.name for table in answer.tables if table.one_seed]:
-        yield f"One seed per architecture in {', '.join(alone)}: nothing says how far a new training would move them."
+        yield f"One seed per architecture in {', '.join(alone)}: the effect of a new training run is unknown."
     elsewhere = () if study.votes is None else study.votes.warnings
     yield from (warning for warning in answer.warnings if warning not in elsewhere)
 

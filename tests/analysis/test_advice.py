@@ -56,7 +56,7 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
     assert said[0].startswith("Over 3 seeds of hred, people's SD is 3 times the SD of 1 other method (95 % interval")
     assert said[0].endswith("no method's SD can be told apart from people's.")
     assert f"{3 / np.sqrt(f.ppf(0.975, 2, 2)):.2g} to {3 * np.sqrt(f.ppf(0.975, 2, 2)):.2g}" in said[0]
-    assert "known only to within a factor of 0.5 to 6.3" in said[1]
+    assert "the true SD may be 0.5 to 6.3 times as large" in said[1]
     far = method("probe", "B", (0.0, 0.01, 0.02))
     assert verdicts(answered(person, far))[0].endswith("; it can be told apart, and is lower.")
     (three,) = rankings([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
@@ -73,7 +73,7 @@ def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
     said = advice(study, votes_answers(study, None).preference, panels_of(study), ordered(panels_of(study)))
     assert "enough to show a net preference of" in said[0] and "of rating" in said[0]
-    assert any("An SD over seeds is known to within a factor of two upwards from 9 seeds, 6 more" in s for s in said)
+    assert any("With 9 seeds, the 95 % interval of an SD ends below twice the SD; that is 6 more" in s for s in said)
 
 
 def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
@@ -85,13 +85,13 @@ def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp
     study = read_study(add_scores(add_votes(tmp_path)))
     asked = checklist(study, votes_answers(study, None), panels_of(study))
     answers = {one.what: one for one in asked}
-    assert answers["Judgements an item"].answer == "3, 90 in all"
+    assert answers["Judgements per item"].answer == "3, 90 in all"
     assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
     assert not answers["Ethics review"].known and answers["Ethics review"].answer.startswith("For the author to add: ")
     assert not answers["Pay, and whether it is fair where raters live"].known
     (tmp_path / "hit.toml").write_text('question = "Which is kinder?"\npay_per_sitting = 2.5\n')
     again = {one.what: one for one in checklist(study, NONE, [])}
-    assert "Which is kinder?" in again["Which quality was judged, in which words"].answer
+    assert "Which is kinder?" in again["Which quality was judged, and how it was worded"].answer
     assert again["Pay, and whether it is fair where raters live"].answer == "2.5 USD a sitting"
     assert not again["Agreement, with its interval"].known
 

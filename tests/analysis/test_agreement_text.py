@@ -87,7 +87,7 @@ def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_post
     assert "1 pair has one vote only" in found["warnings"][0]
     write(votes, ["pair", "rater", "choice"], [*rows, ["q", "r1", "bad"]])
     assert (
-        "1 vote is by a rater who had judged"
+        "1 vote is by a rater who had already voted"
         in json.loads(agreement(votes, "--labels", "any", "--json", "-"))["warnings"][0]
     )
     assert (tmp_path / "posterior.csv").read_text().splitlines()[0] == "pair,bad,good"

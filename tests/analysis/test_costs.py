@@ -85,7 +85,7 @@ def test_the_command_prints_a_table_for_people_and_the_same_for_machines(folder)
     assert done.returncode == 0, done.stderr
     assert (
         "people: net preference" in done.stdout
-        and "An SD over 3 seeds is known only to within a factor of 0.5 to 6.3" in done.stdout
+        and "An SD over 3 seeds is uncertain: the true SD may be 0.5 to 6.3 times" in done.stdout
     )
     assert "100 x the variance" in done.stdout
     found = json.loads((folder / "compare.json").read_text())
@@ -123,7 +123,7 @@ def test_how_exactly_a_mean_should_be_known_is_no_margin(folder):
     assert {cost["margin"] for cost in told["costs"]} == {0.5}
     done = compare(folder, "--margin", "5")
     assert done.returncode == 2
-    assert done.stderr == "error: compare has no --margin; how exactly a mean should be known is --within 5.\n"
+    assert done.stderr == "error: compare has no --margin; the wanted precision of a mean is --within 5.\n"
 
 
 def test_the_report_holds_the_commands_numbers(folder):

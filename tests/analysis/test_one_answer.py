@@ -99,11 +99,11 @@ def test_report_and_preference_call_the_same_systems_alike(study, asked):
     for margin in (0.167, 0.9):
         _, told, (page, _) = asked(study, "--margin", margin)
         for row in told["preference"]["contrasts"]:
-            words = "are alike" if row["tost"]["equivalent"] else "cannot be called alike"
+            words = "are equivalent" if row["tost"]["equivalent"] else "are not shown to be equivalent"
             names = [f"{one} and {other} {words} within" for one, other in
                      ((row["first"], row["second"]), (row["second"], row["first"]))]  # fmt: skip
             assert sum(name in page for name in names) == 1
-    assert "are alike within 90 points" in page
+    assert "are equivalent within 90 points" in page
 
 
 def test_the_intervals_that_the_report_prints_are_the_commands(study, asked):
@@ -162,7 +162,7 @@ def test_a_contrast_of_one_vote_is_left_out_by_name_everywhere(study, asked):
     write_records(study / "votes.jsonl", kept, signature="lone|v:0", kind=Vote)
     found, told, pages = asked(study)
     assert found["preference"] == told["preference"] and len(told["preference"]["contrasts"]) == 2
-    (caution,) = [caution for caution in told["preference"]["warnings"] if "have one vote between them" in caution]
+    (caution,) = [caution for caution in told["preference"]["warnings"] if "were compared in one vote only" in caution]
     assert caution.startswith("bilstm_attn-0 and bilstm_attn-1 ")
     assert all(given(caution, page) for page in pages)
 
@@ -174,7 +174,7 @@ def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(t
     say("report", tmp_path)
     found = json.loads((tmp_path / "report.json").read_text())
     assert found["preference"] is None
-    assert any("cannot be told. One vote has no interval" in sentence for sentence in found["limitations"])
+    assert any("is unknown. One vote has no interval" in sentence for sentence in found["limitations"])
 
 
 def test_the_size_of_ties_json_is_that_of_the_report(study, asked, say):

@@ -113,7 +113,7 @@ def test_the_command_from_assumptions(capsys, tmp_path):
     assert (tmp_path / "power-stopping.png").stat().st_size > 5000
     shown = plan(capsys)
     assert "dollars" not in shown
-    assert "200 votes are worth 74 independent ones" in shown
+    assert "200 votes are worth 74 independent votes" in shown
     assert shown.endswith("Next: python -m crowd plan-checks\n")
 
 
@@ -133,7 +133,7 @@ def growing_study(path, votes, net):
         (30, 0.0, 0.1, "go on (10 clusters so far"),
         (600, 0.0, 0.02, "go on (neither"),
         (900, 0.5, 0.1, "stop (a is preferred"),
-        (3000, 0.0, 0.3, "stop (the two are alike within 0.3"),
+        (3000, 0.0, 0.3, "stop (the two are equivalent within 0.3"),
     ],
 )
 def test_the_command_says_whether_a_running_study_may_stop(capsys, tmp_path, votes, net, margin, words):
@@ -155,13 +155,13 @@ def test_votes_without_any_spread_are_no_plan(capsys, tmp_path):
     with pytest.raises(InputError, match="One vote shows no spread"):
         plan(capsys, path)
     path.write_text("pair,rater,choice\n" + "".join(f"p{k // 2},r{k % 20},a\n" for k in range(120)))
-    assert "all votes of this comparison are alike" in plan(capsys, path)
+    assert "all votes of this comparison are the same" in plan(capsys, path)
 
 
 def test_a_single_rater_is_said_where_the_votes_cannot_show_how_alike_raters_are(capsys, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("pair,rater,choice\n" + "".join(f"p{k},r,{'ab'[k % 2]}\n" for k in range(60)))
-    assert "all of one rater" in plan(capsys, path)
+    assert "all from one rater" in plan(capsys, path)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_votes_that_nothing_ties_together_have_a_design_effect_of_one(capsys, tm
     path.write_text("pair,choice\n" + "".join(f"p{k},{'ab'[k % 2]}\n" for k in range(60)))
     found = json.loads(plan(capsys, path, "--json", "-"))
     assert found["assumptions"]["design_effect"] == 1
-    assert "raters not named" in found["assumptions"]["source"]
+    assert "raters not named, so each vote" in found["assumptions"]["source"]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_without_a_margin_the_report_names_the_one_that_would_have_been_met():
     some = prefer(contrasts(fixed_sides(columns(["a"] * 60 + ["b"] * 30 + ["tie"] * 60)))[0], margin=None)
     none = prefer(contrasts(fixed_sides(columns(["a"] * 60)))[0], margin=None)
     least = math.ceil(100 * some.claimable)
-    assert f"would have been met from {least} points upwards." in alike([some])[0]
+    assert f"would have been met at {least} points or more." in alike([some])[0]
     assert tost(some.net.value, some.net.se, least / 100, freedom=some.net.df).equivalent  # also where .0f rounds down
     assert "Only 1 of 2 comparisons could have met one." in alike([some, none])[0]
     assert "These votes could meet none." in alike([none])[0]
@@ -210,7 +210,7 @@ def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_
     text = preference(path, "--margin", 0.5)
     assert "No pairs.jsonl holds these pairs" in text
     assert "name no rater" in text
-    assert "a and b are alike within a net preference of 0.5" in text
+    assert "a and b are equivalent within a net preference of 0.5" in text
 
 
 def test_one_rater_alone_is_said_and_not_refused(tmp_path, preference):

@@ -30,7 +30,7 @@ def made(folder, **options):
 
 def test_one_vote_is_too_little_to_find_anything(tmp_path):
     (tmp_path / "votes.jsonl").write_text('{"pair": "p", "rater": "r", "choice": "a", "round": 1}\n', encoding="utf-8")
-    assert "Nothing yet: there is too little here to say anything from." in made(tmp_path)[0]
+    assert "Nothing yet: the study holds too little data." in made(tmp_path)[0]
 
 
 class Nesting(HTMLParser):
@@ -56,7 +56,8 @@ def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     for heading in (
         "What was found", "Which is preferred", "How many ties", "People, token metrics and probes",
         "Probes beside their baselines", "Where the variance comes from", "Agreement and raters",
-        "What would make it surer", "What this study cannot tell", "What was done", "What reviewers ask",
+        "What would make the results more certain", "What this study cannot tell", "What was done", "What reviewers "
+        "ask",
         "What the models answer", "All numbers",
     ):  # fmt: skip
         assert f">{heading}" in written, heading
@@ -80,10 +81,10 @@ def test_the_findings_say_that_a_baseline_wins_and_that_three_seeds_are_few(fold
 
 
 def test_equivalence_is_claimed_only_against_a_margin_that_was_stated(folder):
-    assert "No margin of equivalence was stated" in made(folder)[0]
+    assert "No equivalence margin was stated" in made(folder)[0]
     wide = made(folder, margin=0.9)[0]
-    assert "are alike within 90 points" in wide and "No margin" not in wide
-    assert "cannot be called alike within 0.1 points" in made(folder, margin=0.001)[0]
+    assert "are equivalent within 90 points" in wide and "No margin" not in wide
+    assert "are not shown to be equivalent within 0.1 points" in made(folder, margin=0.001)[0]
 
 
 def test_votes_of_our_own_pages_without_pairs_are_not_taken_for_systems(folder):
@@ -107,17 +108,14 @@ def test_a_study_of_scores_alone_says_that_nobody_voted(tmp_path):
     assert facts["limitations"][0].startswith("There are no votes here")
     assert "What do probes and metrics say?" in written and 'id="raters"' not in written and 'id="ties"' not in written
     assert facts["orders"][0]["flips"]["raters"] is None
-    assert facts["findings"][0].startswith("From one training seed to the next, the probes' micro-F1 has an SD of")
-    assert (
-        "By probe tasks, a re-run with new seeds and items has a chance above 10 % of reversing"
-        in facts["findings"][-1]
-    )
+    assert facts["findings"][0].startswith("Over training seeds, the SD of the probes' micro-F1 is")
+    assert "would be reversed with a chance above 10 % in a re-run with new seeds and items" in facts["findings"][-1]
 
 
 def test_one_seed_is_said_to_tell_nothing_of_others(tmp_path):
     written, facts = made(add_scores(tmp_path, seeds=1, models=("hred", "seq2seq")))
-    assert "One seed each of hred, seq2seq: nothing here says how far a new training would move them." in written
-    assert "there is one seed each, so what new seeds would do to the order of architectures is not known" in written
+    assert "One seed each of hred, seq2seq: the effect of a new training run is unknown." in written
+    assert "each architecture has one seed, so the effect of new seeds on their order is unknown" in written
     assert facts["methods"][0]["sd"] is None and facts["orders"][0]["flips"]["everything"] is None
 
 

@@ -39,7 +39,7 @@ def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(sha
     preferred, ties, chance, agreed = found.findings
     assert preferred.startswith("No preference between a and b was shown: a leads by 10.2 points")
     assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
-    assert "68.3 % can be told from that (p = " in chance and "kappa 0.45" in agreed
+    assert "68.3 % differs significantly from that (p = " in chance and "kappa 0.45" in agreed
     assert "came from simulated raters" not in written
     assert [name for _, name in found.picture.across] == ["chance 33 %"]  # no room for "half" beside it
     assert "0.451" in written  # nominal alpha, as published
@@ -51,5 +51,5 @@ def test_with_its_pairs_the_two_systems_have_names_and_one_training_each(shared,
     found = report(read_study(tmp_path))
     assert found.title == "Is MarCo preferred to HDSA?"
     assert found.findings[0].startswith("No preference between MarCo and HDSA was shown: MarCo leads by 10.2 points")
-    assert "One seed each of HDSA, MarCo: nothing here says how far a new training would move them." in page(found)
+    assert "One seed each of HDSA, MarCo: the effect of a new training run is unknown." in page(found)
     assert r"MarCo against HDSA & 2,226 & 467 & 239 & 1,520 & +10.2" in as_latex(found)

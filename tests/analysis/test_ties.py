@@ -151,7 +151,7 @@ def test_automatic_ties_stand_apart_from_those_of_people():
     assert (curve.identical, curve.automatic, curve.ties) == (30, 30, 60)
     assert curve.share_of_different == 30 / 90
     said = sentences(answer(study(choice=choice, identical=same), size=24))
-    assert said[2] == "12 raters voted; they count as 12 with equal numbers of votes."
+    assert said[2] == "12 raters voted, worth 12 raters with equal numbers of votes."
     assert "30 votes on two identical responses, 30 of them ties; among the other votes 33.3 %" in said[3]
 
 
@@ -169,9 +169,9 @@ def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
         ({"round": None}, "no round column"),
         ({"rater": None}, "no rater column"),
         ({"round": np.tile([1, 2, 2], 40)}, "different numbers of votes"),
-        ({"round": np.resize([1, 1, 2], 120)}, "there are 40 votes in some round"),
-        ({"rater": ["r"] * 120}, "All votes are one rater's"),
-        ({"rater": np.repeat(np.arange(40), 3)}, "they had voted on before, in 80 votes"),
+        ({"round": np.resize([1, 1, 2], 120)}, "some rounds have more (40 extra votes)"),
+        ({"rater": ["r"] * 120}, "All votes are from one rater"),
+        ({"rater": np.repeat(np.arange(40), 3)}, "the same pair more than once (80 repeated votes)"),
         ({"source": ["simulated"] * 120}, "120 of 120 votes came from simulated raters"),
     ],
 )
@@ -182,7 +182,7 @@ def test_what_cannot_be_told_is_said(changes, said):
 def test_dialogues_that_matter_beyond_their_pairs_are_said():
     by_dialogue = np.where(study().dialogue % 2 == 0, "tie", "a")
     said = answer(study(choice=by_dialogue), size=24).warnings
-    assert any("Votes of one dialogue are more alike than their pairs explain" in warning for warning in said)
+    assert any("Votes of one dialogue are correlated beyond their pairs" in warning for warning in said)
     assert not any("one dialogue" in warning for warning in answer(study(), size=24).warnings)
 
 
@@ -196,7 +196,7 @@ def test_missing_columns_leave_out_their_units_only():
 @pytest.mark.parametrize(
     ("changes", "recipe", "message"),
     [
-        ({}, {}, "HumanExp-1 has 40 votes, fewer than a set of 200; take a smaller --size or add --replace"),
+        ({}, {}, "HumanExp-1 has 40 votes, fewer than a set of 200; choose a smaller --size or add --replace"),
         ({}, {"size": 0}, "--size and --sets must be 1 or more"),
         ({"round": np.arange(1, 121)}, {"size": 1}, "round column has 120 different values"),
         ({"rater": None}, {"size": 9, "unit": "rater"}, "no rater column, and --unit rater needs it"),
