@@ -7,9 +7,9 @@ from dialogue.command_line import dispatch, exit_with
 COMMANDS = {
     "serve": "serve a study to raters",
     "simulate": "let simulated raters work through a study over HTTP",
-    "status": "show how far a study is",
+    "status": "show the progress of a study",
     "pause": "tell raters to come back later",
-    "resume": "let a study go on",
+    "resume": "resume a paused or stopped study",
     "stop": "tell raters that the study is complete",
     "export": "write votes, raters and events",
     "plan-checks": "print each kind of rater's chance of passing the gate",

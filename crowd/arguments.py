@@ -28,7 +28,7 @@ def add_launch(parser: argparse.ArgumentParser) -> None:
     flags = parser.add_mutually_exclusive_group(required=True)
     for row in MARKETPLACES:
         flags.add_argument(f"--{row.source}", action="store_true", help=row.makes)
-    _add_options(parser, "launch", "do it, after reading what is printed without it")
+    _add_options(parser, "launch", "launch it; first run without --yes and read the checklist")
 
 
 def add_launched(parser: argparse.ArgumentParser, command: str) -> None:
@@ -36,9 +36,9 @@ def add_launched(parser: argparse.ArgumentParser, command: str) -> None:
     add_study(parser)
     for row in MARKETPLACES:
         if row.market:
-            text = f"the launch on {row.title}; needed only where a study has several"
+            text = f"the launch on {row.title}; needed only if the study has several launches"
             parser.add_argument(f"--{row.source}", action="store_true", help=text)
-    _add_options(parser, command, "do it; without it, only say what would be done")
+    _add_options(parser, command, "do it; without --yes, only print what would be done")
 
 
 def _add_options(parser: argparse.ArgumentParser, command: str, yes: str) -> None:
@@ -83,7 +83,7 @@ def options_of(args: argparse.Namespace, kind: type[LaunchOptions]) -> LaunchOpt
 
 def _value(name: str, typed: Any, wording: Wording) -> Any:
     if wording.least is not None and typed < wording.least:
-        raise InputError(f"--{name.replace('_', '-')} is {typed}; it is a whole number from {wording.least}.")
+        raise InputError(f"--{name.replace('_', '-')} is {typed}; it must be a whole number, {wording.least} or more.")
     return wording.read(typed) if wording.read and typed is not None else typed
 
 

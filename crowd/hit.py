@@ -129,45 +129,49 @@ class Hit:
 
     title: str = _key("Which response is more relevant?", _text(100), "heading and window title")
     question: str = _key(
-        "Which response is more relevant to the conversation?", _text(200), "asked above every pair; its parts are A, B"
+        "Which response is more relevant to the conversation?",
+        _text(200),
+        "asked above every pair; the responses are called A and B",
     )
-    consent_text: str = _key(CONSENT, _text(20_000), "first page; an empty line parts paragraphs")
+    consent_text: str = _key(CONSENT, _text(20_000), "first page; an empty line separates paragraphs")
     consent_version: str = _key(
         "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
-    instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line parts paragraphs")
+    instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line separates paragraphs")
     examples: tuple[WorkedExample, ...] = _key(
         EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
     )
     pairs_per_sitting: int = _key(20, _whole(1, 1000), "real pairs in one sitting")
-    votes_per_pair: int = _key(3, _whole(1, 100), "different raters a pair; the k-th votes form HumanExp-k")
+    votes_per_pair: int = _key(3, _whole(1, 100), "number of different raters per pair; the k-th votes form HumanExp-k")
     first_checks: int = _key(3, _whole(0, 50), "hidden checks before the first real pair")
     later_checks: int = _key(5, _whole(0, 200), "hidden checks among the real pairs of a sitting")
-    max_failures: int = _key(3, _whole(1, 200), "failed checks at which a rater gets no further work")
+    max_failures: int = _key(3, _whole(1, 200), "number of failed checks that blocks a rater from further work")
     count_failures: Literal["total", "row"] = _key(
         "total", _one_of("total", "row"), "count failures in total, or in a row"
     )
     lease_minutes: int = _key(
-        10, _whole(1, 1440), "a pair that was shown and not answered is offered to others after this time"
+        10, _whole(1, 1440), "minutes that a shown pair is held for its rater; after that it is offered to others"
     )
     max_votes_per_rater: int | None = _key(
-        None, _whole(1, 1_000_000), "most judgements one rater may give over all sittings; leave out for no limit"
+        None, _whole(1, 1_000_000), "maximum number of judgements per rater over all sittings; leave out for no limit"
     )
     identical: Literal["show", "skip", "tie"] = _key(
         "show",
         _one_of("show", "skip", "tie"),
-        "two responses that are the same to the letter: show them, leave them out, or record a tie that no person gave",
+        "pairs with two identical responses: show them, leave them out, or record a tie without a rater",
     )
     late_votes: Literal["keep", "count"] = _key(
         "keep",
         _one_of("keep", "count"),
-        "an answer after the lease ran out: keep it uncounted, or count it if the pair is still short",
+        "answers after `lease_minutes`: keep them uncounted, or count them if the pair still needs votes",
     )
-    pay_per_sitting: float = _key(0.0, _MONEY, "paid for a sitting; 0 leaves pay unmentioned")
+    pay_per_sitting: float = _key(0.0, _MONEY, "pay for one sitting; if 0, the page does not mention pay")
     currency: str = _key("USD", _text(8), "currency of the pay, as shown")
-    completion_code: str = _key("", _text(100, empty=True), "shown at the end, for the marketplace; empty shows none")
+    completion_code: str = _key(
+        "", _text(100, empty=True), "code shown at the end, for the marketplace; empty for none"
+    )
     screened_out_code: str = _key(
-        "", _text(100, empty=True), "shown to a rater who gets no further work, who is paid for what was done"
+        "", _text(100, empty=True), "code shown to a blocked rater, who is still paid for the work done"
     )
 
     @property
@@ -186,7 +190,7 @@ def read_hit(path: Path | None) -> Hit:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f'{path} is not TOML ({error}). A text stands in quotes: title = "...".') from error
+        raise InputError(f'{path} is not TOML ({error}). Text must be in quotes: title = "...".') from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     return hit_from(values, str(path))
@@ -221,12 +225,12 @@ def _check_together(hit: Hit, where: str) -> None:
     if 0 < checks < hit.max_failures:
         raise InputError(
             f"{where}: max_failures is {hit.max_failures}, but a sitting holds {checks} checks, so nobody could fail; "
-            "raise first_checks or later_checks, or set both to 0 to do without checks."
+            "raise first_checks or later_checks, or set both to 0 for no checks."
         )
     if hit.later_checks > hit.pairs_per_sitting:
         raise InputError(
             f"{where}: later_checks is {hit.later_checks}, which is more than pairs_per_sitting "
-            f"({hit.pairs_per_sitting}): checks would outnumber the real pairs they hide among."
+            f"({hit.pairs_per_sitting}): there would be more checks than real pairs to hide them among."
         )
 
 

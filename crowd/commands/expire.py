@@ -1,4 +1,4 @@
-"""Close a launch: nobody new comes in; who is at work may finish, votes and payments stay as they are."""
+"""Close a launch to new raters. Raters at work may finish; votes and payments are not changed."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def run(args: argparse.Namespace) -> None:
         print(market.close())
         tell_next("python -m crowd pay", args.study, *given(args, "database"))
     else:
-        print(f"{market.title} would send nobody new. Add --yes to do it.")
+        print(f"{market.title} would send no new raters. Add --yes to do it.")
         tell_next("python -m crowd expire", *again(args), "--yes")

@@ -1,7 +1,7 @@
-"""Add sittings to a launch, so that pairs whose raters left or were blocked get their votes after all.
+"""Add sittings to a launch, to replace the votes of raters who left or were blocked.
 
-Without --sittings, as many as the missing votes need beyond the places that are still open. Without --yes the price is
-printed and nothing is added.
+By default it adds the sittings that the missing votes need, minus the places still open. Without --yes it prints the
+price and adds nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from crowd.arguments import add_launched
 
     add_launched(parser, "extend")
-    parser.add_argument("--sittings", type=int, metavar="N", help="how many (default: what the missing votes need)")
+    parser.add_argument(
+        "--sittings", type=int, metavar="N", help="sittings to add (default: as many as the missing votes need)"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -33,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:
-        raise InputError(f"--sittings is {args.sittings}; it is a whole number from 1.")
+        raise InputError(f"--sittings is {args.sittings}; it must be a whole number, 1 or more.")
     market = market_of(args)
     study = read_planned(args.study, hit_of(args.study, None), args.database)
     sittings = args.sittings or study.sittings

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
         for rater in (Desk(store, hit).rater_id(args.rater), args.rater):
             kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
             if kept is not None:
-                print(f"Forgotten. {kept} answers stay, and nothing leads from them to the person.")
+                print(f"Forgotten. {kept} answers are kept, and nothing links them to the person.")
                 tell_next("python -m crowd export", args.study, *given(args, "database"))
                 return
     raise InputError(

@@ -1,8 +1,8 @@
 """Turn the export of another tool into votes.jsonl.
 
-A letter or side is turned back into the response that stood there, raters become keyed hashes, and the k-th vote on a
-pair becomes round k. If the file lacks what that needs, nothing is written and one sentence says what is missing. Votes
-from Mephisto: import-mephisto.
+An answer such as "A" or "left" is translated to the response shown there, raters become keyed hashes, and the k-th vote
+on a pair becomes round k. If the file lacks information for this, nothing is written and one sentence says what is
+missing. Votes from Mephisto: import-mephisto.
 
   python -m crowd import-votes Batch_1.csv --from mturk --pairs pairs.jsonl --out runs/mine/votes.jsonl
 """
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.signature import signature
 
     if args.out.exists():
-        raise InputError(f"{args.out} is there already. Name another file: --out, or move it away first.")
+        raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
     columns = dict(part.partition("=")[::2] for part in args.columns.split(",") if part)
     pairs = read_records(args.pairs, Pair) if args.pairs else None
     rules = ImportRules(args.tool, values_of(args.tool, args.values), args.fixed_order, args.file_order)

@@ -1,7 +1,7 @@
-"""Pay the workers of a launch: approve what was done, pay a bonus, and see whose votes the marketplace confirms.
+"""Pay the workers of a launch: approve their work, pay a bonus, and see which votes the marketplace confirms.
 
-Without --yes nothing is spent or changed: what would be paid is printed. Nobody is rejected, ever; work that cannot be
-matched is counted and left to you. A worker who failed the checks is paid for what was done, and is offered no more.
+Without --yes it prints what would be paid, and spends and changes nothing. Nobody is ever rejected. Work that cannot be
+matched is counted and left to you. A worker who failed the checks is paid for the work done and gets no further work.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from crowd.arguments import add_launched
 
     add_launched(parser, "pay")
-    parser.add_argument("--bonus", metavar="AMOUNT", help="paid for each sitting with answers that has had none yet")
-    parser.add_argument("--reason", default=REASON, help="what the worker reads with the bonus")
+    parser.add_argument("--bonus", metavar="AMOUNT", help="paid once for each sitting with answers")
+    parser.add_argument("--reason", default=REASON, help="message to the worker with the bonus")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -58,7 +58,7 @@ def _print_bill(bill: Bill) -> None:
     print(f"  confirmed  {len(found.verified)} visits: the marketplace lists them for the worker who came")
     print(f"  approve    {bill.rewards}")
     print(f"  bonus      {len(bill.owed)} x {bill.bonus} (plus the fee)")
-    print(f"  idle       {len(found.idle)} were handed in without an answer here: look at them yourself")
-    print(f"  unlisted   {len(found.unlisted)} have answers here and are not listed")
-    print(f"  late       {len(bill.late)} of those are past their time: their votes will be set aside")
+    print(f"  idle       {len(found.idle)} were submitted without an answer here: check them yourself")
+    print(f"  unlisted   {len(found.unlisted)} have answers here but are not listed by the marketplace")
+    print(f"  late       {len(bill.late)} of those are overdue: their votes will be set aside")
     print(f"  total      {bill.total:.2f} {bill.rewards.currency}")

@@ -1,7 +1,7 @@
 """Print each kind of rater's chance of passing the gate, to help you choose the number of hidden checks.
 
-Three kinds are shown: one who clicks at random, one who always says tie, and one who reads. The chances are exact (from
-the distribution of the number of failed checks, or of the longest run of them), not simulated.
+Three kinds are shown: one who clicks at random, one who always answers tie, and one who reads carefully. The chances
+are exact (from the distribution of the number of failed checks, or of the longest run of them), not simulated.
 """
 
 from __future__ import annotations

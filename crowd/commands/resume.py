@@ -1,4 +1,4 @@
-"""Let a paused or stopped study go on; where it was launched on a marketplace, open that again too (with --yes)."""
+"""Resume a paused or stopped study. With --yes, also reopen its launch on a marketplace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> None:
     market = market_of(args) if launched_on(args.study) else None
     with opened(args.study, args.database) as store:
         set_state(store, "running")
-        print("Running: raters are let in.")
+        print("Running: raters can take part.")
         if market and args.yes:
             shut_out(market, store)
             print(market.open())

@@ -23,22 +23,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8765, help="port, 0 for a free one (default: 8765)")
-    parser.add_argument("--seed", type=int, default=0, help="decides order and sides, at the first start (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of order and sides, set at the first start (default: 0)"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--prefix", default="", metavar="PATH", help="path of the study behind a reverse proxy: /study")
     parser.add_argument(
         "--proxies", type=int, default=0, metavar="N", help="number of trusted reverse proxies (default: 0)"
     )
-    parser.add_argument("--https", action="store_true", help="raters use https: send cookies no other way")
+    parser.add_argument("--https", action="store_true", help="raters use https: send cookies over https only")
     parser.add_argument(
         "--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame the page"
     )
     add_sites(parser)
     parser.add_argument(
-        "--invited", action="store_true", help="admit only raters whom a marketplace sends (MTurk: always)"
+        "--invited", action="store_true", help="admit only raters sent by a marketplace (MTurk: always)"
     )
     parser.add_argument(
-        "--rate", type=float, default=20.0, help="most requests a second of one rater (default: 20; 0: any)"
+        "--rate", type=float, default=20.0, help="most requests per second from one rater (default: 20; 0: no limit)"
     )
     parser.add_argument("--dashboard", action="store_true", help="keep the figures on the researcher's page up to date")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not every request")

@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Pair
 
     if args.raters < 1 or args.concurrency < 1:
-        raise InputError("--raters and --concurrency are whole numbers from 1.")
+        raise InputError("--raters and --concurrency must be whole numbers, 1 or more.")
     if not (0 <= args.clickers <= 1 and 0 <= args.leave <= 1):
-        raise InputError(f"--clickers is {args.clickers} and --leave {args.leave}; both are shares from 0 to 1.")
+        raise InputError(f"--clickers is {args.clickers} and --leave {args.leave}; both must be shares from 0 to 1.")
     reader = Reader(read_records(pairs_file(args.study, args.pairs), Pair), seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
     with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:

@@ -1,4 +1,4 @@
-"""Show how far a study is: votes in and to go, the share of ties, what the gate says of the raters."""
+"""Show the progress of a study: votes counted and still needed, the share of ties, and raters by gate status."""
 
 from __future__ import annotations
 

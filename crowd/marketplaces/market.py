@@ -181,5 +181,5 @@ def launch_of(folder: Path, named: Collection[str]) -> Marketplace:
         raise InputError(f"{folder} has not been launched on a marketplace. Launch it: {command}")
     if len(chosen) > 1:
         titles, flags = " and ".join(row.title for row in chosen), " or ".join(f"--{row.source}" for row in chosen)
-        raise InputError(f"{folder} was launched on {titles}: say {flags}.")
+        raise InputError(f"{folder} was launched on {titles}: add {flags}.")
     return chosen[0]

@@ -40,8 +40,8 @@ class LaunchOptions:
 
     study: Path
     database: str | None = None
-    public_url: str | None = option(None, "https:// address under which workers reach the page", metavar="URL")
-    minutes: int = option(15, "your honest estimate for one sitting (default: 15)", least=1)
+    public_url: str | None = option(None, "https:// address of the page for workers", metavar="URL")
+    minutes: int = option(15, "minutes that one sitting takes (default: 15)", least=1)
     budget: Decimal | None = option(
         None, "stop if it may cost more than this", metavar="AMOUNT", read=money, commands=("launch", "extend")
     )

@@ -48,7 +48,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
 
 def _check(records: Sequence[Pair], path: Path, hit: Hit) -> None:
     if twice := [name for name, number in Counter(record.pair for record in records).items() if number > 1]:
-        raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair an id of its own.")
+        raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair a unique id.")
     if lost := [record.pair for record in records if record.kind == "check" and record.answer is None]:
         raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
     checks = sum(record.kind == "check" for record in records)
@@ -68,7 +68,7 @@ def _keep_what_was_served(connection: sa.Connection, bodies: dict[str, str], pat
     if gone := sorted(shown & set(stale)):
         raise InputError(
             f"{path} changed after launch: pair {gone[0]} was shown to raters and is now different or missing. "
-            "Restore the file, or begin a new study folder."
+            "Restore the file, or start a new study folder."
         )
     for pair in stale:
         connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))

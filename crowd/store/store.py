@@ -79,7 +79,7 @@ def open_store(url: str, *, seed: int | None = None, simulated: bool = False) ->
         store.close()
         step = " It must be a file in a folder where you may write." if url.startswith("sqlite") else ""
         if not isinstance(error, sa.exc.OperationalError):
-            step = " Restore it from a copy, or begin a new study folder."
+            step = " Restore it from a copy, or start a new study folder."
         raise InputError(f"{_shown(url)} cannot be opened: {str(error.orig).strip()}.{step}") from error
     except BaseException:
         store.close()

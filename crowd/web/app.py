@@ -58,11 +58,17 @@ class ServerConfig:
     def __post_init__(self) -> None:
         """Refuse what would make addresses and headers that no browser understands."""
         if self.prefix and not re.fullmatch(r"(/[\w.~-]+)+", self.prefix):
-            raise InputError(f"The prefix is {self.prefix!r}; it is a path that begins with a slash, e.g. /study-1.")
+            raise InputError(
+                f"The prefix is {self.prefix!r}; it must be a path that begins with a slash, e.g. /study-1."
+            )
         if wrong := [site for site in self.frame_ancestors if not re.fullmatch(r"https?://[^\s;,]+", site)]:
-            raise InputError(f"A frame ancestor is {wrong[0]!r}; it is a site's address, e.g. https://example.org.")
+            raise InputError(
+                f"A frame ancestor is {wrong[0]!r}; it must be the address of a site, e.g. https://example.org."
+            )
         if self.rate < 0 or self.proxies < 0:
-            raise InputError(f"The rate is {self.rate:g} and the number of proxies {self.proxies}; 0 is the least.")
+            raise InputError(
+                f"The rate is {self.rate:g} and the number of proxies {self.proxies}; neither may be below 0."
+            )
 
 
 class _Site(Flask):

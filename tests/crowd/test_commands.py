@@ -115,11 +115,11 @@ def test_an_address_that_cannot_be_served_is_one_sentence(tmp_path, options, tol
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"prefix": "study"}, r"prefix is 'study'; it is a path that begins with a slash, e.g. /study-1\."),
+        ({"prefix": "study"}, r"prefix is 'study'; it must be a path that begins with a slash, e.g. /study-1\."),
         ({"prefix": "/a b"}, "prefix is '/a b'"),
         ({"frame_ancestors": ("example.org",)}, "frame ancestor is 'example.org'.*https://example.org"),
         ({"frame_ancestors": ("https://x; script-src *",)}, "frame ancestor is"),
-        ({"rate": -3}, "rate is -3 and the number of proxies 0; 0 is the least"),
+        ({"rate": -3}, "rate is -3 and the number of proxies 0; neither may be below 0"),
         ({"proxies": -1}, "number of proxies -1"),
     ],
 )
@@ -131,7 +131,7 @@ def test_settings_that_no_browser_would_understand_are_refused(wrong, told):
 @pytest.mark.parametrize("options", [["--clickers", "2"], ["--leave", "-1"]])
 def test_shares_of_simulated_raters_lie_between_0_and_1(tmp_path, options):
     done = crowd("simulate", tmp_path, "--pairs", PAIRS, "--seed", "0", *options)
-    assert done.returncode == 2 and "both are shares from 0 to 1" in done.stderr and not list(tmp_path.iterdir())
+    assert done.returncode == 2 and "both must be shares from 0 to 1" in done.stderr and not list(tmp_path.iterdir())
 
 
 def test_a_port_in_use_is_one_sentence(tmp_path):

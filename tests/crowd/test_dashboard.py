@@ -247,7 +247,7 @@ def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
     client = app.test_client()
     client.get(f"/study?token={study_token(app)}")
     text = client.get("/study").get_data(as_text=True)
-    for part in ("0 of 72", "unknown", "no counted vote yet", "Nobody has come yet", "24 pairs short of 3"):
+    for part in ("0 of 72", "unknown", "no counted vote yet", "No raters yet", "24 pairs short of 3"):
         assert part in text, part
     app.extensions["desk"].store.close()
 

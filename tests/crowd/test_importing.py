@@ -310,7 +310,7 @@ def test_same_texts_tell_no_side_and_a_file_that_is_there_is_not_overwritten(tmp
         tmp_path, file, "--from", "mturk", *columns, "--pairs", pairs_file(tmp_path, same=True)
     )
     imported(tmp_path, file, "--from", "mturk", *columns, "--pairs", pairs_file(tmp_path))
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         run(tmp_path, file, "--from", "mturk", "--fixed-order")
 
 

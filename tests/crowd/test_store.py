@@ -100,7 +100,7 @@ def test_a_file_that_sqlite_cannot_open_says_where_it_may_be(tmp_path):
 
 def test_a_file_that_is_no_database_is_to_be_restored(tmp_path):
     (tmp_path / "crowd.sqlite").write_text("hello" * 400)
-    with pytest.raises(InputError, match=r"file is not a database\. Restore it from a copy, or begin a new study"):
+    with pytest.raises(InputError, match=r"file is not a database\. Restore it from a copy, or start a new study"):
         open_store(f"sqlite:///{tmp_path / 'crowd.sqlite'}")
 
 

@@ -144,7 +144,7 @@ class ProlificMarket:
     def close(self) -> str:
         """Pause the recruiting; who is at work may finish."""
         prolific.transition(self.client, self.existing, "PAUSE")
-        return "Prolific sends nobody new."
+        return "Prolific sends no new raters."
 
     def open(self) -> str:
         """Recruit again; Prolific has no closing day."""

@@ -115,7 +115,7 @@ def test_commands_work_on_a_new_row_and_end_with_the_next_command(table, folder,
 def test_a_wrong_option_changes_nothing(table, folder, capsys):
     crowd("stop", folder)
     assert capsys.readouterr().out.endswith(f"Next: python -m crowd expire {folder}\n")
-    with pytest.raises(InputError, match="--stalls is 0; it is a whole number from 1"):
+    with pytest.raises(InputError, match="--stalls is 0; it must be a whole number, 1 or more"):
         crowd("resume", folder, "--stalls", "0")
     crowd("status", folder)
     assert "stopped" in capsys.readouterr().out

@@ -120,7 +120,7 @@ def test_a_budget_needs_the_accounts_fee(study):
 def test_a_study_on_two_marketplaces_asks_which(study, capsys):
     study.launch("--yes")
     (study.folder / "mturk.json").write_text("{}")
-    with pytest.raises(InputError, match="say --mturk or --prolific"):
+    with pytest.raises(InputError, match="add --mturk or --prolific"):
         study.command("expire")
     study.command("expire", "--prolific")
     capsys.readouterr()
