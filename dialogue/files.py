@@ -149,7 +149,7 @@ def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:
         raise InputError(f"{where}: a file of {header['format']} was given where {FORMATS[kind]} are expected.")
     if header["version"] != FORMAT_VERSION:
         raise InputError(
-            f"{where}: format version {header['version']} is not supported here; this reads {FORMAT_VERSION}."
+            f"{where}: format version {header['version']} is not supported; this version reads {FORMAT_VERSION}."
         )
 
 

@@ -30,7 +30,7 @@ class Utterance:
     """One line of a conversation, as a rater sees it."""
 
     speaker: str = _of("who speaks, e.g. `user` or `system`")
-    text: str = _of("what is said, shown literally")
+    text: str = _of("the text, shown literally")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Response:
     checkpoint: str = _of("`untrained`, `epoch-N`, `last`, `best_bleu`, ...")
     text: str = _of("the response")
     logprob: float | None = _of("sum of the tokens' log-probabilities under the model", default=None)
-    decoding: str = _of("how it was decoded, e.g. `greedy` or `nucleus:0.9`", default="unknown")
+    decoding: str = _of("decoding method, e.g. `greedy` or `nucleus:0.9`", default="unknown")
     extra: Mapping[str, Any] = _extra()
 
 
@@ -92,7 +92,7 @@ class Pair:
     a: Candidate = _of("first response: `{text, model, seed, checkpoint}`")
     b: Candidate = _of("second response")
     kind: PairKind = _of("real comparison, hidden check, or control with known relation", default="real")
-    identical: bool = _of("both texts are the same to the letter", default=False)
+    identical: bool = _of("both texts are identical", default=False)
     dialogue: str | None = _of("cluster: the dialogue that the context comes from", default=None)
     answer: Choice | None = _of("checks only: the right choice; never leaves the server", default=None)
     contrast: str = _of("what is compared, e.g. `bilstm_attn:0-1`, `within-seed`, `reference-random`", default="")
@@ -105,13 +105,13 @@ class Vote:
 
     pair: str = _of("pair id")
     rater: str = _of("rater id: a keyed hash, never a name")
-    choice: Choice = _of("which response was chosen: `a` and `b` as in pairs.jsonl, whatever side was shown")
-    round: int = _of("1..k: the order in which the pair got its counted votes (= HumanExp-k); 0 if not counted")
-    left: Side | None = _of("which response stood on the left (or on top)", default=None)
-    seconds: float | None = _of("from showing to answering", default=None)
+    choice: Choice = _of("which response was chosen: `a` and `b` as in pairs.jsonl, regardless of the side")
+    round: int = _of("1..k: number of the vote among the pair's counted votes (= HumanExp-k); 0 if not counted")
+    left: Side | None = _of("which response was on the left (or on top)", default=None)
+    seconds: float | None = _of("time from showing to answering", default=None)
     submitted: str | None = _of("time of the answer, ISO 8601, UTC", default=None)
     source: Source = _of("where the rater came from", default="imported")
-    rater_status: RaterStatus = _of("what the gate says of the rater", default="passed")
+    rater_status: RaterStatus = _of("gate status of the rater", default="passed")
     counted: bool = _of("one of the pair's k votes; false for late votes and for those of blocked raters", default=True)
     kind: PairKind = _of("kind of the pair, `real` or `control`", default="real")
     identical: bool = _of("both responses were the same text", default=False)
@@ -125,7 +125,7 @@ class Rater:
 
     rater: str = _of("keyed hash, as in votes")
     source: Source = _of("where the rater came from")
-    status: RaterStatus = _of("what the gate says")
+    status: RaterStatus = _of("gate status")
     checks_seen: int = _of("hidden checks answered")
     checks_failed: int = _of("hidden checks failed")
     votes: int = _of("judgements of real and control pairs, counted or not")

@@ -4,8 +4,8 @@
   zsh    eval "$(python -m dialogue completion zsh)"          in ~/.zshrc, after compinit
   fish   python -m dialogue completion fish | source
 
-It works while the shell is in this project's folder, and leaves every other use of python alone. A start-up file runs
-elsewhere: for it, write the code to a file: python -m dialogue completion bash > ~/.seedvote.bash, and source that.
+Completion works while the shell is in this project's folder; other uses of python are not affected. A start-up file
+runs elsewhere, so save the code and source it: python -m dialogue completion bash > ~/.seedvote.bash
 """
 
 from __future__ import annotations

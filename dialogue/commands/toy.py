@@ -14,8 +14,8 @@ from dialogue.command_line import tell_next
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """OUT, --dialogues, --seed, --kind."""
     parser.add_argument("out", metavar="OUT", help="folder to write")
-    parser.add_argument("--dialogues", type=int, default=1000, metavar="N", help="how many (default 1000)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="decides every word (default 0)")
+    parser.add_argument("--dialogues", type=int, default=1000, metavar="N", help="number of dialogues (default 1000)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the generated text (default 0)")
     parser.add_argument("--kind", choices=["multiwoz", "personachat"], default="multiwoz", help="default multiwoz")
 
 

@@ -61,7 +61,7 @@ def _listed(file: File, known: set[str]) -> list[str]:
     found = file.json() if text.startswith("[") else text.split("\n")
     names = [plain_id(str(name).strip()) for name in found]
     if names in ([], [""]):
-        raise InputError(f"{file.where} names no dialogue, so its split would be empty. Restore it, or remove it.")
+        raise InputError(f"{file.where} names no dialogue, so its split would be empty. Restore or remove the file.")
     if absent := [name for name in names if name not in known]:
         raise InputError(
             f"{file.where} names {len(absent)} dialogue(s) that data.json does not hold, e.g. {absent[0]}. "

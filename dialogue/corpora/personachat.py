@@ -113,7 +113,7 @@ def _text_chat(lines: Sequence[str], file: File) -> tuple[dict[str, list[str]], 
             continue
         utterances = line.split("\t")[:2]
         if len(utterances) < 2:
-            raise InputError(f"{file.where}: {line[:40]!r} has no answer behind a tab. {file.base} may be cut off.")
+            raise InputError(f"{file.where}: {line[:40]!r} has no answer after a tab. {file.base} may be cut off.")
         texts += utterances
     return personas, texts
 

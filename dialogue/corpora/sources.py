@@ -140,7 +140,7 @@ def _refuse_outside(path: Path, inner: str) -> None:
     parts = PurePosixPath(inner.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or ":" in parts.parts[0]:
         raise InputError(
-            f"{path} holds {inner!r}, a path outside itself, and is not read. Fetch it from its publisher."
+            f"{path} holds {inner!r}, a path outside the archive, so it was not read. Download it from its publisher."
         )
 
 

@@ -69,7 +69,7 @@ WRONG = {
     ),
     "ParlAI without answer": (
         {"train_self_original.txt": b"1 your persona: a\n2 hi"},
-        "'hi' has no answer behind a tab",
+        "'hi' has no answer after a tab",
     ),
     "a chat without candidates": (
         {"valid.json": b'[{"personality": ["a"], "utterances": []}]'},
@@ -104,7 +104,7 @@ def check_refused(path, capsys, message):
 def test_a_zip_with_a_path_outside_itself_is_refused(tmp_path, capsys, name):
     path = tmp_path / "corpus.zip"
     zipped(name, "data.json")(path)
-    check_refused(path, capsys, "corpus.zip holds .* a path outside itself, and is not read")
+    check_refused(path, capsys, "corpus.zip holds .* a path outside the archive, so it was not read")
 
 
 def test_a_zip_that_needs_a_password_or_is_damaged_inside_is_refused(tmp_path, capsys):
