@@ -2,7 +2,7 @@
 
 Free-running responses get word-overlap scores (BLEU-2, ROUGE-L, METEOR, distinct-2, ...: docs/generation.md) and the
 cosine of average embeddings, with the most frequent training response as a baseline. The study's own models also get
-perplexity and teacher-forced BLEU-2, under names of their own.
+perplexity and teacher-forced BLEU-2, as separate metrics.
 
   python -m generation score runs/demo
 """

@@ -38,8 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--clip", type=float, default=1.0, help="clip the gradient to this norm (default 1)")
     add("--dialogues", type=int, help="number of training dialogues (default: all)")
     add("--valid", type=int, default=200, help="validation contexts scored after each epoch (default 200)")
-    add("--vocabulary-size", type=int, default=20_000, help="words of a new vocabulary, at most (default 20000)")
-    add("--at-least", type=int, default=1, help="occurrences a word needs to enter a new vocabulary (default 1)")
+    add(
+        "--vocabulary-size", type=int, default=20_000, help="maximum size of a new vocabulary, in words (default 20000)"
+    )
+    add("--at-least", type=int, default=1, help="minimum count of a word in a new vocabulary (default 1)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     add(
         "--precision", choices=["auto", "float32", "bf16"], default="auto",

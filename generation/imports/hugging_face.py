@@ -74,8 +74,7 @@ def _load(name: str, fetch: bool) -> tuple[Any, Any]:
     except (OSError, ValueError) as error:
         if not fetch and not Path(name).exists():
             raise InputError(
-                f"{name} is neither a folder here nor a model fetched before. "
-                "To fetch the model of that name from the hub, add --fetch."
+                f"{name} is neither a local folder nor a downloaded model. To download it from the hub, add --fetch."
             ) from error
         reason = str(error).splitlines()[0]
         raise InputError(f"{name} holds no Hugging Face model: {reason}") from error

@@ -237,7 +237,7 @@ def test_a_folder_without_a_model_is_said(tmp_path):
 
     with pytest.raises(InputError, match="holds no Hugging Face model"):
         HuggingFace(str(tmp_path))
-    with pytest.raises(InputError, match=r"is neither a folder here nor a model fetched before\. .* add --fetch"):
+    with pytest.raises(InputError, match=r"is neither a local folder nor a downloaded model\. .* add --fetch"):
         HuggingFace("no-such-model-anywhere")
 
 
