@@ -5,9 +5,9 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
-    "codelength": "bits that the labels take when a probe on each state encodes them",
+    "codelength": "description length: bits needed to encode the labels from each state",
     "list": "list the probe tasks of a corpus, with their labels and majority shares",
-    "plot": "draw the pictures: evolution, difficulty, selection, token metric, states",
+    "plot": "draw the figures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }
 FIRST = "python -m probes list --corpus runs/mine/corpus"

@@ -36,7 +36,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     add("study", type=Path, metavar="STUDY", help="folder of the study")
     add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
     add("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: those in STUDY/states)")
-    add("--subset", action="store_true", help="use only the examples that every array has a state for")
+    add("--subset", action="store_true", help="use only the examples that have a state in every array")
     add("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
     add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
 

@@ -76,7 +76,7 @@ def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe:
         if task in baselines:
             panel.axhline(baselines[task], color=GREY, lw=0.9, ls=(0, (4, 3)), zorder=0)
         panel.set_ylim(0, 100)
-    below = "epoch (0: untrained); band: lowest to highest seed; dashed: best baseline that reads no text"
+    below = "epoch (0: untrained); band: lowest to highest seed; dashed: best baseline without text"
     _name_axes(figure, below, "micro-F1, points")
     return figure
 

@@ -56,7 +56,7 @@ def find(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Re
         raise InputError(f"{study / 'states'} holds no .npy file. Make them: python -m generation encode {study}.")
     for name, count in Counter(who.name for who in found).items():
         if count > 1:
-            raise InputError(f"{count} arrays are called {name}; give each a model, seed or checkpoint of its own.")
+            raise InputError(f"{count} arrays are called {name}; give each a different model, seed or checkpoint.")
     wanted = checkpoints.split(",") if checkpoints else [w.checkpoint for w in found if "epoch-" not in w.checkpoint]
     if kept := [who for who in found if files or checkpoints == "all" or who.checkpoint in wanted]:
         return kept

@@ -1,4 +1,4 @@
-"""Measure how many bits the labels of each task take when a probe on each state encodes them (description length).
+"""Measure the description length of each task: the bits that a probe on each state needs to encode the labels.
 
 A companion to `run`: two states may reach the same score, one from ten examples and one from ten thousand. Reads the
 same files, with the same baselines, and writes STUDY/probes/codelength-<corpus>.csv. Finished parts are kept, so an

@@ -1,4 +1,4 @@
-"""Draw the pictures of a study's probes into STUDY/probes/, each one if its data are there.
+"""Draw the figures of a study's probes into STUDY/probes/. A figure is drawn if its data exist.
 
 evolution     scores over epochs, a band over seeds (needs epoch-N: probes run --checkpoints all)
 difficulty    means over easy, medium and hard tasks, by the untrained recurrent models
