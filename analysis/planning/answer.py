@@ -104,7 +104,7 @@ class PlanAnswer:
     question: PlanQuestion
     crowd: Assumptions
     measured: int | None
-    stated: bool  # whether a margin was stated, without which no two systems are called alike
+    stated: bool  # whether a margin was stated; without one, no two systems are called equivalent
     study: StudyPower
     differences: tuple[DifferenceRow, ...]
     margins: tuple[MarginRow, ...]

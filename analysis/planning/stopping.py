@@ -49,7 +49,7 @@ class Look:
 
 
 def look(contrast: Contrast, *, difference: float, alpha: float, margin: float | None) -> Look:
-    """Whether a comparison may stop; two systems are called alike only where a margin was stated (None: it was not)."""
+    """Whether a comparison may stop; two systems count as equivalent only within a stated margin (None: not stated)."""
     votes = contrast.votes
     clusters = min((len(np.unique(codes)) for codes in ways(votes).values()), default=len(votes))
     scores = net_scores(votes.choice)

@@ -1,4 +1,4 @@
-"""The ranking: every system's strength by a model with ties, and how surely it stands where it stands."""
+"""The ranking: every system's strength by a model with ties, with the uncertainty of its rank."""
 
 from __future__ import annotations
 

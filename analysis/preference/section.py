@@ -62,7 +62,7 @@ def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
 
 
 def alike(preferences: Sequence[Preference]) -> list[str]:
-    """What may be said of systems' being alike: a claim of its own, against a margin that was stated."""
+    """Whether systems are equivalent, which is claimed only against a stated margin."""
     tested = [(one, one.equivalence) for one in preferences if one.equivalence is not None]
     if not tested:
         return [

@@ -113,7 +113,7 @@ def _net_table(answer: PreferenceAnswer) -> Table:
 
 
 def _claims(answer: PreferenceAnswer) -> Iterator[str]:
-    """Which contrasts are alike within the margin, one line each."""
+    """Which contrasts are equivalent within the margin, one line each."""
     tested = [(one, one.equivalence) for one in answer.preferences if one.equivalence is not None]
     if not tested:
         yield "Equivalence was not tested: state the smallest difference that matters with --margin."

@@ -1,4 +1,4 @@
-"""What would make a study surer, in words: more votes, seeds or raters, each with what it would show.
+"""What would make the results more certain, in words: more votes, seeds or raters, each with what it would show.
 
 Every number is a room's or of `analysis/stats/power.py`.
 """

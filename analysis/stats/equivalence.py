@@ -1,7 +1,7 @@
 """Equivalence: "alike within a margin stated beforehand" (two one-sided tests, Schuirmann 1987).
 
-A difference that is not significant shows nothing; alike is a claim of its own and needs its own test. The margin is
-the smallest difference that would matter, chosen before the votes are seen: there is no default.
+A difference that is not significant shows nothing; equivalence is a separate claim and needs its own test. The margin
+is the smallest difference that would matter, chosen before the votes are seen: there is no default.
 """
 
 from __future__ import annotations

@@ -30,7 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--report", choices=("valid", "test"), default="test", help="split to report on (default: test)")
     add("--classifier", default="logistic", metavar="NAMES", help=f"{', '.join(BY_NAME)}, or several of them")
-    add("--mlp-seeds", default="0-2", metavar="SEEDS", help="seeds of the MLP, each a rater of its own (default: 0-2)")
+    add(
+        "--mlp-seeds",
+        default="0-2",
+        metavar="SEEDS",
+        help="seeds of the MLP, each counted as a separate rater (default: 0-2)",
+    )
     solvers = ("batched", "sklearn")
     add("--solver", choices=solvers, default="batched", help="solver of the logistic regression (default: batched)")
     add("--protocol", choices=("standard", "paper"), default="standard", help="paper: also fit as the papers did")

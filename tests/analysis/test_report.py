@@ -253,7 +253,10 @@ def test_nobody_leads_where_every_comparison_is_even(tmp_path):
 
 
 def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_english(folder):
-    assert "One architecture (bilstm_attn): nothing here can be said of others." in made(folder)[1]["limitations"]
+    assert (
+        "One architecture (bilstm_attn): these results say nothing about other architectures."
+        in made(folder)[1]["limitations"]
+    )
     votes = list(read_records(folder / "votes.jsonl", Vote))[:1]
     write_records(folder / "votes.jsonl", votes, signature="one|v:0", kind=Vote)
     facts = made(folder)[1]
@@ -262,6 +265,6 @@ def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_eng
 
 def test_probes_of_another_architecture_are_not_said_of_the_one_that_people_judged(folder):
     finding = next(s for s in made(add_scores(folder, models=("hred",)))[1]["findings"] if "micro-F1" in s)
-    assert finding.startswith("Over 3 seeds of bilstm_attn, people's preference has an SD of")
-    assert "From one training seed to the next, the probes' micro-F1 has an SD of" in finding
-    assert "and the probes' micro-F1 one of" not in finding
+    assert finding.startswith("Over 3 seeds of bilstm_attn, the SD of people's preference is")
+    assert "Over training seeds, the SD of the probes' micro-F1 is" in finding
+    assert "that of the probes' micro-F1" not in finding

@@ -350,7 +350,7 @@ def test_an_error_that_will_not_pass_is_said_at_once(server, contexts, tmp_path)
 @pytest.mark.parametrize("payload", [b"{}", b'{"choices": []}', b"<html>"])
 def test_an_answer_in_another_form_is_said(server, contexts, tmp_path, payload):
     server.trouble = [(200, payload)]
-    with pytest.raises(InputError, match=r"without choices|no JSON"):
+    with pytest.raises(InputError, match=r"without choices|did not answer with JSON"):
         ask(server, contexts[:1], tmp_path / "j.jsonl")
 
 
