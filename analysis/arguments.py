@@ -86,7 +86,8 @@ def check_ranges(values: Mapping[str, Any], **ranges: tuple[float, float]) -> No
 def check_margin(margin: float | None) -> None:
     """Refuse a margin of equivalence that is no net preference between 0 and 1; None is no margin stated."""
     if margin is not None and not 0 < margin < 1:
-        points = f" For {margin:g} points write --margin {margin / 100:g}." if 1 <= margin < 100 else ""
+        unit = "point" if margin == 1 else "points"
+        points = f" For {margin:g} {unit} write --margin {margin / 100:g}." if 1 <= margin < 100 else ""
         raise InputError(f"--margin is {margin:g}; it is a net preference between 0 and 1.{points}")
 
 

@@ -194,6 +194,8 @@ def _variance_tables(source: Any, score: str, factors: Sequence[str], pairs: Any
     from analysis.comparison.methods import panels_of
     from analysis.variance.tables import study_tables
 
+    if score != "score":
+        raise InputError(f"--score names a column of a file, and {source} is a folder; name the file itself.")
     if factors:
         raise InputError(f"--factors names the columns of a file, and {source} is a folder; name the file itself.")
     study = study_from(source, None, None)

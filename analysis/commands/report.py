@@ -11,6 +11,9 @@ import argparse
 from pathlib import Path
 
 from dialogue.command_line import tell_next
+from dialogue.errors import InputError
+
+BESIDE = (".md", ".tex", ".json")  # the page under one of these names would overwrite its own tables or numbers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +39,10 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import atomic, write_json
 
     check_margin(args.margin)
-    found = report(read_study(args.study), title=args.title, margin=args.margin)
     out = args.out or args.study / "report.html"
+    if out.suffix in BESIDE:
+        raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
+    found = report(read_study(args.study), title=args.title, margin=args.margin)
     write_json(out.with_suffix(".json"), found.document)
     for suffix, written in ((".md", as_markdown(found)), (".tex", as_latex(found)), (out.suffix, page(found))):
         with atomic(out.with_suffix(suffix)) as handle:

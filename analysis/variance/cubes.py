@@ -61,6 +61,8 @@ def compared_models(
     sources: Sequence[Any], models: tuple[str, str], metric: str = "mean", only: str = "", *, paired: bool, seed: int
 ) -> tuple[ComparedModels, ...]:
     """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
+    if not sources:
+        raise InputError("--compare needs scores with counts, and the study has none: it compares models by a metric.")
     scales = read_cubes(sources)
     found = [
         line

@@ -206,7 +206,7 @@ def test_every_command_on_votes_ends_with_the_next_one(study, say):
     ("margin", "sentence"),
     [
         (16.7, "--margin is 16.7; it is a net preference between 0 and 1. For 16.7 points write --margin 0.167."),
-        (1, "--margin is 1; it is a net preference between 0 and 1. For 1 points write --margin 0.01."),
+        (1, "--margin is 1; it is a net preference between 0 and 1. For 1 point write --margin 0.01."),
         (0, "--margin is 0; it is a net preference between 0 and 1."),
         (-0.1, "--margin is -0.1; it is a net preference between 0 and 1."),
         (float("nan"), "--margin is nan; it is a net preference between 0 and 1."),
@@ -274,3 +274,17 @@ def test_the_table_of_preferences_says_why_its_p_may_differ_from_the_finding(stu
     _, _, (page, written) = asked(study)
     assert "sign test, Holm" in page and "sign test, Holm" in written
     assert "it may find more than the net preference, whose errors allow for pairs and raters" in page
+
+
+def test_an_option_that_a_study_folder_cannot_take_is_refused(study, say):
+    with pytest.raises(InputError, match="--score names a column of a file"):
+        say("variance", study, "--score", "accuracy")
+    with pytest.raises(InputError, match="--compare needs scores with counts"):
+        say("variance", study, "--compare", "A,B")
+
+
+@pytest.mark.parametrize("suffix", ["md", "tex", "json"])
+def test_the_page_may_not_take_the_place_of_its_own_numbers(study, say, suffix):
+    with pytest.raises(InputError, match="written beside the page"):
+        say("report", study, "--out", study / f"report.{suffix}")
+    assert not (study / f"report.{suffix}").exists()

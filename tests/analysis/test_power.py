@@ -188,7 +188,7 @@ def test_votes_that_nothing_ties_together_have_a_design_effect_of_one(capsys, tm
     ("margin", "sentence"),
     [
         (16.7, "--margin is 16.7; it is a net preference between 0 and 1. For 16.7 points write --margin 0.167."),
-        (1, "--margin is 1; it is a net preference between 0 and 1. For 1 points write --margin 0.01."),
+        (1, "--margin is 1; it is a net preference between 0 and 1. For 1 point write --margin 0.01."),
         (0, "--margin is 0; it is a net preference between 0 and 1."),
         (500, "--margin is 500; it is a net preference between 0 and 1."),
         (float("nan"), "--margin is nan; it is a net preference between 0 and 1."),
