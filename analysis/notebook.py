@@ -127,8 +127,10 @@ def plan(
 
     check_ranges(locals(), **LEGAL)
     check_margin(margin)
+    matches, known = (None, True) if votes is None else matches_of(votes, pairs, **reading)
     found = planning.answer(
-        [] if votes is None else contrasts(matches_of(votes, pairs, **reading)[0]),
+        [] if matches is None else contrasts(matches),
+        known=known,
         assumed=Assumptions(ties, per_pair, per_rater, pair_icc, rater_icc),
         difference=difference, margin=margin, size=size, power=power, alpha=alpha, price=price, fee=fee,
         seed_sd=seed_sd, seed=seed,

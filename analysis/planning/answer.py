@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from analysis.planning.stopping import Look, look
-from analysis.reading.systems import Contrast
+from analysis.reading.systems import UNKNOWN, Contrast
 from analysis.reading.votes import net_scores
 from analysis.stats import power as sizing
 from analysis.stats.components import RESIDUAL, components
@@ -110,6 +110,7 @@ class PlanAnswer:
     margins: tuple[MarginRow, ...]
     seeds: tuple[SeedsRow, ...]
     looks: tuple[Look, ...]
+    unmeasured: tuple[str, ...]  # what these votes cannot show about their raters
     warnings: tuple[str, ...]
     signature: str
 
@@ -118,6 +119,7 @@ def answer(
     contrasts: Sequence[Contrast] = (),
     *,
     assumed: Assumptions,
+    known: bool = True,
     difference: float = 0.16,
     margin: float | None = None,
     size: int = 200,
@@ -128,7 +130,7 @@ def answer(
     seed_sd: float | None = None,
     seed: int = 0,
 ) -> PlanAnswer:
-    """Plan for the crowd that the contrasts' votes show, or for the one `assumed`."""
+    """Plan for the crowd that the votes show, or for the one `assumed`; `known`: pairs.jsonl names the systems."""
     question = PlanQuestion(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
     crowd = measured(contrasts) if contrasts else assumed
     generator = np.random.default_rng(child_seed(seed, "plan"))
@@ -140,6 +142,7 @@ def answer(
         () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
         tuple(look(contrast, difference=difference, alpha=alpha, margin=margin) for contrast in contrasts),
         _unmeasured(contrasts),
+        _cautions(contrasts, known),
         signature(ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
                   rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed),
     )  # fmt: skip
@@ -166,6 +169,12 @@ def measured(contrasts: Sequence[Contrast]) -> Assumptions:
         total = sum(max(part.value, 0.0) for part in found.parts)
         icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
     return Assumptions(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
+
+
+def _cautions(contrasts: Sequence[Contrast], known: bool) -> tuple[str, ...]:
+    """What was left out of the votes, once for all contrasts, and whether their systems are known."""
+    left_out = dict.fromkeys(warning for one in contrasts for warning in one.votes.warnings)
+    return (*left_out, *(() if known else (UNKNOWN,)))
 
 
 def _unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:

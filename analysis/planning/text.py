@@ -28,6 +28,7 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
         "equivalence": [{"margin": row.margin, "votes": row.votes, **asdict(row.effort)} for row in answer.margins],
         "seeds": [asdict(row) for row in answer.seeds],
         "running": [_look(look, answer) for look in answer.looks],
+        "warnings": answer.warnings,
         "signature": answer.signature,
     }  # fmt: skip
     return dict(plain(found))
@@ -37,7 +38,7 @@ def _source(answer: PlanAnswer) -> str:
     """Where the numbers about the crowd come from."""
     if answer.measured is None:
         return "assumed"
-    return ", ".join([f"measured on {answer.measured} votes", *answer.warnings])
+    return ", ".join([f"measured on {answer.measured} votes", *answer.unmeasured])
 
 
 def _look(look: Look, answer: PlanAnswer) -> dict[str, Any]:
@@ -76,6 +77,7 @@ def parts(answer: PlanAnswer) -> list[Table | str]:
         f"from the 1/3 of random clicking is {number(study.chance_power, 2)}.",
         *_tables(answer),
         *(_look_text(look, answer) for look in answer.looks),
+        *answer.warnings,
         answer.signature,
     ]
 

@@ -197,9 +197,10 @@ def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping
 def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> tuple[Bools, list[str]]:
     """Which votes to keep, and what is left out, e.g. `12 votes on check pairs`."""
     kept = np.ones(len(given["choice"]), dtype=bool)
-    said = []
+    said, real = [], kept.copy()
     if given["kind"] is not None:
         codes, names = codes_of(given["kind"].fill_null("real"))
+        real = np.isin(codes, [code for code, name in enumerate(names) if name == "real"])
         for code, name in enumerate(names):
             if name not in kinds:
                 said.append(f"Left out: {count(int((codes == code).sum()), 'vote')} on {name} pairs")
@@ -208,7 +209,9 @@ def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> 
         counted = _flags(given["counted"], missing=True)
         if late := int((kept & ~counted).sum()):
             used = "Used too" if uncounted else "Left out"
-            said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked later)")
+            known = int((kept & ~counted & ~real).sum())  # named, or two commands would seem to count differently
+            more = f", {known:,} of them on control pairs" if known else ""
+            said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked later){more}")
         kept &= counted | uncounted
     return kept, said
 

@@ -5,6 +5,7 @@ import html
 import inspect
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,7 @@ from analysis.commands import variance as variance_command
 from analysis.comparison import answer as comparison
 from analysis.planning import answer as planning
 from analysis.preference import answer as preference
+from analysis.reading.systems import UNKNOWN
 from analysis.ties import answer as ties
 from analysis.variance import answer as variance
 from dialogue.command_line import dispatch
@@ -274,6 +276,30 @@ def test_the_table_of_preferences_says_why_its_p_may_differ_from_the_finding(stu
     _, _, (page, written) = asked(study)
     assert "sign test, Holm" in page and "sign test, Holm" in written
     assert "it may find more than the net preference, whose errors allow for pairs and raters" in page
+
+
+def test_votes_not_counted_are_told_by_kind_so_that_two_counts_do_not_contradict(study, asked):
+    votes = list(read_records(study / "votes.jsonl", Vote))
+    made = [replace(v, counted=not (v.kind == "control" or (v.round == 1 and v.pair == "p1"))) for v in votes]
+    write_records(study / "votes.jsonl", made, signature="uncounted|v:0", kind=Vote)
+    _, told, _ = asked(study)
+    assert "Left out: 1 vote not counted (late, or of raters blocked later)." in told["ties"]["warnings"]
+    assert (
+        "Left out: 7 votes not counted (late, or of raters blocked later), 6 of them on control pairs."
+        in told["preference"]["warnings"]
+    )
+
+
+def test_a_plan_on_votes_gives_the_cautions_of_these_votes(study, say):
+    votes = [replace(v, counted=v.pair != "p1") for v in read_records(study / "votes.jsonl", Vote)]
+    write_records(study / "votes.jsonl", votes, signature="uncounted|v:0", kind=Vote)
+    cautions = json.loads(say("plan", study, "--json", "-"))["warnings"]
+    assert "Left out: 3 votes not counted (late, or of raters blocked later)." in cautions
+    (study / "pairs.jsonl").unlink()
+    document = json.loads(say("plan", study, "--json", "-"))
+    assert UNKNOWN in document["warnings"] and UNKNOWN in say("plan", study)
+    assert document["assumptions"]["source"] == "measured on 87 votes"
+    assert notebook.plan().document["warnings"] == []
 
 
 def test_an_option_that_a_study_folder_cannot_take_is_refused(study, say):
