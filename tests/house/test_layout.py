@@ -48,7 +48,7 @@ ROOMS = {
         "rating": {"hit", "store"},
         "watching": {"hit", "store"},
         "study_folder": {"hit", "store", "rating"},
-        "web": {"hit", "store", "rating", "watching", "study_folder"},
+        "web": {"hit", "store", "rating", "watching"},
         "exchange": {"store", "rating"},
         "marketplaces": {"hit", "store", "rating", "watching", "web", "study_folder"},
         "simulation": {"hit", "web"},
