@@ -52,9 +52,13 @@ def _experiments(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> N
 
 
 def _title(answer: TiesAnswer) -> str:
-    unit = "single votes, as in the paper" if answer.recipe.unit == "vote" else f"by {answer.recipe.unit}"
-    again = ", with replacement" if answer.recipe.replace else ""
-    return f"Sets of {answer.recipe.size} votes drawn {unit}{again}"
+    recipe = answer.recipe
+    drawn = "vote by vote" if recipe.unit == "vote" else f"by {recipe.unit.replace('+', ' and ')}"
+    if recipe.replace:
+        drawn += " with replacement"
+    elif recipe.unit == "vote":
+        drawn += ", as in the paper"
+    return f"Sets of {recipe.size} votes, drawn {drawn}"
 
 
 def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> None:
