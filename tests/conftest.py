@@ -58,7 +58,9 @@ class Patient:
         return page
 
 
-@pytest.fixture(scope="session")
+# A module long, not a session: while Playwright is open its event loop runs in this thread, and where a loop runs
+# Mephisto's operator refuses to start.
+@pytest.fixture(scope="module")
 def chromium():
     """Debian's Chromium, headless; without it browser tests skip, but never in continuous integration."""
     path = shutil.which("chromium")
