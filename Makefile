@@ -16,8 +16,9 @@ hit: setup
 check: setup-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
+# Three workers on two cores: the tests of servers and browsers wait for a third of their time.
 test: setup-dev lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600

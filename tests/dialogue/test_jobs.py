@@ -18,8 +18,10 @@ from dialogue.errors import InputError
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
-ENGINES = ["local", "ray", "slurm:local"]
-every = pytest.mark.parametrize("on", ENGINES)
+# A Ray cluster takes seconds to begin and to end: one test here and that of the killed node start one, the other tests
+# do so under make test-slow.
+RAY = pytest.param("ray", marks=pytest.mark.slow)
+every = pytest.mark.parametrize("on", ["local", RAY, "slurm:local"])
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,7 @@ def preempted(shared, piece):
     return once(lambda: signal.raise_signal(signal.SIGUSR2))(shared, piece)
 
 
-@every
+@pytest.mark.parametrize("on", ["local", "ray", "slurm:local"])
 def test_every_engine_does_every_job_in_another_process_with_one_thread(on, tmp_path):
     found = carry_out(add, 10, range(4), tmp_path / "logs", on)
     assert sorted(total for total, *_ in found) == [10, 11, 12, 13]
@@ -127,13 +129,13 @@ def test_a_killed_process_on_this_machine_is_told_with_the_next_step(tmp_path):
         carry_out(killed, tmp_path, range(2), tmp_path, "local")
 
 
-@pytest.mark.parametrize("on", ["ray"])
+@pytest.mark.parametrize("on", [RAY])
 def test_a_killed_process_on_ray_is_made_good(on, tmp_path):
     assert sorted(carry_out(killed, tmp_path, range(2), tmp_path, on)) == [0, 1]
     assert (tmp_path / "job-0.log").read_text().count(" begun on ") == 2
 
 
-@pytest.mark.parametrize("on", ["ray"])
+@pytest.mark.parametrize("on", [RAY])
 def test_ray_gives_up_at_last_and_says_so(on, tmp_path, monkeypatch):
     monkeypatch.setattr(on_ray, "RETRIES", 0)
     with pytest.raises(InputError, match=r"Ray gave up on job-0: .*Log of job-0: "):

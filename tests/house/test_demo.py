@@ -73,6 +73,7 @@ def kill_at(root, study, signs):
     process.wait()
 
 
+@pytest.mark.slow  # that killed training and killed raters go on is held by their own tests; this is the whole line
 def test_a_demo_killed_in_training_and_again_while_raters_vote_finishes_with_the_same_result(
     study, pytestconfig, tmp_path
 ):
