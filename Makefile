@@ -16,9 +16,10 @@ hit: setup
 check: setup-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Three workers on two cores: the tests of servers and browsers wait for a third of their time.
+# Three workers on two cores: the tests of servers and browsers wait for a third of their time. Tracing for the coverage
+# floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1).
 test: setup-dev lint
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600
