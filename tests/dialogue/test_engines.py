@@ -1,5 +1,6 @@
 """A whole grid on every engine: the same bits, nothing done twice, and a node killed in mid-run changes nothing."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -106,10 +107,10 @@ def test_every_engine_leaves_the_same_bits_and_none_does_again_what_another_did(
 
 def family(process):
     """A process and all it has started, from /proc."""
-    children = [
-        int(child) for thread in Path(f"/proc/{process}/task").glob("*")
-        for child in (thread / "children").read_text().split()
-    ]  # fmt: skip
+    children = []
+    for thread in Path(f"/proc/{process}/task").glob("*"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread may end while its folder is read
+            children += map(int, (thread / "children").read_text().split())
     return [process, *(found for child in children for found in family(child))]
 
 
