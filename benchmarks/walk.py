@@ -22,6 +22,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -34,8 +35,8 @@ class Walk:
     def __init__(self) -> None:
         self.calls: list[tuple[str, int]] = []  # file and line of the function
 
-    def _note(self, frame: object, event: str, _argument: object) -> None:
-        code = frame.f_code  # type: ignore[attr-defined]
+    def _note(self, frame: FrameType, event: str, _argument: object) -> None:
+        code = frame.f_code
         # Comprehensions are part of the function that holds them; bodies of modules and classes are no calls.
         named = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
         if event == "call" and named and code.co_filename.startswith(PACKAGES):
