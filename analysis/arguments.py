@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from analysis.reading.votes import Votes
 
 READING = ("columns", "values", "uncounted")
+CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue", "item", "pair", "rater", "vote")
 
 
 def add_vote_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -89,6 +90,19 @@ def check_margin(margin: float | None) -> None:
         unit = "point" if margin == 1 else "points"
         points = f" For {margin:g} {unit} write --margin {margin / 100:g}." if 1 <= margin < 100 else ""
         raise InputError(f"--margin is {margin:g}; it is a net preference between 0 and 1.{points}")
+
+
+def add_clusters_argument(parser: argparse.ArgumentParser) -> None:
+    """Which votes hang together."""
+    parser.add_argument(
+        "--clusters",
+        choices=CLUSTERINGS,
+        default="auto",
+        metavar="WAYS",
+        help="which votes hang together, for every interval and p: auto (default: votes on one dialogue and votes of "
+        "one rater; by pair where each dialogue has one pair), dialogue+rater, item+rater, pair+rater, dialogue, item, "
+        "pair, rater, or vote (none do)",
+    )
 
 
 def add_json_argument(parser: argparse.ArgumentParser) -> None:

@@ -34,6 +34,7 @@ def ties(
     replace: bool = False,
     method: str = "exact",
     sets: int = 50_000,
+    clusters: str = "auto",
     seed: int = 0,
     **reading: Any,
 ) -> Result:
@@ -42,7 +43,7 @@ def ties(
     from analysis.ties.text import document, parts
 
     read = votes_of(votes, **reading)
-    found = answer(read, size=size, unit=unit, replace=replace, method=method, sets=sets, seed=seed)
+    found = answer(read, size=size, unit=unit, replace=replace, method=method, sets=sets, clusters=clusters, seed=seed)
 
     def draw() -> Any:
         from analysis.ties.figures import figures
@@ -77,7 +78,7 @@ def preference(
     pairs: Any = None,
     margin: float | None = None,
     model: Literal["davidson", "rao-kupper"] = "davidson",
-    unit: str = "pair+rater",
+    clusters: str = "auto",
     sets: int = 1000,
     seed: int = 0,
     **reading: Any,
@@ -89,7 +90,7 @@ def preference(
     check_ranges(locals(), sets=(2, math.inf))
     check_margin(margin)
     matches, known = matches_of(votes, pairs, kinds=JUDGED, **reading)
-    found = answer(matches, known=known, margin=margin, model=model, unit=unit, sets=sets, seed=seed)
+    found = answer(matches, known=known, margin=margin, model=model, clusters=clusters, sets=sets, seed=seed)
 
     def draw() -> Any:
         from analysis.preference.figures import figures

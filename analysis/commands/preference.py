@@ -1,7 +1,7 @@
 """Which system raters prefer, with what certainty, and whether two systems are equivalent.
 
 Prints the net preference (the share for the first minus the share for the second, with ties in the denominator) and an
-interval that allows for pairs and raters; the exact sign test; left against right; change over the rounds; and a
+interval that allows for dialogues and raters; the exact sign test; left against right; change over the rounds; and a
 ranking of the systems by Davidson's model with ties, or Rao and Kupper's, with the chance that the order is wrong. Two
 systems are called equivalent only within a margin that you state before you look at the votes (--margin). pairs.jsonl
 says which systems a and b are.
@@ -12,7 +12,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading, study_beside
+from analysis.arguments import (
+    READING,
+    add_clusters_argument,
+    add_json_argument,
+    add_vote_arguments,
+    deliver,
+    reading,
+    study_beside,
+)
 from dialogue.command_line import given, next_command
 
 
@@ -32,12 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="davidson",
         help="model of the ranking (default davidson)",
     )
-    parser.add_argument(
-        "--unit",
-        choices=("pair+rater", "pair", "dialogue", "rater", "vote"),
-        default="pair+rater",
-        help="uncertainty of the ranks: clustered errors by pair+rater (default), or a bootstrap of whole pairs, ...",
-    )
+    add_clusters_argument(parser)
     parser.add_argument("--sets", type=int, default=1000, help="samples used for the ranks (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
@@ -48,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import preference
 
-    asked = ("pairs", "margin", "model", "unit", "sets", "seed")
+    asked = ("pairs", "margin", "model", "clusters", "sets", "seed")
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)

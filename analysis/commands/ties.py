@@ -8,7 +8,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import READING, add_json_argument, add_vote_arguments, deliver, reading
+from analysis.arguments import (
+    READING,
+    add_clusters_argument,
+    add_json_argument,
+    add_vote_arguments,
+    deliver,
+    reading,
+)
 from dialogue.command_line import given, next_command
 
 
@@ -22,10 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the sampled sets (default 0)")
     parser.add_argument(
         "--unit",
-        choices=["vote", "pair", "dialogue", "rater", "pair+rater"],
+        choices=["vote", "pair", "dialogue", "rater", "pair+rater", "dialogue+rater"],
         default="vote",
         help="what is drawn to form a set: single votes, as in the papers (default), whole pairs, ...",
     )
+    add_clusters_argument(parser)
     parser.add_argument("--replace", action="store_true", help="sample with replacement")
     parser.add_argument(
         "--method",
@@ -42,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.notebook import ties
     from dialogue.files import write_json
 
-    asked = ("size", "unit", "replace", "method", "sets", "seed")
+    asked = ("size", "unit", "replace", "method", "sets", "clusters", "seed")
     found = ties(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     out = args.out or (args.votes if args.votes.is_dir() else args.votes.parent)
     write_json(out / "ties.json", found.document)

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import Contrast
-from analysis.reading.votes import net_scores, ways
+from analysis.reading.votes import net_scores
 from analysis.stats.intervals import mean_interval
 from analysis.stats.sequential import Now, betting, mixture
 
@@ -51,12 +52,12 @@ class Look:
 def look(contrast: Contrast, *, difference: float, alpha: float, margin: float | None) -> Look:
     """Whether a comparison may stop; two systems count as equivalent only within a stated margin (None: not stated)."""
     votes = contrast.votes
-    clusters = min((len(np.unique(codes)) for codes in ways(votes).values()), default=len(votes))
+    clusters = min((len(np.unique(codes)) for codes in clusters_of(votes).values()), default=len(votes))
     scores = net_scores(votes.choice)
     place = contrast.first, contrast.second, len(votes), clusters, _bet(votes.pair, scores, alpha)
     if clusters < FIRST_LOOK:
         return Look(*place, "too early")
-    net = mean_interval(scores, by=ways(votes))
+    net = mean_interval(scores, by=clusters_of(votes))
     if net.se == 0:
         return Look(*place, "no spread")
     now = mixture(net.value, net.se, scale=difference, alpha=alpha)

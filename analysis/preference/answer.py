@@ -13,8 +13,9 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.preference.ranking import Ranking, ranking_of
+from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
-from analysis.reading.votes import Votes, net_scores, ways
+from analysis.reading.votes import Votes, net_scores
 from analysis.showing.words import count
 from analysis.stats.davidson import Model
 from analysis.stats.equivalence import Equivalence, smallest_claim, tost, unanimous
@@ -93,7 +94,7 @@ def answer(
     known: bool = True,
     margin: float | None = None,
     model: Model = "davidson",
-    unit: str = "pair+rater",
+    clusters: str = "auto",
     sets: int = 1000,
     seed: int = 0,
 ) -> PreferenceAnswer:
@@ -103,13 +104,13 @@ def answer(
     """
     votes, every = matches.votes, contrasts(matches)
     kept = [one for one in every if len(one.votes) > 1] or every  # with nothing else, the error names the reason
-    found = tuple(prefer(one, margin=margin) for one in kept)
+    found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
     generator = np.random.default_rng(child_seed(seed, "preference"))
-    ranking, refusal = ranking_of(matches, model, unit, sets, generator)
+    ranking, refusal = ranking_of(matches, model, clusters, sets, generator)
     doubts = [refusal] if ranking is None else _unbounded(ranking)
     recipe = signature(
         votes=len(votes), pairs=len(np.unique(votes.pair)), unit=found[0].net.unit, margin=margin,
-        model=model, sets=sets, by=unit, seed=seed,
+        model=model, sets=sets, seed=seed,
     )  # fmt: skip
     return PreferenceAnswer(
         matches=matches,
@@ -117,7 +118,7 @@ def answer(
         preferences=found,
         sign_holm=_adjusted([one.sign.p for one in found]),
         net_holm=_adjusted([one.p for one in found]),
-        position=position(votes),
+        position=position(votes, clusters),
         rounds=change_over_rounds(votes),
         ranking=ranking,
         index=calibrated(matches),
@@ -127,10 +128,10 @@ def answer(
     )
 
 
-def prefer(contrast: Contrast, *, margin: float | None, alpha: float = 0.05) -> Preference:
+def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", alpha: float = 0.05) -> Preference:
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
     votes = contrast.votes
-    net = mean_interval(net_scores(votes.choice), by=ways(votes), level=1 - alpha)
+    net = mean_interval(net_scores(votes.choice), by=clusters_of(votes, clusters), level=1 - alpha)
     if net.se == 0:  # all clusters agree: a t interval would have no width, however few they are
         low, high = unanimous(net.value, net.df + 1, alpha / 2)
         net = replace(net, low=low, high=high)
@@ -151,7 +152,7 @@ def led(one: Preference) -> Preference:
     return replace(one, first=one.second, second=one.first, net=net, sign=sign, equivalence=turned)
 
 
-def position(votes: Votes) -> Position | None:
+def position(votes: Votes, clusters: str = "auto") -> Position | None:
     """Whether raters favour one side of the page; None where the votes do not say what stood left."""
     if votes.left is None:
         return None
@@ -159,7 +160,9 @@ def position(votes: Votes) -> Position | None:
     test = position_test(votes.choice, votes.left)
     if len(decisive) < 2:
         return Position(test, None)
-    return Position(test, mean_interval(decisive.choice == decisive.left, by=ways(decisive), share=True))
+    return Position(
+        test, mean_interval(decisive.choice == decisive.left, by=clusters_of(decisive, clusters), share=True)
+    )
 
 
 def change_over_rounds(votes: Votes) -> CochranQ | None:
@@ -211,7 +214,7 @@ def _cautions(matches: Matches, known: bool) -> list[str]:
         cautions.append(
             "The votes name no rater, so the intervals ignore differences between raters and are too narrow."
         )
-    elif "rater" not in ways(votes):
+    elif "rater" not in clusters_of(votes):
         cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import Matches
-from analysis.reading.votes import ways
-from analysis.stats.davidson import Fit, Model, bootstrap, clustered, fit, games, normal_draws
+from analysis.stats.davidson import Fit, Model, clustered, fit, games, normal_draws
 from dialogue.errors import InputError
 
 
@@ -48,23 +48,19 @@ class Ranking:
 
 
 def ranking_of(
-    matches: Matches, model: Model, unit: str, sets: int, generator: np.random.Generator
+    matches: Matches, model: Model, clusters: str, sets: int, generator: np.random.Generator
 ) -> tuple[Ranking | None, str]:
     """The ranking, or the reason why there is none.
 
-    By pair and rater at once the ranks come from the normal law of the estimates, because no bootstrap of votes keeps
-    both ways of clustering; by any other unit they come from refitted bootstrap samples.
+    The ranks come from the normal law of the estimates, because no bootstrap of votes keeps two ways of clustering.
     """
     votes = matches.votes
     played = games(matches.systems, matches.a, matches.b, votes.choice, votes.left)
     try:
-        found = clustered(played, fit(played, model), ways(votes))
+        found = clustered(played, fit(played, model), clusters_of(votes, clusters))
     except InputError as error:
         return None, str(error)
-    if unit == "pair+rater":
-        return _ranking(normal_draws(found, sets=sets, generator=generator)), ""
-    cluster = None if unit == "vote" else votes.need(unit, f"--unit {unit}")
-    return _ranking(bootstrap(played, found, cluster, sets=sets, generator=generator)), ""
+    return _ranking(normal_draws(found, sets=sets, generator=generator)), ""
 
 
 def _ranking(found: Fit) -> Ranking:

@@ -38,6 +38,7 @@ FIELDS = {
     "kind": pa.string(),
     "identical": pa.bool_(),
     "dialogue": pa.string(),
+    "item": pa.string(),
 }
 
 
@@ -56,6 +57,7 @@ class Votes:
     seconds: Floats | None = None  # time from showing to answering, NaN where not known
     dialogue: Ints | None = None  # code of the dialogue, into `dialogues`
     dialogues: tuple[str, ...] = ()
+    item: Ints | None = None  # code of the context that the responses answer; many pairs may share one
     identical: Bools | None = None  # both responses were the same text
     kind: tuple[str, ...] = ("real",)  # the kinds of pairs that were kept
     counted: Bools | None = None  # one of the pair's k votes
@@ -161,6 +163,7 @@ def _votes(
     pair, pairs = _codes(read, rows, given["pair"], "pair")
     rater, raters = _optional_codes(read, rows, given["rater"], "rater")
     dialogue, dialogues = _optional_codes(read, rows, given["dialogue"], "dialogue")
+    item, _ = _optional_codes(read, rows, given["item"], "item")
     return Votes(
         pair=pair,
         pairs=pairs,
@@ -173,6 +176,7 @@ def _votes(
         seconds=None if given["seconds"] is None else given["seconds"].to_numpy().astype(np.float64),
         dialogue=dialogue,
         dialogues=dialogues,
+        item=item,
         identical=_flags(given["identical"], missing=False),
         kind=kinds,
         counted=_flags(given["counted"], missing=True),
@@ -263,12 +267,6 @@ def _tally(array: Any) -> dict[str, int]:
 
 def _texts(array: Any) -> NDArray[np.object_]:
     return np.array(array.to_pylist(), dtype=object)
-
-
-def ways(votes: Votes) -> Mapping[str, NDArray[np.int64]]:
-    """The clusters that the standard errors allow for: pairs and raters, where the votes have two or more of them."""
-    named = {"pair": votes.pair} if votes.rater is None else {"pair": votes.pair, "rater": votes.rater}
-    return {name: codes for name, codes in named.items() if len(codes) and (codes != codes[0]).any()}
 
 
 def net_scores(choice: Ints) -> Floats:

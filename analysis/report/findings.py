@@ -22,7 +22,13 @@ from analysis.stats.agreement import landis_koch
 from analysis.ties.answer import Curve, TiesAnswer
 from analysis.ties.text import RESAMPLED, against_chance
 
-WIDEST = ("pair+rater", "pair", "dialogue", "rater")  # the interval to quote, as far as the votes know it
+WIDEST = (
+    "dialogue+rater",
+    "pair+rater",
+    "dialogue",
+    "pair",
+    "rater",
+)  # the interval to quote, as far as the votes know it
 MANY_RATERS = 60
 POOR = 0.2  # below it Landis and Koch say "slight"
 

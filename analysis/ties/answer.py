@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from analysis.reading.cautions import cautions
+from analysis.reading.clusters import clusters_of
 from analysis.reading.votes import Votes
 from analysis.showing.words import count
 from analysis.stats import laws
@@ -28,7 +29,7 @@ from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
-UNITS = ("vote", "pair", "dialogue", "rater", "pair+rater")
+UNITS = ("vote", "pair", "dialogue", "rater", "pair+rater", "dialogue+rater")
 MOST_ROUNDS = 100  # beyond it the column holds something else, such as times
 Codes = NDArray[np.int64]
 
@@ -117,16 +118,21 @@ def answer(
     replace: bool = False,
     method: str = "exact",
     sets: int = 50_000,
+    clusters: str = "auto",
     seed: int = 0,
 ) -> TiesAnswer:
-    """The ties of every HumanExp, pooled, and by every unit that the votes know."""
+    """The ties of every HumanExp, pooled, and by every unit that the votes know.
+
+    `unit` says what is drawn to form a set, `clusters` what the interval of the share allows for.
+    """
     recipe = Recipe(sets, size, seed, unit, replace, method)
     known = [name for name in UNITS if all(_codes(votes, part) is not None for part in _parts(name))]
     for part in _parts(unit):
         if groups(votes.need(part, f"--unit {unit}")) < 2:
             raise InputError(f"--unit {unit} needs two {part}s or more; the votes have one.")
     *experiments, pooled = [
-        _curve(name, part, recipe, default_clusters(part)) for name, part in [*_experiments(votes), ("pooled", votes)]
+        _curve(name, part, recipe, clusters_of(part, clusters))
+        for name, part in [*_experiments(votes), ("pooled", votes)]
     ]
     by_unit = [dataclasses.replace(recipe, unit=name, replace=True) for name in known if _enough(votes, name)]
     units = [_unit_curve(votes, one) for one in by_unit]
@@ -196,12 +202,6 @@ def _curve(name: str, votes: Votes, recipe: Recipe, honest: Mapping[str, Codes])
         chance=_chance(len(votes), int(ties.sum()), interval),
         choices=dict(zip(votes.labels, np.bincount(votes.choice, minlength=len(votes.labels)).tolist(), strict=True)),
     )
-
-
-def default_clusters(votes: Votes) -> dict[str, Codes]:
-    """Pair and rater, as far as the votes know them and they have more than one."""
-    found = {name: _codes(votes, name) for name in ("pair", "rater")}
-    return {name: codes for name, codes in found.items() if codes is not None and groups(codes) > 1}
 
 
 def _law(votes: Votes, name: str, recipe: Recipe, by: Mapping[str, Codes]) -> Law:

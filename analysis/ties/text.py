@@ -13,7 +13,7 @@ from analysis.showing.words import count, percent
 from analysis.ties.answer import Curve, TiesAnswer
 
 RESAMPLED = {"vote": "votes one by one", "pair": "pairs", "dialogue": "dialogues", "rater": "raters",
-             "pair+rater": "pairs and raters"}  # fmt: skip
+             "pair+rater": "pairs and raters", "dialogue+rater": "dialogues and raters"}  # fmt: skip
 
 
 def document(answer: TiesAnswer) -> dict[str, Any]:

@@ -190,7 +190,9 @@ def test_the_command_on_a_study(tmp_path, preference):
     assert found["davidson"]["ranks"]["m-2"]["high"] <= 2
     assert found["tie_index"]["same"] > found["tie_index"]["different"]
     assert found["rounds"]["items"] == 160
-    text = preference(votes, "--model", "rao-kupper", "--unit", "rater", "--sets", 50, "--figure", tmp_path / "rank")
+    text = preference(
+        votes, "--model", "rao-kupper", "--clusters", "rater", "--sets", 50, "--figure", tmp_path / "rank"
+    )
     assert (tmp_path / "rank.png").stat().st_size > 5000
     for words in (
         "Rao and Kupper",

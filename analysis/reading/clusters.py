@@ -1,0 +1,64 @@
+"""Which votes hang together: the one rule by which every interval, test and plan of the analysis is clustered.
+
+Votes on one dialogue share its context, votes of one rater share a habit, so both are drawn anew at once. An item (one
+context, of which many systems' answers are compared) stands in where no dialogue is named, and a pair where no item
+is, or where each of them has one pair only, which makes the three the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.votes import Votes
+from analysis.stats.intervals import groups
+from dialogue.errors import InputError
+
+Ints = NDArray[np.int64]
+Ways = Mapping[str, Ints]  # name of a way of clustering -> code of the cluster of every vote
+CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue", "item", "pair", "rater", "vote")
+COARSEST_FIRST = ("dialogue", "item", "pair")
+
+
+def clusters_of(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
+    """The ways in which these votes are clustered; none means that every vote is taken as independent.
+
+    `auto` takes what the votes name and have two or more of; a clustering that is asked for by name must be there.
+    """
+    if wanted == "auto":
+        return _found(votes)
+    if wanted not in CLUSTERINGS:
+        raise InputError(f"--clusters is {wanted!r}; write one of {', '.join(CLUSTERINGS)}.")
+    return {name: _asked(votes, name, wanted) for name in wanted.split("+") if name != "vote"}
+
+
+def _found(votes: Votes) -> dict[str, Ints]:
+    shared = [] if not len(votes) else [name for name in COARSEST_FIRST if _gathers(votes, name)]
+    named = [*shared[:1], "rater"]
+    return {name: codes for name in named if (codes := _column(votes, name)) is not None and _several(codes)}
+
+
+def _gathers(votes: Votes, name: str) -> bool:
+    """Whether these clusters hold more than one pair somewhere: finer ones, or one pair each, add nothing to pairs."""
+    codes = _column(votes, name)
+    if codes is None or not _several(codes):
+        return False
+    return name == "pair" or groups(codes) < groups(votes.pair)
+
+
+def _asked(votes: Votes, name: str, wanted: str) -> Ints:
+    codes: Ints = votes.need(name, f"--clusters {wanted}")
+    if not _several(codes):
+        raise InputError(f"--clusters {wanted} needs two {name}s or more; the votes have one.")
+    return codes
+
+
+def _column(votes: Votes, name: str) -> Ints | None:
+    codes: Ints | None = getattr(votes, name)
+    return codes
+
+
+def _several(codes: Ints) -> bool:
+    return len(codes) > 1 and bool((codes != codes[0]).any())
