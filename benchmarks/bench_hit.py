@@ -208,7 +208,7 @@ def study(folder: Path, number: int) -> list[str]:
     from crowd.study_folder import hit_of, prepare_study
 
     prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=True)
-    return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet"]
+    return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet", "--walk-in"]
 
 
 def sqlite(folder: Path, number: int, judgements: int) -> float:
@@ -234,6 +234,7 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
             "SEEDVOTE_STUDY": str(folder),
             "SEEDVOTE_DATABASE": url,
             "SEEDVOTE_RATE": "0",
+            "SEEDVOTE_WALK_IN": "1",
             "SEEDVOTE_QUIET": "1",
         }
         command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]

@@ -6,11 +6,12 @@ from dialogue.command_line import dispatch, exit_with
 
 COMMANDS = {
     "serve": "serve a study to raters",
+    "invite": "print links that each let one person in",
     "simulate": "let simulated raters work through a study over HTTP",
     "status": "show the progress of a study",
     "pause": "tell raters to come back later",
     "resume": "resume a paused or stopped study",
-    "stop": "tell raters that the study is complete",
+    "stop": "tell raters that the study has ended",
     "export": "write votes, raters and events",
     "plan-checks": "print each kind of rater's chance of passing the gate",
     "regate": "apply another gate to the answers already given",

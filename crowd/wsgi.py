@@ -31,6 +31,7 @@ def from_environment() -> Flask:
             hit=hit,
             folder=study,
             entrances=usual_entrances(hit, ""),
+            invited=read("SEEDVOTE_WALK_IN", "") != "1",
             prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",

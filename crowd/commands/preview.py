@@ -61,5 +61,7 @@ def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, number > 1)
         yield f"pair-{number}", page.task_page(hit, frame, shown, progress, "saved" if number > 1 else "")
     for kind in page.MESSAGE_KINDS:
-        code = {"done": hit.completion_code, "no_more": hit.screened_out_code}.get(kind, "")
-        yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, code)
+        code = hit.screened_out_code if kind == "no_more" else hit.completion_code if kind in page.ENDINGS else ""
+        over = kind in ("done", "handed_in")
+        at = page.SittingSoFar(15, code, more=over, can_undo=kind == "done")
+        yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, at)

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given, next_command, tell_next
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+AT_THE_KEYBOARD = "here"  # who opens the page with --open, the same person every time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="seed of order and sides, set at the first start (default: 0)"
     )
-    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser, by an invitation of your own")
+    parser.add_argument(
+        "--walk-in",
+        action="store_true",
+        help="admit everybody who knows the address, under any name (?rater=ID): for a lab; "
+        "default: by `crowd invite` or a marketplace only",
+    )
     parser.add_argument("--prefix", default="", metavar="PATH", help="path of the study behind a reverse proxy: /study")
     parser.add_argument(
         "--proxies", type=int, default=0, metavar="N", help="number of trusted reverse proxies (default: 0)"
@@ -36,9 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame the page"
     )
     add_sites(parser)
-    parser.add_argument(
-        "--invited", action="store_true", help="admit only raters sent by a marketplace (MTurk: always)"
-    )
     parser.add_argument(
         "--rate", type=float, default=20.0, help="most requests per second from one rater (default: 20; 0: no limit)"
     )
@@ -54,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.market import usual_entrances
     from crowd.study_folder import hit_of, prepare_study
     from crowd.watching.refreshing import keep_fresh
-    from crowd.web.app import ServerConfig, create_app, log_to_stderr, study_token
+    from crowd.web.app import ServerConfig, create_app, log_to_stderr
     from crowd.web.serving import serve
 
     hit = hit_of(args.study, args.hit)
@@ -73,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
             frame_ancestors=(*args.frame_ancestor, *sites),
             submit_to=sites[0] if sites else "",
             entrances=usual_entrances(hit, sites[0] if sites else ""),
-            invited=args.invited or bool(sites),
+            invited=not (args.walk_in or args.simulated),
             rate=args.rate,
         )
     )
@@ -83,20 +92,30 @@ def run(args: argparse.Namespace) -> None:
         app,
         args.host,
         args.port,
-        lambda port: _announce(args, port, study_token(app)),
+        lambda port: _announce(args, port, app),
         stop_with_stdin=args.stop_with_stdin,
     )
     if not args.stop_with_stdin:
         tell_next("python -m crowd export", args.study, *given(args, "database"))
 
 
-def _announce(args: argparse.Namespace, port: int, token: str) -> None:
+def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
+    from crowd.web.app import study_token
+
     shown = f"[{args.host}]" if ":" in args.host else args.host
     address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
-    print(f"Raters begin at {address}", flush=True)
-    print(f"Watch the study at {address}study?token={token}", flush=True)
+    walk_in = args.walk_in or args.simulated
+    print(f"Raters begin at {address}" if walk_in else f"The study is at {address}", flush=True)
+    print(f"Watch the study at {address}study?token={study_token(app)}", flush=True)
+    if walk_in:
+        print("Walk-in: whoever has the address may take part, under any name and more than once.", flush=True)
+    else:
+        invite = next_command("python -m crowd invite", args.study, "20", "--url", address, *given(args, "database"))
+        print(f"Raters come by a link each, or from a marketplace: {invite}", flush=True)
     print("Stop with Ctrl-C. Every vote is kept; run the same command to go on.", flush=True)
     if args.open:
         import webbrowser
 
-        webbrowser.open(address)
+        from crowd.web.invitations import invitation
+
+        webbrowser.open(address if walk_in else invitation(app.extensions["desk"].secret, address, AT_THE_KEYBOARD))

@@ -1,4 +1,4 @@
-"""Stop a study: raters are told that it is complete; the pair a rater has open may still be answered.
+"""Stop a study: raters are told that it has ended; the pair a rater has open may still be answered.
 
 `resume` takes it up again. A launch on a marketplace is closed by `expire`.
 """
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
 
     with opened(args.study, args.database) as store:
         set_state(store, "stopped")
-    print("Stopped: raters are told that the study is complete. `resume` takes it up again.")
+    print("Stopped: raters are told that the study has ended. `resume` takes it up again.")
     # Where a marketplace still sends people, closing the launch comes first: they would come in vain.
     following = "expire" if launched_on(args.study) else "export"
     tell_next(f"python -m crowd {following}", args.study, *given(args, "database"))

@@ -53,13 +53,13 @@ def save_answer(moment: Moment, seat: Seat, token: str, choice: Button, seconds:
 
 def _plausible(seconds: float | None, since: float) -> float:
     """The page's own time; where it sent none (no JavaScript) or nonsense, the time since the pair was given out."""
-    page = seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else since
+    page = seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else max(0.0, since)  # clocks go back
     return round(page, 3)
 
 
 def _store(moment: Moment, row: Any, pressed: Button, seconds: float) -> Saved:
     check, held = row.kind == "check", row.state == "held"
-    late = not check and (not held or row.expires <= moment.now)
+    late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
     counted = not check and row.status != "blocked" and counts(row.votes, late=late, assignment=moment.assignment)
     choice = unswapped(pressed, row.left)
     failed = int(choice != pool.pair_from(row.body).answer) if check else None
@@ -104,12 +104,20 @@ def _judge(moment: Moment, rater: str, before: RaterStatus) -> None:
     event_log.append(moment.connection, "blocked", moment.now, rater)
 
 
-def take_back(moment: Moment, seated: SeatedRater) -> bool:
-    """Take back the vote that came last; its pair is held again under a new token, so that a stale click is void."""
-    if seated.last_vote is None or seated.status == "blocked" or seated.finished:
+def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:
+    """Take back the vote that came last; its pair is held again under a new token, so that a stale click is void.
+
+    `token` is the one under which it was given: only the browser that gave it knows it. A sitting that ended with this
+    vote goes on.
+    """
+    if seated.last_token is None or seated.last_token != token:
         return False
-    joined = sa.select(votes, leases.c.attempt).join_from(votes, leases, votes.c.lease == leases.c.lease)
-    row = moment.connection.execute(joined.where(votes.c.vote == seated.last_vote)).one()
+    if seated.status == "blocked" or seated.state != "running":
+        return False
+    given = sa.select(votes, leases.c.attempt, leases.c.sitting).where(votes.c.vote == seated.last_vote)
+    row = moment.connection.execute(given.join(leases, votes.c.lease == leases.c.lease)).one()
+    if row.sitting != seated.seat.sitting:
+        return False
     attempt = row.attempt + 1
     held = {"state": "held", "attempt": attempt, "token": lease_token(moment.secret, row.rater, row.pair, attempt)}
     expires = moment.now + moment.assignment.lease_seconds
@@ -117,6 +125,8 @@ def take_back(moment: Moment, seated: SeatedRater) -> bool:
     moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
     moment.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
     later(moment.connection, pool.recount(row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1))
+    seat = sa.and_(sittings.c.rater == seated.seat.rater, sittings.c.sitting == seated.seat.sitting)
+    moment.connection.execute(sa.update(sittings).where(seat).values(finished=None))
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     if row.failed is not None:

@@ -118,12 +118,23 @@ class Desk:
             saved = answering.save_answer(moment, seat, token, choice, seconds)
             return saved, leasing.next_step(moment, seat)
 
-    def undo(self, seat: Seat) -> tuple[bool, Step]:
-        """Take back the last answer, once; the pair is shown again on the same side."""
+    def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
+        """Take back the last answer, once, if it was given under this token; the pair is shown again as it was."""
         with self.store.write() as connection:
             moment = self._moment(connection)
-            undone = answering.take_back(moment, leasing.seated_rater(moment, seat))
+            undone = answering.take_back(moment, leasing.seated_rater(moment, seat), token)
             return undone, leasing.next_step(moment, seat)
+
+    def hand_in(self, seat: Seat) -> Step:
+        """End a sitting that has to wait; what was done in it is handed in as it is."""
+        with self.store.write() as connection:
+            return leasing.hand_in(self._moment(connection), seat)
+
+    def settle(self, seat: Seat) -> None:
+        """What a sitting holds has left this house: its last answer can no longer be taken back."""
+        query = sa.update(raters).where(raters.c.rater == seat.rater)
+        with self.store.write() as connection:
+            connection.execute(query.values(last_vote=None))
 
 
 def assignment_of(hit: Hit) -> AssignmentRules:

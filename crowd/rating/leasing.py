@@ -15,6 +15,7 @@ from sqlalchemy import bindparam as param
 from crowd.hit import Hit
 from crowd.rating import pool
 from crowd.rating.assignment import AssignmentRules, Fewest, left_side, verdict
+from crowd.rating.ending import Ending, at_cap, ending, outlook
 from crowd.rating.gate import GateRule
 from crowd.rating.next_pair import DUE, IS_SHOWN, NEXT_PAIR, SIDES, Offer, named
 from crowd.store import event_log
@@ -24,7 +25,7 @@ from crowd.store.tables import leases, pairs, raters, sittings, study_settings, 
 from dialogue.records import Pair, RaterStatus, Side
 from dialogue.seeds import child_seed
 
-Stage = Literal["consent", "instructions", "task", "wait", "done", "no_more", "closed", "paused"]
+Stage = Literal["consent", "instructions", "task", "wait", "paused"] | Ending
 
 
 _RATER, _SITTING = raters.c.rater == param("rater"), sittings.c.sitting == param("sitting")
@@ -40,11 +41,17 @@ _MINE = (
     .where(leases.c.rater == param("rater"))
     .subquery("mine")
 )
+_LAST_TOKEN = (  # of the answer that can be taken back
+    sa.select(leases.c.token)
+    .join_from(votes, leases, leases.c.lease == votes.c.lease)
+    .where(votes.c.vote == raters.c.last_vote)
+    .scalar_subquery()
+)
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
 _LEASE = (leases.c.token, leases.c.lease, leases.c.slot, leases.c.pair, leases.c.left, leases.c.state, leases.c.expires)
 _SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
-    .add_columns(sittings.c.slots, sittings.c.finished, _MINE, _STATE.label("study"))
+    .add_columns(sittings.c.slots, sittings.c.finished, _MINE, _STATE.label("study"), _LAST_TOKEN.label("last_token"))
     .add_columns(*_LEASE, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
     .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
     .join(_MINE, sa.true())
@@ -92,6 +99,7 @@ class SeatedRater:
     consent: str | None
     instructed: int
     last_vote: int | None
+    last_token: str | None
     done: int
     last_slot: int | None
     lefts: Mapping[Side, int]
@@ -120,7 +128,10 @@ class Step:
     of: int = 0
     number: int = 1
     shown: ShownPair | None = None
-    can_undo: bool = False
+    undo: str | None = None
+    """The token of the answer that can be taken back: whoever gave it knows it."""
+    more: bool = False
+    """After a sitting: another one would have a pair for this rater."""
 
 
 def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
@@ -137,10 +148,12 @@ def _seated(found: Sequence[Any], seat: Seat) -> SeatedRater:
         seat=seat,
         status=row.status,
         slots=row.slots,
-        finished=row.finished is not None,
+        # a sitting in which nothing was to be had is not over: there may be something later
+        finished=row.finished is not None and row.done > 0,
         consent=row.consent,
         instructed=row.instructed,
         last_vote=row.last_vote,
+        last_token=row.last_token,
         done=row.done,
         last_slot=row.last_slot,
         lefts=_lefts(row),
@@ -164,9 +177,9 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
     if seated.status == "blocked":
         return Step("no_more", done)
     if seated.finished:
-        return _over(done)
+        return _over(moment, seated)
     if seated.state != "running":
-        return Step("paused" if seated.state == "paused" else "closed", done)
+        return Step("paused" if seated.state == "paused" else "stopped", done, len(seated.slots))
     if row is None or row.state != "held" or row.expires <= moment.now:
         return None
     return _showing(seated, ShownPair(row.token, pool.pair_from(row.body), row.left, row.expires))
@@ -188,8 +201,16 @@ def next_step(moment: Moment, seat: Seat) -> Step:
         seated, offer = _seated_with_offer(moment, seat)
         outcome = _next(moment, seated, renewed, offer)
     if outcome == "finished":
-        return _finish(moment, seat, seated.done)
-    return Step("wait", seated.done) if outcome == "wait" else _showing(seated, outcome)
+        return _finish(moment, seated)
+    return Step("wait", seated.done, len(seated.slots)) if outcome == "wait" else _showing(seated, outcome)
+
+
+def hand_in(moment: Moment, seat: Seat) -> Step:
+    """End a sitting that has to wait, because of others or of a pause; what was done in it is handed in as it is."""
+    step = next_step(moment, seat)
+    if step.stage not in ("wait", "paused") or not step.done:
+        return step
+    return _finish(moment, seated_rater(moment, seat))
 
 
 def _seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
@@ -204,7 +225,7 @@ def _seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
 
 
 def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
-    return Step("task", seated.done, len(seated.slots), shown=shown, can_undo=seated.last_vote is not None)
+    return Step("task", seated.done, len(seated.slots), shown=shown, undo=seated.last_token)
 
 
 def _renew(moment: Moment, row: Any) -> ShownPair | int:
@@ -219,19 +240,19 @@ def _renew(moment: Moment, row: Any) -> ShownPair | int:
 
 
 def _next(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
-    """Lease the next pair of the sitting; a check slot without an unseen check is passed over.
+    """Lease the next pair of the sitting; a check slot without an unseen check is filled with a real pair.
 
-    Nobody is put through the first checks when no real pair is left that could follow them.
+    So a sitting has as many pairs as it says, however many checks the rater has seen. Nobody is put through the first
+    checks when no real pair is left that could follow them.
     """
-    if slot == 0 and offer.pair is None:  # told before the checks, not after them
+    rater = seated.seat.rater
+    if slot == 0 and (offer.pair is None or at_cap(moment.connection, rater, moment.assignment)):
+        return "finished"  # told before the checks, not after them
+    if slot >= len(seated.slots):
         return "finished"
-    while slot < len(seated.slots):
-        if seated.slots[slot] == "r":
-            return _next_real(moment, seated, slot, offer)
-        if check := _next_check(moment, seated.seat.rater):
-            return _lease(moment, seated, slot, named(moment.connection, check))
-        slot += 1
-    return "finished"
+    if seated.slots[slot] != "r" and (check := _next_check(moment, rater)):
+        return _lease(moment, seated, slot, named(moment.connection, check))
+    return _next_real(moment, seated, slot, offer)
 
 
 def _next_check(moment: Moment, rater: str) -> str | None:
@@ -241,7 +262,7 @@ def _next_check(moment: Moment, rater: str) -> str | None:
 
 
 def _next_real(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
-    if _at_cap(moment, seated.seat.rater):
+    if at_cap(moment.connection, seated.seat.rater, moment.assignment):
         return "finished"
     if offer.due:
         # only now, not in every request: releasing is a write, and the pool matters only when a pair is chosen
@@ -250,14 +271,6 @@ def _next_real(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> 
     row = offer.pair
     decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
     return _lease(moment, seated, slot, row) if decision == "show" else decision
-
-
-def _at_cap(moment: Moment, rater: str) -> bool:
-    cap = moment.assignment.max_votes_per_rater
-    if cap is None:
-        return False
-    mine = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
-    return (moment.connection.scalar(sa.select(sa.func.count()).select_from(votes).where(mine)) or 0) >= cap
 
 
 def _lease(moment: Moment, seated: SeatedRater, slot: int, row: Any) -> ShownPair:
@@ -275,13 +288,20 @@ def _lease(moment: Moment, seated: SeatedRater, slot: int, row: Any) -> ShownPai
     return ShownPair(token, pool.pair_from(row.body), left, expires)
 
 
-def _finish(moment: Moment, seat: Seat, done: int) -> Step:
-    """The sitting is over; where nothing was to be had in it, the study is closed for this rater."""
+def _finish(moment: Moment, seated: SeatedRater) -> Step:
+    """The sitting is over if anything was done in it; where nothing was to be had, it may still be used later."""
+    if not seated.done:
+        return _over(moment, seated)
+    seat = seated.seat
     here = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
     moment.connection.execute(sa.update(sittings).where(here).values(finished=moment.now))
-    event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=done)
-    return _over(done)
+    event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)
+    return _over(moment, seated)
 
 
-def _over(done: int) -> Step:
-    return Step("done" if done else "closed", done)
+def _over(moment: Moment, seated: SeatedRater) -> Step:
+    of, running = len(seated.slots), seated.state == "running"
+    found = outlook(moment.connection, seated.seat.rater, moment.assignment)
+    stage = ending(found, whole=0 < of <= seated.done, stopped=seated.state == "stopped")
+    undo = seated.last_token if running else None  # a pair taken back could not be judged again
+    return Step(stage, seated.done, of, undo=undo, more=found.now and running)

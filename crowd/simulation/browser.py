@@ -17,7 +17,9 @@ from crowd.simulation.raters import Habits, Reader
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
-Ending = Literal["done", "no_more", "closed", "paused", "wait", "left"]
+VisitEnd = Literal["done", "closed", "no_more", "stopped", "paused", "wait", "left"]
+# A sitting that ended like this is done if anything was done in it; if not, the study is closed to the rater.
+EARLY = ("handed_in", "complete", "cap", "none_left")
 FETCH = {"X-Requested-With": "fetch"}
 SERVER_PATIENCE = 60.0  # seconds for which a server may be away
 
@@ -77,7 +79,7 @@ class SimulatedVisit:
     answered: int = 0
     _undone: set[str] = field(default_factory=set)
 
-    def run(self) -> Ending:
+    def run(self) -> VisitEnd:
         """Arrive, do what is asked until nothing is, and say how it ended."""
         self.client.cookies.clear()
         worker = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
@@ -99,7 +101,7 @@ class SimulatedVisit:
         choice = ("left", "right", "tie")[int(self.reader.whim(self.rater, "example", str(number)) * 3)]
         self._send("POST", f"/instructions/{number}", data=fields | {"choice": choice})
 
-    def _work(self, place: dict[str, Any]) -> Ending:
+    def _work(self, place: dict[str, Any]) -> VisitEnd:
         waited = 0
         while place["status"] in ("task", "wait"):
             if place["status"] == "wait":
@@ -112,7 +114,9 @@ class SimulatedVisit:
             if self._leaves(place):
                 return "left"
             place = self._judge(place)
-        ending: Ending = place["status"]
+        if place["status"] in EARLY:
+            return "done" if place["progress"]["done"] else "closed"
+        ending: VisitEnd = place["status"]
         return ending
 
     def _leaves(self, place: dict[str, Any]) -> bool:

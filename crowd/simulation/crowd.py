@@ -16,7 +16,7 @@ from queue import SimpleQueue
 import httpx
 from tqdm import tqdm
 
-from crowd.simulation.browser import Ending, SimulatedVisit
+from crowd.simulation.browser import SimulatedVisit, VisitEnd
 from crowd.simulation.raters import Habits, Reader
 from dialogue.errors import InputError
 
@@ -29,7 +29,7 @@ class CrowdResult:
 
     answered: int
     seconds: float
-    endings: Mapping[Ending, int]
+    endings: Mapping[VisitEnd, int]
 
 
 class SimulatedCrowd:
@@ -58,7 +58,7 @@ class SimulatedCrowd:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _visit(self, rater: Habits, sitting: int) -> tuple[Ending, int]:
+    def _visit(self, rater: Habits, sitting: int) -> tuple[VisitEnd, int]:
         client = self._clients.get()
         try:
             visit = SimulatedVisit(client, self.reader, rater, sitting, on_answer=self._bar.update)

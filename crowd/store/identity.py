@@ -43,6 +43,11 @@ def form_token(secret: str, worker: str, sitting: str) -> str:
     return keyed(secret, "csrf", worker, sitting)[:32]
 
 
+def invitation_proof(secret: str, worker: str) -> str:
+    """What shows that this study has invited this person."""
+    return keyed(secret, "invitation", worker)[:32]
+
+
 def study_page_token(secret: str) -> str:
     """What opens the researcher's page: the same in every process that serves this store."""
     return keyed(secret, "study")[:32]

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from flask import Flask, Response, g, request, session
+from flask import Flask, Request, Response, g, request, session
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
+from itsdangerous import BadSignature
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -29,12 +31,15 @@ from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
 from crowd.web.entrance import Entrance
+from crowd.web.invitations import InvitationEntrance
 from crowd.web.limits import RateLimit
 from dialogue.errors import InputError
 from dialogue.records import Source
 
 LOG = logging.getLogger("crowd")
 LARGEST_BODY = 16_384
+A_YEAR = 31_536_000
+PATH = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
 
@@ -51,13 +56,13 @@ class ServerConfig:
     https: bool = False  # cookies for https only
     frame_ancestors: tuple[str, ...] = ()  # the marketplace that may frame the page
     submit_to: str = ""  # the marketplace's origin that takes finished forms (MTurk)
-    entrances: tuple[Entrance, ...] = ()  # of the marketplaces; without any, nobody but who comes by ?rater=
-    invited: bool = False  # nobody comes in but by a marketplace
+    entrances: tuple[Entrance, ...] = ()  # of the marketplaces; that of invitations is always open
+    invited: bool = False  # nobody comes in but by an invitation or a marketplace; else anybody, by any name
     rate: float = 20.0  # requests a second for one rater; 0: no limit
 
     def __post_init__(self) -> None:
         """Refuse what would make addresses and headers that no browser understands."""
-        if self.prefix and not re.fullmatch(r"(/[\w.~-]+)+", self.prefix):
+        if self.prefix and not PATH.fullmatch(self.prefix):
             raise InputError(
                 f"The prefix is {self.prefix!r}; it must be a path that begins with a slash, e.g. /study-1."
             )
@@ -69,6 +74,22 @@ class ServerConfig:
             raise InputError(
                 f"The rate is {self.rate:g} and the number of proxies {self.proxies}; neither may be below 0."
             )
+
+
+class SeatCookie(SecureCookieSessionInterface):
+    """A signed cookie that no clock makes invalid: a seat ends when the store no longer knows it.
+
+    The usual one is refused where its time of signing lies in the future, which is where it lies after a clock went
+    back, or for the second of two servers whose clocks differ by a second.
+    """
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession:
+        """What the cookie says, whenever it was signed."""
+        serializer, text = self.get_signing_serializer(app), request.cookies.get(self.get_cookie_name(app))
+        try:
+            return self.session_class(serializer.loads(text) if serializer and text else {})
+        except BadSignature:
+            return self.session_class()
 
 
 class _Site(Flask):
@@ -87,15 +108,16 @@ def create_app(config: ServerConfig) -> Flask:
     app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
-    app.extensions["entrances"] = config.entrances
-    app.secret_key = cookie_key(desk.secret)
+    app.extensions["entrances"] = (*config.entrances, InvitationEntrance(desk.secret))
+    app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
     framed = bool(config.frame_ancestors)
     app.config.update(
         MAX_CONTENT_LENGTH=LARGEST_BODY,
-        SEND_FILE_MAX_AGE_DEFAULT=31_536_000,  # a year: a file that changes gets another address, see page.asset
+        SEND_FILE_MAX_AGE_DEFAULT=A_YEAR,  # a file that changes gets another address, see page.asset
         SESSION_COOKIE_NAME="seedvote",
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_REFRESH_EACH_REQUEST=False,
+        PERMANENT_SESSION_LIFETIME=A_YEAR,
         SESSION_COOKIE_SECURE=config.https or framed,
         SESSION_COOKIE_SAMESITE="None" if framed else "Lax",  # in a frame of another site, Lax cookies are not sent
         SESSION_COOKIE_PARTITIONED=framed,
@@ -106,7 +128,7 @@ def create_app(config: ServerConfig) -> Flask:
     app.register_blueprint(dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder))
     if config.proxies:
         n = config.proxies
-        app.front = ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n)
+        app.front = _with_sound_prefix(ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n))
     if config.prefix:
         app.front = _below(config.prefix, app.front)
     return app
@@ -141,6 +163,19 @@ def _below(prefix: str, inner: WSGI) -> WSGI:
         if path == prefix or path.startswith(prefix + "/"):
             environ["PATH_INFO"] = path[len(prefix) :] or "/"
         environ["SCRIPT_NAME"] = prefix
+        return inner(environ, start_response)
+
+    return application
+
+
+def _with_sound_prefix(inner: WSGI) -> WSGI:
+    """Drop an X-Forwarded-Prefix that is no path: it would stand before every link and redirect of ours."""
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        given = environ.get("HTTP_X_FORWARDED_PREFIX", "")
+        # several proxies write several of them, separated by commas
+        if not all(PATH.fullmatch(one.strip().rstrip("/")) for one in given.split(",") if one.strip().strip("/")):
+            del environ["HTTP_X_FORWARDED_PREFIX"]
         return inner(environ, start_response)
 
     return application

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 from urllib.parse import urlsplit
 
+from crowd.rating.ending import Ending
 from crowd.rating.leasing import Step
 from dialogue.errors import InputError
 from dialogue.records import Source
 
-OVER = ("done", "no_more", "closed")  # stages after which a rater may go back
+OVER: tuple[Ending, ...] = get_args(Ending)  # stages after which a rater may go back
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from crowd.hit import Button, Hit
+from crowd.rating.ending import Ending
 from dialogue.records import Utterance
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
 
-MessageKind = Literal["wait", "done", "no_more", "closed", "paused", "not_saved", "bad_request"]
+MessageKind = Literal["wait", "paused", "uninvited", "not_saved", "bad_request"] | Ending
 Note = Literal["", "saved", "again", "late", "undone"]
-MESSAGE_KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
+ENDINGS: tuple[Ending, ...] = get_args(Ending)
+MESSAGE_KINDS: tuple[MessageKind, ...] = ("wait", "paused", "uninvited", "not_saved", "bad_request", *ENDINGS)
 NOTES: dict[Note, str] = {
     "": "",
     "saved": "Saved",
@@ -68,6 +70,21 @@ class SittingProgress:
     can_undo: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SittingSoFar:
+    """What a page without a pair says of the sitting: answers given, the code for them, and the ways on and out."""
+
+    done: int = 0
+    code: str = ""
+    out: WayOut | None = None
+    more: bool = False
+    """Another sitting may begin at once."""
+    can_undo: bool = False
+
+
+NOTHING_YET = SittingSoFar()
+
+
 def consent_page(hit: Hit, frame: Frame) -> str:
     """The first page: a form to /consent with csrf and agree=yes."""
     return _render("consent.html", hit=hit, frame=frame)
@@ -92,9 +109,9 @@ def pair_fragment(hit: Hit, frame: Frame, shown: PairOnPage, progress: SittingPr
     return _render("_pair.html", hit=hit, frame=frame, shown=shown, progress=progress)
 
 
-def message_page(hit: Hit, frame: Frame, kind: MessageKind, code: str, out: WayOut | None = None) -> str:
-    """A page that says one thing: wait, done, no more, closed, paused, not saved, bad request; and the way out."""
-    return _render("message.html", hit=hit, frame=frame, kind=kind, code=code, out=out)
+def message_page(hit: Hit, frame: Frame, kind: MessageKind, at: SittingSoFar = NOTHING_YET) -> str:
+    """A page that says one thing: why there is no pair, what is paid, and the ways on and out."""
+    return _render("message.html", hit=hit, frame=frame, kind=kind, at=at)
 
 
 def glance_page(hit: Hit, frame: Frame) -> str:

@@ -29,21 +29,28 @@ PageReply = str | Response
 @rater_pages.get("/")
 def start() -> PageReply:
     """Arrive: by ?rater=ID (and ?sitting=KEY for a further sitting), by the cookie, or as somebody new."""
+    desk = _desk()
     if arrival := _arrival():
         if arrival.preview:
-            return page.glance_page(_desk().hit, _frame())
+            return page.glance_page(desk.hit, _frame())
         if arrival.turned_away:
-            return page.message_page(_desk().hit, _frame(), "no_more", "")
-        _sit(arrival.worker, arrival.sitting, arrival.source)
-        return _go("/task") if "seat" in session else page.consent_page(_desk().hit, _frame())
-    if current_app.extensions["config"].invited and "worker" not in session:
-        raise Refused("nobody sent this rater")
-    worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
-    sitting = request.args.get("sitting") or (session.get("sitting") if worker == session.get("worker") else None)
-    _sit(worker, sitting or "1", _source(request.args.get("source")))
-    if "seat" in session:
-        return _go("/task")
-    return page.consent_page(_desk().hit, _frame())
+            return page.message_page(desk.hit, _frame(), "no_more")
+        _sit(arrival.worker, arrival.sitting or _sitting_of(arrival.worker), arrival.source)
+    elif current_app.extensions["config"].invited:
+        # who is named in an address without proof could be anybody, so only the signed cookie is believed
+        if "worker" not in session or "rater" in request.args:
+            return current_app.make_response((page.message_page(desk.hit, _frame(), "uninvited"), 403))
+        _sit(session["worker"], session["sitting"], session["source"])
+    else:
+        worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
+        sitting = request.args.get("sitting") or _sitting_of(worker)
+        _sit(worker, sitting, _source(request.args.get("source")))
+    return _go("/task") if "seat" in session else page.consent_page(desk.hit, _frame())
+
+
+def _sitting_of(worker: str) -> str:
+    """The sitting in which this person's browser was last, or their first."""
+    return str(session["sitting"]) if session.get("worker") == worker else "1"
 
 
 def _arrival() -> Arrival | None:
@@ -71,9 +78,10 @@ def _sit(worker: str, sitting: str, source: Source) -> None:
     """Write the cookie: a seat for a rater who has consented before, otherwise only who asks."""
     desk = _desk()
     desk.check_ids(worker, sitting)
+    last = session.get("last") if session.get("worker") == worker else None
     session.clear()
     session.permanent = True  # a rater who closes the browser finds the sitting again
-    session.update(worker=worker, sitting=sitting, source=source)
+    session.update(worker=worker, sitting=sitting, source=source, last=last)
     if desk.has_consented(worker):
         seat = desk.arrive(worker, sitting, source)
         session["seat"] = [seat.rater, seat.sitting]
@@ -133,6 +141,8 @@ def receive_answer() -> PageReply:
     _check_form(frame)
     seat = _seat() or _refuse("nobody sits here")
     note, step = _desk().answer(seat, _field("lease"), _choice(), _seconds())
+    if note == "saved":
+        session["last"] = _field("lease")  # who gave an answer may take it back, and nobody else who knows an id
     return _and_then(step, note, frame)
 
 
@@ -142,8 +152,27 @@ def undo() -> PageReply:
     frame = _frame()
     _check_form(frame)
     seat = _seat() or _refuse("nobody sits here")
-    undone, step = _desk().undo(seat)
+    undone, step = _desk().undo(seat, str(session.get("last") or ""))
     return _and_then(step, "undone" if undone else "", frame)
+
+
+@rater_pages.post("/hand-in")
+def hand_in() -> PageReply:
+    """End a sitting that would have to wait, with what is done."""
+    _check_form(_frame())
+    _desk().hand_in(_seat() or _refuse("nobody sits here"))
+    return _go("/task")
+
+
+@rater_pages.post("/another")
+def another() -> PageReply:
+    """Begin the next sitting after one that is over; marketplaces give out sittings themselves."""
+    _check_form(_frame())
+    desk, seat = _desk(), _seat() or _refuse("nobody sits here")
+    if session["source"] == "local" and desk.next_step(seat).more:
+        # named after the sitting that is over, so that a double click begins one, not two
+        _sit(session["worker"], f"after-{seat.sitting}", session["source"])
+    return _go("/task")
 
 
 @rater_pages.get("/health")
@@ -158,7 +187,7 @@ def problem(kind: page.MessageKind) -> Any:
     """What a rater sees when a request failed: a page, or JSON for the page's script."""
     if _wants_json():
         return jsonify(status=kind, saved=False, html="", progress=None)
-    return page.message_page(_desk().hit, _frame(), kind, "")
+    return page.message_page(_desk().hit, _frame(), kind)
 
 
 def _desk() -> Desk:
@@ -219,13 +248,22 @@ def _page_of(step: Step, note: page.Note) -> PageReply:
         return _go(f"/instructions/{step.number}")
     if step.stage == "task":
         return page.task_page(hit, frame, *_shown(step), note)
-    out = _way_out(step)
-    return page.message_page(hit, frame, step.stage, "" if out else _code(step), out)
+    return page.message_page(hit, frame, step.stage, _so_far(step))
 
 
-def _code(step: Step) -> str:
-    codes = {"done": _desk().hit.completion_code, "no_more": _desk().hit.screened_out_code if step.done else ""}
-    return codes.get(step.stage, "")
+def _so_far(step: Step) -> page.SittingSoFar:
+    """Where no pair is shown: whoever did something gets the code for it, whatever ended the sitting."""
+    hit, out = _desk().hit, _way_out(step)
+    code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
+    earned = step.done and step.stage in page.ENDINGS and not out
+    more = step.more and session["source"] == "local"
+    may_undo = _may_undo(step) and not (out and not out.url)  # without a way back it is handed in already
+    return page.SittingSoFar(step.done, code if earned else "", out, more, may_undo)
+
+
+def _may_undo(step: Step) -> bool:
+    """Whether this very browser gave the answer that can be taken back."""
+    return step.undo is not None and step.undo == session.get("last")
 
 
 def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
@@ -235,7 +273,7 @@ def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
     left, right = (a, b) if due.left == "a" else (b, a)
     minutes = max(1, math.ceil((due.expires - _desk().clock()) / 60))
     shown = page.PairOnPage(due.token, due.pair.context, left, right, step.done + 1)
-    return shown, page.SittingProgress(step.done, step.of, minutes, step.can_undo)
+    return shown, page.SittingProgress(step.done, step.of, minutes, _may_undo(step))
 
 
 def _and_then(step: Step, note: page.Note, frame: page.Frame) -> Response:
@@ -250,7 +288,8 @@ def _json_of(step: Step, note: page.Note, frame: page.Frame) -> Response:
     saving = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
     if step.stage != "task":
         _way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
-        return jsonify(status=step.stage, html="", progress=None, number=step.number, **saving)
+        so_far = {"done": step.done, "of": step.of}
+        return jsonify(status=step.stage, html="", progress=so_far, number=step.number, **saving)
     shown, progress = _shown(step)
     html = page.pair_fragment(_desk().hit, frame, shown, progress)
     return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **saving)

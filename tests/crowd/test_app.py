@@ -110,6 +110,15 @@ def test_a_trusted_proxy_says_whether_raters_come_by_https(serve):
     assert reply.location == "/outer/"
 
 
+@pytest.mark.parametrize("given", ["//evil.example", "javascript:alert(1)", "/a b", '/"><script>', "/a, evil", "x"])
+def test_a_forwarded_prefix_that_is_no_path_is_as_if_it_had_not_been_sent(serve, given):
+    for prefix in ("", "/own"):
+        client = serve(proxies=1, prefix=prefix).test_client()
+        headers = {"X-Forwarded-Prefix": given}
+        assert client.get("/task", headers=headers).location == f"{prefix}/"
+        assert f'action="{prefix}/consent"' in client.get("/", headers=headers).text
+
+
 def test_a_rater_who_asks_too_often_is_told_to_wait(serve):
     client = serve(rate=1).test_client()
     codes = [client.get("/task", headers={"X-Requested-With": "fetch"}).status_code for _ in range(60)]
@@ -185,6 +194,10 @@ def test_a_server_that_imports_the_application_is_set_up_by_its_environment(tmp_
     write_records(tmp_path / "pairs.jsonl", make_pairs(4, checks=4), signature="test", kind=Pair)
     monkeypatch.setenv("SEEDVOTE_STUDY", str(tmp_path))
     monkeypatch.setenv("SEEDVOTE_PREFIX", "/x")
-    app = from_environment()
-    assert 'action="/x/consent"' in app.test_client().get("/x/").text
-    app.extensions["desk"].store.close()
+    for walk_in, code in ((None, 403), ("1", 200)):
+        if walk_in:
+            monkeypatch.setenv("SEEDVOTE_WALK_IN", walk_in)
+        app = from_environment()
+        reply = app.test_client().get("/x/")
+        assert reply.status_code == code and ('action="/x/consent"' in reply.text) == bool(walk_in)
+        app.extensions["desk"].store.close()

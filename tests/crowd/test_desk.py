@@ -41,7 +41,7 @@ def test_every_pair_gets_exactly_its_votes_from_different_raters(url, tmp_path):
             work(desk, seated(desk, f"r{n}"))
         assert set(check_books(desk).values()) == {3}
         assert len(votes_of(desk)) == 12
-        assert desk.next_step(seated(desk, "late-comer")).stage == "closed"
+        assert desk.next_step(seated(desk, "late-comer")).stage == "complete"
 
 
 def test_the_pair_with_the_fewest_live_votes_comes_first(url, tmp_path):
@@ -127,9 +127,9 @@ def test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused(url, 
         seat = seated(desk, "r")
         first = desk.next_step(seat).shown
         vote(desk, seat, "a")
-        undone, place = desk.undo(seat)
+        undone, place = desk.undo(seat, first.token)
         assert undone and place.shown.pair == first.pair and place.shown.left == first.left
-        assert not place.can_undo and desk.undo(seat)[0] is False
+        assert place.undo is None and desk.undo(seat, first.token)[0] is False
         with pytest.raises(Refused):
             desk.answer(seat, first.token, "left", 1.0)
         vote(desk, seat, "b")
@@ -193,16 +193,16 @@ def test_identical_responses_are_shown_or_left_out_by_option(sqlite, tmp_path, i
 
 def test_a_rater_at_the_cap_is_done(url, tmp_path):
     with desk_of(url, tmp_path, dataclasses.replace(SHORT, max_votes_per_rater=2)) as desk:
-        assert work(desk, seated(desk, "r")) == "done"
+        assert work(desk, seated(desk, "r")) == "cap"
         assert len(votes_of(desk)) == 2
-        assert desk.next_step(seated(desk, "r", "again")).stage == "closed"
+        assert desk.next_step(seated(desk, "r", "again")).stage == "cap"
 
 
 def test_pause_and_stop_give_nothing_new_and_still_save_what_was_in_hand(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
         token = desk.next_step(seat).shown.token
-        for state, stage in (("paused", "paused"), ("stopped", "closed")):
+        for state, stage in (("paused", "paused"), ("stopped", "stopped")):
             set_state(desk.store, state)
             assert desk.next_step(seat).stage == stage
         assert desk.answer(seat, token, "left", 1.0)[0] == "saved"
@@ -265,7 +265,7 @@ def test_after_any_history_the_books_are_right_and_the_event_log_alone_tells_the
             if act < 0.15:
                 desk.clock.now += generator.choice([20, 61])
             elif act < 0.25:
-                desk.undo(seat)
+                desk.undo(seat, place.undo or "")
             elif worker in tokens:
                 with_token = generator.choice(tokens[worker][-3:])
                 try:

@@ -75,7 +75,7 @@ def every_page():
     for note in page.NOTES:
         yield f"task {note}", page.task_page(HIT, FRAME, shown(), progress(), note)
     for kind in page.MESSAGE_KINDS:
-        yield kind, page.message_page(HIT, FRAME, kind, "")
+        yield kind, page.message_page(HIT, FRAME, kind)
 
 
 PAGES = dict(every_page())
@@ -155,12 +155,12 @@ def test_the_consent_names_its_version_and_counts_checks_among_the_pairs():
 
 
 def test_a_code_is_shown_where_there_is_one():
-    assert "<output>C0DE</output>" in page.message_page(HIT, FRAME, "done", "C0DE")
+    assert "<output>C0DE</output>" in page.message_page(HIT, FRAME, "done", page.SittingSoFar(1, "C0DE"))
     assert "completion code" not in PAGES["done"]
 
 
 def test_a_rater_without_further_work_is_thanked_and_told_of_the_pay_but_not_of_checks():
-    text = page.message_page(Hit(pay_per_sitting=1), FRAME, "no_more", "").lower()
+    text = page.message_page(Hit(pay_per_sitting=1), FRAME, "no_more").lower()
     assert "thank you" in text and "will be paid" in text and "paid" not in PAGES["no_more"]
     assert not any(word in text for word in ("check", "fail", "block", "reject"))
 

@@ -80,7 +80,7 @@ def outside(tmp_path):
     names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
     key = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem"), "-days", "2", "-nodes"]
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", *key, *names], check=True, capture_output=True)
-    serve = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--quiet"]
+    serve = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--quiet", "--walk-in"]
     serve += ["--https", "--proxies", "1", "--prefix", "/study-1"]
     with running(serve, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         inner = int(re.search(r":(\d+)/", server.stdout.readline())[1])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowd.marketplaces.mephisto.copies import finished_sitting
 from crowd.marketplaces.mturk.entrance import MTurkEntrance
-from crowd.rating.leasing import Step
+from crowd.rating.leasing import Seat, Step
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class MephistoEntrance:
             return
         with self.desk.store.read() as connection:
             kept = finished_sitting(connection, *visit["seat"])
+        self.desk.settle(Seat(*visit["seat"]))
         self.reception.hand_in(agent, asdict(kept))
         self._handed_in.add((visit["worker"], visit["sitting"]))
         if blocked:

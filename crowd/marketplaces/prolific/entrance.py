@@ -32,6 +32,6 @@ class ProlificEntrance:
         """Prolific's own page, with the code for finished or for screened out."""
         if visit["source"] != "prolific" or step.stage not in OVER:
             return None
-        code = self.completed if step.stage == "done" and step.done else self.screened_out
+        code = self.completed if step.done and step.stage != "no_more" else self.screened_out
         url = f"{PROLIFIC_COMPLETE}?cc={quote(code, safe='')}"
         return WayOut("Go back to Prolific now, so that your submission is complete.", "Back to Prolific", url)

@@ -7,6 +7,7 @@ from crowd.commands import preview
 from crowd.hit import read_hit
 from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig, create_app, study_token
+from crowd.web.page import MESSAGE_KINDS
 from dialogue.command_line import dispatch
 
 pytestmark = pytest.mark.browser
@@ -22,7 +23,7 @@ PAGES = [
     "study",
     "study-empty",
 ]
-PAGES += [f"message-{kind}" for kind in ("wait", "done", "no-more", "closed", "paused", "not-saved", "bad-request")]
+PAGES += [f"message-{kind.replace('_', '-')}" for kind in MESSAGE_KINDS]
 
 
 @pytest.fixture(scope="module")

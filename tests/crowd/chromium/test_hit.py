@@ -398,7 +398,7 @@ def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new
 
     page = arrive(server, "waiting")
     begin(page)
-    wait = pages.message_page(Hit(), pages.Frame("", "", ""), "wait", "")
+    wait = pages.message_page(Hit(), pages.Frame("", "", ""), "wait")
     page.clock.install()
     page.route("**/task", lambda route: route.fulfill(body=wait, content_type="text/html"))
     page.goto(f"{server.url}/task")

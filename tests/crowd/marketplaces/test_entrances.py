@@ -5,7 +5,7 @@ import pytest
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
 from crowd.marketplaces.prolific.entrance import ProlificEntrance
 from crowd.rating.leasing import Step
-from crowd.web.entrance import identifier, origin
+from crowd.web.entrance import OVER, identifier, origin
 from dialogue.errors import InputError
 
 LIVE = "https://www.mturk.com"
@@ -56,7 +56,7 @@ def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monke
     assert mturk_sites("live") == ("http://127.0.0.1:9",)
 
 
-@pytest.mark.parametrize("stage", ["done", "no_more", "closed"])
+@pytest.mark.parametrize("stage", OVER)
 def test_work_that_was_done_can_always_be_handed_in(stage):
     way = MTurkEntrance(LIVE).leave(VISIT, Step(stage, done=4))
     assert way.url == f"{LIVE}/mturk/externalSubmit" and way.fields == {"assignmentId": "A1", "answers": "4"}
@@ -80,10 +80,11 @@ def test_a_prolific_arrival_names_person_study_and_submission():
         ProlificEntrance("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1"})
 
 
-@pytest.mark.parametrize(("stage", "code"), [("done", "C%261"), ("no_more", "S"), ("closed", "S")])
+@pytest.mark.parametrize(("stage", "code"), [(stage, "S" if stage == "no_more" else "C%261") for stage in OVER])
 def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
     visit = {"source": "prolific", "sitting": "x1", "worker": "p1"}
     way = ProlificEntrance("C&1", "S").leave(visit, Step(stage, done=3))
+    assert ProlificEntrance("C&1", "S").leave(visit, Step(stage)).url.endswith("?cc=S")  # no work, no pay
     assert way.url == f"https://app.prolific.com/submissions/complete?cc={code}" and not way.fields
 
 

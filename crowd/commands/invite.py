@@ -1,0 +1,86 @@
+"""Print links that each let one person in; whoever has none, or a guessed one, is not admitted.
+
+A link is the person: give each to one person, and do not post it. The same --name has the same link again. Votes show
+a keyed hash, never the name; `crowd forget STUDY NAME` erases one person.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dialogue.command_line import given, tell_next
+
+DEFAULT_URL = "http://127.0.0.1:8765"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """How many, or who; and where the study is served."""
+    from crowd.arguments import add_study
+
+    add_study(parser)
+    parser.add_argument("number", type=int, nargs="?", metavar="N", help="number of new people to invite")
+    parser.add_argument("--name", action="append", default=[], help="invite this person; repeat for several")
+    parser.add_argument("--url", default=DEFAULT_URL, help=f"address of the study (default: {DEFAULT_URL})")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write them as CSV (name, link) in place of printing")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Sign and print."""
+    from crowd.store.store import settings
+    from crowd.study_folder import opened
+    from crowd.web.invitations import fresh_names, invitation
+
+    names = [*_checked(args.name), *fresh_names(_number(args))]
+    with opened(args.study, args.database) as store, store.read() as connection:
+        secret = settings(connection)["secret"]
+    links = [(name, invitation(secret, _address(args.url), name)) for name in names]
+    if args.out:
+        _write(args.out, links)
+        print(f"{len(links)} links: {args.out}. Each lets in one person; give each to one person.")
+    else:
+        for name, link in links:
+            print(f"{name}  {link}")
+    tell_next("python -m crowd status", args.study, *given(args, "database"))
+
+
+def _number(args: argparse.Namespace) -> int:
+    from dialogue.errors import InputError
+
+    if args.number is None and not args.name:
+        raise InputError("Say how many people to invite (python -m crowd invite STUDY 20), or name them: --name.")
+    if args.number is not None and not 1 <= args.number <= 100_000:
+        raise InputError(f"N is {args.number}; it must be a whole number from 1 to 100000.")
+    return args.number or 0
+
+
+def _checked(names: list[str]) -> list[str]:
+    from crowd.rating.desk import Desk
+    from crowd.rating.leasing import Refused
+    from dialogue.errors import InputError
+
+    for name in names:
+        try:
+            Desk.check_ids(name)
+        except Refused as error:
+            raise InputError(f"--name is {name!r}; a name has 1 to 128 printable characters.") from error
+    return names
+
+
+def _address(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    from dialogue.errors import InputError
+
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise InputError(f"--url is {url!r}; give the address that raters open, e.g. https://study.example.org.")
+    return url
+
+
+def _write(path: Path, links: list[tuple[str, str]]) -> None:
+    import csv
+
+    from dialogue.files import atomic
+
+    with atomic(path) as file:
+        csv.writer(file, lineterminator="\n").writerows([("name", "link"), *links])

@@ -1,0 +1,70 @@
+"""Why a rater gets no further pair: one true word for each case, read from the store whenever somebody looks.
+
+Of an ending nothing is stored but that the sitting is over. So a page opened again says what is true by then: a study
+that was "complete" is open again when a block gave pairs back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from crowd.rating.assignment import AssignmentRules, Fewest, verdict
+from crowd.rating.next_pair import NEXT_PAIR
+from crowd.store.store import fetch
+from crowd.store.tables import pairs, votes
+
+Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "none_left", "no_more"]
+
+_OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What there is still to do in a study."""
+
+    somebody: bool
+    """Some pair is short of votes, for whomever."""
+    rater: bool
+    """This rater has not judged all of those, though others may hold them at present."""
+    now: bool
+    """One of them may be shown to this rater at once."""
+    at_cap: bool
+    """The rater has given all the answers that one person may give."""
+
+
+def outlook(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> Outlook:
+    """Ask the store."""
+    open_pairs, fewest = fetch(connection, (_OPEN, {}), (NEXT_PAIR, {"rater": rater}))
+    row = fewest[0] if fewest else None
+    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), assignment)
+    capped = at_cap(connection, rater, assignment)
+    return Outlook(bool(open_pairs[0].open), row is not None, decision == "show" and not capped, capped)
+
+
+def at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:
+    """Whether this rater has given as many judgements as `max_votes_per_rater` allows."""
+    if assignment.max_votes_per_rater is None:
+        return False
+    mine = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
+    number = connection.scalar(sa.select(sa.func.count()).select_from(votes).where(mine)) or 0
+    return number >= assignment.max_votes_per_rater
+
+
+def ending(found: Outlook, *, whole: bool, stopped: bool) -> Ending:
+    """The word for it; what was promised and done comes first, then what holds for everybody, then for this rater.
+
+    >>> ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), whole=False, stopped=False)
+    'handed_in'
+    """
+    if whole:
+        return "done"
+    if stopped:
+        return "stopped"
+    if not found.somebody:
+        return "complete"
+    if found.at_cap:
+        return "cap"
+    return "handed_in" if found.rater else "none_left"

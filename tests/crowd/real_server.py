@@ -1,0 +1,72 @@
+"""`crowd serve` as a process of its own, if need be with a clock that is wrong, and people who come to it over HTTP."""
+
+import contextlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+
+from crowd.simulation.browser import PageForm
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import make_pairs
+from tests.house.waiting import PATIENCE
+
+ROOT = Path(__file__).resolve().parents[2]
+# The clock of the process, and so of everything in it, is wrong by so many seconds.
+SKEWED = """
+import sys, time
+right, wrong = time.time, float(sys.argv.pop(1))
+time.time = lambda: right() + wrong
+from crowd.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+dispatch("crowd", "", COMMANDS, sys.argv[1:])
+"""
+
+
+def make_study(folder, rules="", **pairs):
+    """A study folder."""
+    folder.mkdir(exist_ok=True)
+    write_records(folder / "pairs.jsonl", make_pairs(**pairs), signature="test", kind=Pair)
+    (folder / "hit.toml").write_text(rules, encoding="utf-8")
+    return folder
+
+
+@contextlib.contextmanager
+def serving(study, *options, clock=0.0, port=0):
+    """The server's address while it runs."""
+    command = [sys.executable, "-c", SKEWED, str(clock), "serve", str(study), "--port", str(port), "--quiet"]
+    command += ["--rate", "0", "--stop-with-stdin", *options]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield re.search(r"http://[\w.:]+", process.stdout.readline())[0]
+    finally:
+        process.stdin.close()
+        process.wait(PATIENCE)
+        process.stdout.close()
+
+
+class Browser(httpx.Client):
+    """Keeps cookies, follows redirects, and fills in our forms."""
+
+    def __init__(self):
+        super().__init__(follow_redirects=True, trust_env=False, timeout=PATIENCE)
+
+    def arrive(self, url, examples=4):
+        """Open an address; consent and the worked examples if they are asked for."""
+        page = self.get(url)
+        root = f"{page.url.scheme}://{page.url.netloc.decode()}"
+        if "I have read this" in page.text:
+            page = self.post(f"{root}/consent", data=PageForm(page.text).fields | {"agree": "yes"})
+            for number in range(1, examples + 1):
+                self.post(f"{root}/instructions/{number}", data=PageForm(page.text).fields | {"choice": "left"})
+                page = self.get(f"{root}/task")
+        return page
+
+    def answer(self, page, wanted="a"):
+        """Choose the response whose text ends with `wanted` and go on to the next page."""
+        form = PageForm(page.text)
+        side = "left" if form.shown()[1].endswith(f"text {wanted}") else "right"
+        return self.post(page.url.join("/answer"), data=form.fields | {"choice": side})

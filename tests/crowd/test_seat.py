@@ -1,0 +1,121 @@
+"""Who sits there: invited people and nobody else, whatever the clocks say, and nobody in another's name."""
+
+import csv
+import re
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.__main__ import COMMANDS
+from crowd.store.store import open_store, sqlite_url
+from crowd.store.tables import raters, votes
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from tests.crowd.real_server import Browser, make_study, serving
+
+RULES = "pairs_per_sitting = 3\nfirst_checks = 0\nlater_checks = 0\n"
+HOUR = 3600.0
+
+
+def found(study, query):
+    store = open_store(sqlite_url(study))
+    try:
+        with store.read() as connection:
+            return connection.execute(query).all()
+    finally:
+        store.close()
+
+
+def invited(study, capsys, url, *words):
+    """The links that the command prints."""
+    assert dispatch("crowd", "", COMMANDS, ["invite", str(study), *words, "--url", url]) == 0
+    return re.findall(r"^(\S+)  (http\S+)$", capsys.readouterr().out, re.M)
+
+
+@pytest.fixture
+def study(tmp_path):
+    return make_study(tmp_path / "study", RULES, real=9)
+
+
+@pytest.mark.parametrize("later", [-HOUR, -10.0, 10.0, HOUR], ids=lambda seconds: f"{seconds:+.0f} s")
+def test_a_seat_survives_a_clock_that_is_set_or_a_second_server_whose_clock_differs(study, later):
+    with Browser() as ann, serving(study, "--walk-in") as url:
+        assert "Pair 2" in ann.answer(ann.arrive(f"{url}/?rater=ann")).text
+        with serving(study, "--walk-in", clock=later) as other:  # on the same store; the cookie goes to both
+            page = ann.get(f"{other}/task")
+            assert "Pair 2" in page.text and "I have read this" not in page.text
+            assert "Pair 3" in ann.answer(page).text
+        assert "Pair 3" in ann.get(f"{url}/").text
+    assert len(found(study, sa.select(raters))) == 1
+    assert all(row.seconds >= 0 for row in found(study, sa.select(votes)))
+
+
+def test_an_invitation_lets_one_person_in_and_is_the_same_person_in_every_browser(study, capsys):
+    with Browser() as phone, Browser() as desktop, Browser() as bob, serving(study) as url:
+        (_, link), (_, other) = invited(study, capsys, url, "2")
+        phone.answer(phone.arrive(link))
+        assert "Pair 2" in desktop.arrive(link).text
+        assert "Pair 1" in bob.arrive(other).text
+        assert "Pair 2" in phone.get(f"{url}/").text  # the cookie is enough from then on
+    assert len(found(study, sa.select(raters))) == 2
+
+
+def test_a_guessed_id_or_an_altered_link_gives_nothing(study, capsys):
+    with Browser() as ann, Browser() as guesser, serving(study) as url:
+        ((name, link),) = invited(study, capsys, url, "--name", "ann")
+        page = ann.arrive(link)
+        proof = link.rpartition(".")[2]
+        claims = ["", "rater=ann", "rater=somebody", f"rater={name}&sitting=s1", "rater=ann&source=simulated"]
+        claims += [f"invite={text}" for text in (f"bob.{proof}", f"ann.{proof[:-1]}", "ann.", "ann", "", ".")]
+        for query in claims:
+            reply = guesser.get(f"{url}/?{query}")
+            assert reply.status_code == 403 and "You need an invitation" in reply.text
+        assert guesser.get(f"{url}/task").status_code == 403
+        assert ann.get(f"{url}/?rater=bob").status_code == 403  # an invited person is not somebody else either
+        assert "Pair 1" in ann.get(str(page.url)).text
+    assert len(found(study, sa.select(raters))) == 1
+
+
+def test_a_second_browser_that_knows_an_id_takes_no_answer_back(study):
+    with Browser() as ann, Browser() as other, serving(study, "--walk-in") as url:
+        ann.answer(ann.arrive(f"{url}/?rater=ann"))
+        page = other.arrive(f"{url}/?rater=ann")
+        assert "/undo" not in page.text
+        csrf = re.search(r'name="csrf" value="(\w+)"', page.text)[1]
+        assert "Undone" not in other.post(f"{url}/undo", data={"csrf": csrf}).text
+        assert len(found(study, sa.select(votes))) == 1
+        own = ann.get(f"{url}/task")
+        assert "/undo" in own.text
+        assert "Undone" in ann.post(f"{url}/undo", data={"csrf": csrf}).text
+        assert found(study, sa.select(votes)) == []
+
+
+def test_links_are_written_as_a_table_and_a_name_has_the_same_link_again(study, capsys, tmp_path):
+    with serving(study) as url:
+        pass
+    table = tmp_path / "links.csv"
+    words = ["invite", str(study), "3", "--name", "ann b.c@example.org", "--url", f"{url}/x/", "--out", str(table)]
+    assert dispatch("crowd", "", COMMANDS, words) == 0
+    with table.open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["name", "link"] and len(rows) == 5 and len({link for _, link in rows}) == 5
+    assert rows[1][1].startswith(f"{url}/x/?invite=ann%20b.c%40example.org.")
+    again = dispatch("crowd", "", COMMANDS, [*words[:2], *words[3:7]])
+    assert again == 0 and rows[1][1] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "Say how many"),
+        (["0"], "N is 0"),
+        (["--name", ""], "--name is ''"),
+        (["--name", "a\nb"], "printable"),
+        (["1", "--url", "study.example.org"], "--url is"),
+    ],
+)
+def test_what_cannot_be_invited_is_one_sentence(study, words, told):
+    with serving(study):
+        pass
+    with pytest.raises(InputError, match=told):
+        dispatch("crowd", "", COMMANDS, ["invite", str(study), *words])
