@@ -42,8 +42,8 @@ class Preference:
     first: str
     second: str
     net: Interval
-    p: float  # of no preference, by the same error as the interval: it allows for pairs and raters
-    sign: SignTest
+    p: float  # of no preference, by the same error and law as the interval
+    sign: SignTest  # as if every vote were independent
     equivalence: Equivalence | None  # None: no margin was stated
     claimable: float  # the smallest margin within which these votes would call the two alike
 
@@ -72,8 +72,7 @@ class PreferenceAnswer:
     matches: Matches
     known: bool  # whether pairs.jsonl says which system stood where
     preferences: tuple[Preference, ...]
-    sign_holm: tuple[float, ...]  # p of the sign tests, adjusted for their number
-    net_holm: tuple[float, ...]  # p of the net preferences, adjusted for their number
+    adjusted: tuple[float, ...]  # p of the net preferences, adjusted for their number (Holm)
     position: Position | None
     rounds: CochranQ | None
     ranking: Ranking | None
@@ -116,8 +115,7 @@ def answer(
         matches=matches,
         known=known,
         preferences=found,
-        sign_holm=_adjusted([one.sign.p for one in found]),
-        net_holm=_adjusted([one.p for one in found]),
+        adjusted=tuple(float(p) for p in holm(np.array([one.p for one in found]))),
         position=position(votes, clusters),
         rounds=change_over_rounds(votes),
         ranking=ranking,
@@ -136,10 +134,21 @@ def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", 
         low, high = unanimous(net.value, net.df + 1, alpha / 2)
         net = replace(net, low=low, high=high)
     net = replace(net, low=max(net.low, -1.0), high=min(net.high, 1.0))  # no net preference lies beyond
-    p = 2 * float(stdtr(net.df, -abs(net.value) / net.se)) if net.se else float(net.low <= 0 <= net.high)
-    alike = None if margin is None else tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
+    alike = None if margin is None else _tested(net, margin, alpha)
     least = smallest_claim(net.value, net.se, freedom=net.df, alpha=alpha)
-    return Preference(contrast.first, contrast.second, net, p, sign_test(votes.choice), alike, least)
+    return Preference(contrast.first, contrast.second, net, p_of_none(net), sign_test(votes.choice), alike, least)
+
+
+def p_of_none(net: Interval) -> float:
+    """The p of no preference at all, by the law of the interval: below .05 exactly where the interval leaves out 0."""
+    if net.se:
+        return 2 * float(stdtr(net.df, -abs(net.value) / net.se))
+    return float(min(1.0, 2 * (1 + abs(net.value)) ** -(net.df + 1)))  # `unanimous`, solved for its tail
+
+
+def _tested(net: Interval, margin: float, alpha: float) -> Equivalence:
+    found = tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
+    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
 
 
 def led(one: Preference) -> Preference:
@@ -184,10 +193,6 @@ def calibrated(matches: Matches) -> TieIndex | None:
 def _shares(matches: Matches) -> tuple[TieShare, ...]:
     kinds = {"": matches.votes, **{name or "controls": votes for name, votes in matches.controls.items()}}
     return tuple(TieShare(name, len(votes), float(votes.tie.mean())) for name, votes in kinds.items() if len(votes))
-
-
-def _adjusted(p_values: list[float]) -> tuple[float, ...]:
-    return tuple(float(p) for p in holm(np.array(p_values)))
 
 
 def _alone(every: list[Contrast]) -> list[str]:

@@ -19,8 +19,8 @@ PAIR_KINDS = {
     DIFFERENT: "reference against a random response",
     "reference-model": "reference against a model's response",
 }
-_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p, sign test",
-         "sign test, Holm")  # fmt: skip
+_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p", "p (Holm)",
+         "p as if votes were independent")  # fmt: skip
 
 
 def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
@@ -29,7 +29,8 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
         return None
     text = (
         "Net preference is the votes for the first system (the leader) minus the votes for the second, in points of "
-        "all votes; a tie counts for neither. The intervals allow for new pairs and new raters.",
+        "all votes; a tie counts for neither. The intervals allow for "
+        f"new {drawn_anew(answer)}.",
     )
     drawn = [_net_figure(answer.led)]
     if study.controls is not None and len(answer.shares) > 1:
@@ -37,6 +38,12 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     items = (*alike(answer.led), *_index(answer.index), *_checks(answer))
     return Section("preferred", "Which is preferred", text, tuple(drawn), items, tables=(_table(answer),),
                    notes=answer.warnings)  # fmt: skip
+
+
+def drawn_anew(answer: PreferenceAnswer) -> str:
+    """What the intervals draw anew, in words: `dialogues and raters`."""
+    ways = dict.fromkeys(way for one in answer.preferences for way in one.net.unit.split("+"))
+    return " and ".join(f"{way}s" for way in ways)
 
 
 def points(low: float, high: float) -> str:
@@ -129,14 +136,15 @@ def _table(answer: PreferenceAnswer) -> Table:
     rows = tuple(
         (
             f"{one.first} against {one.second}", *(f"{n:,}" for n in (one.net.n, s.a, s.b, s.ties)),
-            signed(100 * one.net.value), points(one.net.low, one.net.high), p_value(s.p), p_value(adjusted),
+            signed(100 * one.net.value), points(one.net.low, one.net.high),
+            *(p_value(p) for p in (one.p, adjusted, s.p)),
         )
-        for one, adjusted in zip(answer.led, answer.sign_holm, strict=True)
+        for one, adjusted in zip(answer.led, answer.adjusted, strict=True)
         for s in [one.sign]
     )  # fmt: skip
     return Table(
         _HEAD,
         rows,
-        "Preference between systems; the sign test leaves ties out and takes votes as independent, so it may find "
-        "more than the net preference, whose errors allow for pairs and raters",
+        "Preference between systems; p is by the error of the interval. The last column is the sign test without ties: "
+        "it ignores that votes share dialogues and raters, so it finds too much",
     )

@@ -13,8 +13,8 @@ from analysis.showing.tables import Table
 from analysis.showing.words import count, number, p_equals, p_value, plain
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
-_HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "sign test p (ties out)",
-        "Holm")  # fmt: skip
+_HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "p", "p (Holm)",
+         "p as if votes were independent")  # fmt: skip
 
 
 class Bounded(Protocol):
@@ -29,7 +29,7 @@ class Bounded(Protocol):
 
 def document(answer: PreferenceAnswer) -> dict[str, Any]:
     """The stable keys of `--json`; `net`, `sign_test` and `tost` are those of the first contrast."""
-    listed = [_contrast(one, p) for one, p in zip(answer.preferences, answer.sign_holm, strict=True)]
+    listed = [_contrast(one, p) for one, p in zip(answer.preferences, answer.adjusted, strict=True)]
     found: dict[str, Any] = plain(
         {
             "systems": answer.matches.systems,
@@ -52,9 +52,9 @@ def _contrast(one: Preference, adjusted: float) -> dict[str, Any]:
         "first": one.first,
         "second": one.second,
         "votes": net.n,
-        "net": {"value": net.value, "se": net.se, "low": net.low, "high": net.high,
-                "design_effect": net.design_effect, "effective_n": net.effective_n},
-        "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p, "p_holm": adjusted},
+        "net": {"value": net.value, "se": net.se, "low": net.low, "high": net.high, "p": one.p, "p_holm": adjusted,
+                "df": net.df, "clusters": net.unit, "design_effect": net.design_effect, "effective_n": net.effective_n},
+        "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p},
         "tost": None if alike is None else {**asdict(alike), "equivalent": alike.equivalent},
     }  # fmt: skip
 
@@ -106,8 +106,9 @@ def _reach(found: Bounded) -> str:
 def _net_table(answer: PreferenceAnswer) -> Table:
     rows = [
         [one.first, one.second, one.net.n, one.sign.a, one.sign.b, one.sign.ties, f"{one.net.value:+.3f}",
-         number(one.net.se), _reach(one.net), p_value(one.sign.p), p_value(adjusted)]
-        for one, adjusted in zip(answer.preferences, answer.sign_holm, strict=True)
+         number(one.net.se), _reach(one.net), p_value(one.p), p_value(adjusted),
+         p_value(one.sign.p)]
+        for one, adjusted in zip(answer.preferences, answer.adjusted, strict=True)
     ]  # fmt: skip
     return Table(_HEAD, rows)
 

@@ -50,7 +50,7 @@ def _preferred(answer: PreferenceAnswer | None) -> str:
     """Whether any difference was shown, and the largest one seen."""
     if answer is None:
         return ""
-    shown = [one for one, p in zip(answer.led, answer.net_holm, strict=True) if p < 0.05]
+    shown = [one for one, p in zip(answer.led, answer.adjusted, strict=True) if p < 0.05]
     largest = max(shown or answer.led, key=lambda one: one.net.value)
     return _largest(answer, largest, len(shown)) if largest.net.value else _balanced(answer, largest)
 

@@ -1,7 +1,8 @@
 """Intervals that hold when votes share raters, pairs or dialogues: cluster-robust standard errors for a mean.
 
 Two-way clustering follows Cameron, Gelbach and Miller (2011): the variances by each way are added and that by their
-crossing is taken away. Every part is corrected by G/(G-1), G its number of clusters, as statsmodels does.
+crossing is taken away. Every part is a jackknife, the spread of the means that leave out one cluster (CV3 of MacKinnon,
+Nielsen and Webb 2023): the usual G/(G-1) is too small where a few raters gave most of the votes.
 The dashboard's twin of the interval is crowd/watching/share_interval.py.
 """
 
@@ -78,7 +79,7 @@ def unit_name(by: Mapping[str, object]) -> str:
 def robust_variance(values: ArrayLike, *, by: Mapping[str, Ints], at_least_one_way: bool = False) -> float:
     """Variance of the mean of `values` (n,), allowing for any number of crossed ways of clustering.
 
-    V = sum over non-empty sets S of ways of (-1)^(|S|+1) V_S with V_S = G/(G-1) sum_g (sum_{i in g} e_i)^2 / n^2.
+    V = sum over non-empty sets S of ways of (-1)^(|S|+1) V_S with V_S = (G-1)/G sum_g (sum_{i in g} e_i / (n - n_g))^2.
     """
     values = np.asarray(values, dtype=float)
     residuals = values - values.mean()
@@ -105,8 +106,10 @@ def crossed(ways: list[Ints]) -> Ints:
 
 
 def _one_way(residuals: Floats, codes: Ints) -> float:
-    sums, number = np.bincount(codes, weights=residuals), groups(codes)
-    return float(sums @ sums) / len(residuals) ** 2 * number / (number - 1)
+    votes, sums = np.bincount(codes), np.bincount(codes, weights=residuals)
+    held = votes > 0
+    moved = sums[held] / (len(residuals) - votes[held])  # how far the mean moves when this cluster is left out
+    return float(moved @ moved) * (1 - 1 / len(moved))
 
 
 def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tuple[float, float]:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.progress import Progress, progress, sittings_needed
-from crowd.watching.share_interval import ClusterSums, ShareInterval, share_interval
+from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from dialogue.signature import signature
 
 HOUR = 3600.0
@@ -75,11 +75,11 @@ class Overview:
 
 def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     """Read it all in one transaction."""
-    rounds, by_pair, tallies = _votes(connection)
-    by_rater, same = _by_rater(tallies), _identical(connection) if hit.identical == "tie" else 0
-    rounds = _with_automatic(rounds, by_pair, by_rater, same, hit.votes_per_pair)
+    rounds, gathered, tallies = _votes(connection)
+    by_rater, same = _by_rater(tallies), _identical(connection) if hit.identical == "tie" else []
+    rounds = _with_automatic(rounds, gathered, by_rater, same, hit.votes_per_pair)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
-    interval = share_interval(ties, real, {"pair": by_pair, "rater": by_rater})
+    interval = share_interval(ties, real, {gathered.name: gathered.counts, "rater": by_rater}, gathered.cells)
     counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
     return Overview(
         progress=counts,
@@ -87,7 +87,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
-        automatic=same * hit.votes_per_pair,
+        automatic=len(same) * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
         raters=_lines(connection, tallies),
@@ -105,27 +105,79 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     )
 
 
-def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], ClusterSums, dict[str, Tally]]:
-    """One pass over the judgements, pair by pair: rounds (votes, ties), sums over pairs, tallies of raters."""
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Counted votes on real pairs by what they share: dialogues, or pairs where each dialogue has one or is not named.
+
+    The rule is that of analysis/reading/clusters.py.
+    """
+
+    pairs: ClusterCounts = field(default_factory=ClusterCounts)
+    dialogues: dict[str | None, list[int]] = field(default_factory=dict)  # ties and votes
+    single: ClusterCounts = field(default_factory=ClusterCounts)  # one rater's votes on one pair
+    together: ClusterCounts = field(default_factory=ClusterCounts)  # one rater's votes on one dialogue
+
+    @property
+    def name(self) -> str:
+        """Which of the two the clusters are."""
+        named = None not in self.dialogues and len(self.dialogues) > 1
+        return "dialogue" if named and len(self.dialogues) < self.pairs.clusters else "pair"
+
+    @property
+    def counts(self) -> ClusterCounts:
+        """The clusters."""
+        if self.name == "pair":
+            return self.pairs
+        return ClusterCounts(Counter((ties, n) for ties, n in self.dialogues.values()))
+
+    @property
+    def cells(self) -> ClusterCounts:
+        """The clusters' crossing with raters."""
+        return self.single if self.name == "pair" else self.together
+
+    def add(self, dialogue: str | None, ties: int, number: int) -> None:
+        """One more pair with its votes."""
+        self.pairs.add(ties, number)
+        sums = self.dialogues.setdefault(dialogue, [0, 0])
+        sums[0], sums[1] = sums[0] + ties, sums[1] + number
+
+
+def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
+    """One pass over the judgements, dialogue by dialogue: rounds (votes, ties), sums over pairs, tallies of raters."""
     v = votes.c
-    columns = (v.pair, v.rater, v.choice, v.left, v.seconds, v.counted, pairs.c.kind)
+    dialogue = _dialogue(connection)
+    columns = (v.pair, v.rater, v.choice, v.left, v.seconds, v.counted, pairs.c.kind, dialogue)
     query = sa.select(*columns).join_from(votes, pairs, v.pair == pairs.c.pair)
-    rows = connection.execute(query.where(pairs.c.kind != "check").order_by(v.pair, v.vote))
+    rows = connection.execute(query.where(pairs.c.kind != "check").order_by(dialogue, v.pair, v.vote))
     rounds: Counter[int] = Counter()
     tied: Counter[int] = Counter()
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
-    sums = ClusterSums()
-    # by pair, so that one pair's votes at a time are held: agreement and clusters need no more
-    for _, group in groupby(rows.yield_per(1000), key=lambda row: row.pair):
-        judged = list(group)
-        _tally(judged, tallies)
-        counted = [row for row in judged if row.counted and row.kind == "real"]
-        for place, row in enumerate(counted, 1):
-            rounds[place] += 1
-            tied[place] += row.choice == "tie"
-        if counted:
-            sums.add(sum(row.choice == "tie" for row in counted), len(counted))
-    return tuple((rounds[place], tied[place]) for place in sorted(rounds)), sums, tallies
+    gathered = Gathered()
+    # by dialogue and pair, so that one dialogue's votes at a time are held: agreement and clusters need no more
+    for about, of_dialogue in groupby(rows.yield_per(1000), key=lambda row: row.dialogue):
+        cells: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for _, group in groupby(of_dialogue, key=lambda row: row.pair):
+            judged = list(group)
+            _tally(judged, tallies)
+            counted = [(row.rater, row.choice == "tie") for row in judged if row.counted and row.kind == "real"]
+            for place, (rater, tie) in enumerate(counted, 1):
+                rounds[place] += 1
+                tied[place] += tie
+                cells[rater][0] += tie
+                cells[rater][1] += 1
+                gathered.single.add(int(tie), 1)
+            if counted:
+                gathered.add(about, sum(tie for _, tie in counted), len(counted))
+        for ties, number in cells.values():
+            gathered.together.add(ties, number)
+    return tuple((rounds[place], tied[place]) for place in sorted(rounds)), gathered, tallies
+
+
+def _dialogue(connection: sa.Connection) -> sa.Label[Any]:
+    """The dialogue of a pair, out of its record; SQLite keeps JSON as text, PostgreSQL must be told that it is JSON."""
+    lite: sa.ColumnElement[Any] = sa.func.json_extract(pairs.c.body, "$.dialogue")
+    told: sa.ColumnElement[Any] = sa.cast(pairs.c.body, sa.JSON)["dialogue"].as_string()
+    return (lite if connection.dialect.name == "sqlite" else told).label("dialogue")
 
 
 def _tally(judged: list[Any], tallies: defaultdict[str, Tally]) -> None:
@@ -143,22 +195,22 @@ def _tally(judged: list[Any], tallies: defaultdict[str, Tally]) -> None:
             tally.seconds.append(row.seconds)
 
 
-def _by_rater(tallies: dict[str, Tally]) -> ClusterSums:
-    sums = ClusterSums()
+def _by_rater(tallies: dict[str, Tally]) -> ClusterCounts:
+    sums = ClusterCounts()
     for tally in tallies.values():
         if tally.counted:
             sums.add(tally.ties, tally.counted)
     return sums
 
 
-def _identical(connection: sa.Connection) -> int:
-    """Real pairs that nobody is shown, because their responses are the same."""
-    query = sa.select(sa.func.count()).where(pairs.c.kind == "real", pairs.c.offered == 0)
-    return connection.scalar(query) or 0
+def _identical(connection: sa.Connection) -> list[str | None]:
+    """The dialogues of the real pairs that nobody is shown, because their responses are the same."""
+    query = sa.select(_dialogue(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0)
+    return list(connection.scalars(query))
 
 
 def _with_automatic(
-    rounds: tuple[tuple[int, int], ...], by_pair: ClusterSums, by_rater: ClusterSums, same: int, k: int
+    rounds: tuple[tuple[int, int], ...], gathered: Gathered, by_rater: ClusterCounts, same: list[str | None], k: int
 ) -> tuple[tuple[int, int], ...]:
     """The same with the k ties that the export writes for each identical pair, by k raters of their own.
 
@@ -166,12 +218,14 @@ def _with_automatic(
     """
     if not same:
         return rounds
-    for _ in range(same):
-        by_pair.add(k, k)
-    for _ in range(k):
-        by_rater.add(same, same)
+    for dialogue in same:
+        gathered.add(dialogue, k, k)
+    for number in Counter(same).values():
+        gathered.together.add(number, number, k)
+    gathered.single.add(1, 1, k * len(same))
+    by_rater.add(len(same), len(same), k)
     cast = [*rounds, *[(0, 0)] * (k - len(rounds))]
-    return tuple((n + same, t + same) if place < k else (n, t) for place, (n, t) in enumerate(cast))
+    return tuple((n + len(same), t + len(same)) if place < k else (n, t) for place, (n, t) in enumerate(cast))
 
 
 def _pace(connection: sa.Connection, now: float) -> float:

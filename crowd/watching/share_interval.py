@@ -1,16 +1,17 @@
 """The 95 % interval of the share of ties, for the dashboard and `crowd status`: that of `python -m analysis ties`.
 
-Same formula as analysis/stats/intervals.py with pairs and raters as clusters, held equal by tests/house/test_twins.py.
-It is written again because stages do not import each other, and without scipy because every server process would hold
-50 MB or more for one quantile. What the formula needs of the votes are four sums for each way of clustering, so memory
-does not grow with the votes; the sums are whole numbers, so nothing is lost by cancellation.
+Same formula and same clusters as analysis/stats/intervals.py and analysis/reading/clusters.py, held equal by
+tests/house/test_twins.py. It is written again because stages do not import each other, and without scipy because every
+server process would hold 50 MB or more for one quantile. What the formula needs of a cluster are its ties and votes,
+and many clusters have the same two, so memory does not grow with the votes.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 TAIL = 0.025  # on each side of the interval
 PRECISE = 1e-16  # relative change at which the fraction has converged
@@ -18,18 +19,25 @@ LONGEST_FRACTION = 100_000  # terms, a safeguard: it takes about the square root
 
 
 @dataclass(slots=True)
-class ClusterSums:
-    """Sums over clusters (pairs, or raters) of T ties among N votes: the variance of a share needs no more of them."""
+class ClusterCounts:
+    """How many clusters (dialogues, pairs, raters) have so many ties among so many votes."""
 
-    clusters: int = 0
-    tt: int = 0
-    tn: int = 0
-    nn: int = 0
+    kinds: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def add(self, ties: int, votes: int) -> None:
-        """One more cluster."""
-        self.clusters += 1
-        self.tt, self.tn, self.nn = self.tt + ties * ties, self.tn + ties * votes, self.nn + votes * votes
+    def add(self, ties: int, votes: int, times: int = 1) -> None:
+        """One more cluster, or several alike."""
+        self.kinds[ties, votes] += times
+
+    @property
+    def clusters(self) -> int:
+        """How many there are."""
+        return self.kinds.total()
+
+    @property
+    def kish(self) -> float:
+        """How many equally large ones would weigh the same (Kish 1965)."""
+        votes = sum(n * times for (_, n), times in self.kinds.items())
+        return votes**2 / sum(n * n * times for (_, n), times in self.kinds.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +52,36 @@ class ShareInterval:
     unit: str
 
 
-def share_interval(ties: int, votes: int, by: Mapping[str, ClusterSums]) -> ShareInterval | None:
+def share_interval(
+    ties: int, votes: int, by: Mapping[str, ClusterCounts], cells: ClusterCounts
+) -> ShareInterval | None:
     """Interval of ties/votes, robust to the clusters in `by` (one or two ways), by its logit; None below 2 votes.
 
     A way with a single cluster is left out, for its variance cannot be seen; without any, votes are independent. Two
-    ways: the variances of both, less that of single votes, for a rater has one vote on a pair (Cameron, Gelbach and
-    Miller 2011, equation 2.11), but no less than either. Student's t has the smallest effective number of clusters
-    (Kish 1965) less one as degrees of freedom, at least 1.
+    ways: the variances of both, less that of their crossing (`cells`: the votes of one rater on one dialogue), but no
+    less than either. Student's t has the smallest effective number of clusters less one as degrees of freedom, at
+    least 1.
     """
     if votes < 2:
         return None
-    ways = {name: sums for name, sums in by.items() if sums.clusters > 1}
-    alone = ClusterSums(votes, ties, ties, votes)  # every vote a cluster of its own
-    parts = [_variance(ties, votes, sums) for sums in ways.values()] or [_variance(ties, votes, alone)]
-    crossed = sum(parts) - _variance(ties, votes, alone) if len(parts) == 2 else 0.0
+    ways = {name: counts for name, counts in by.items() if counts.clusters > 1}
+    parts = [_variance(ties, votes, counts) for counts in ways.values()]
+    parts = parts or [_variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))]
+    crossed = sum(parts) - _variance(ties, votes, cells) if len(parts) == 2 else 0.0
     se = math.sqrt(max(crossed, *parts, 0.0))
-    df = max(min((votes**2 / sums.nn for sums in ways.values()), default=float(votes)) - 1, 1.0)
+    df = max(min((counts.kish for counts in ways.values()), default=float(votes)) - 1, 1.0)
     low, high = _bounds(ties, votes, se, df)
     return ShareInterval(ties / votes, se, df, low, high, "+".join(ways) or "vote")
 
 
-def _variance(ties: int, votes: int, sums: ClusterSums) -> float:
-    """G/(G-1) sum_g (T_g - share N_g)^2 / votes^2; the squares are summed in whole numbers and divided once."""
-    squares = votes**2 * sums.tt - 2 * ties * votes * sums.tn + ties**2 * sums.nn
-    return squares * sums.clusters / (votes**4 * (sums.clusters - 1))
+def _variance(ties: int, votes: int, counts: ClusterCounts) -> float:
+    """The jackknife's: (G-1)/G sum_g ((T_g - share N_g) / (votes - N_g))^2, with whole numbers as far as they go."""
+    moved = (
+        times * ((t * votes - ties * n) / (votes * (votes - n))) ** 2
+        for (t, n), times in counts.kinds.items()
+        if times
+    )  # fmt: skip
+    return math.fsum(moved) * (1 - 1 / counts.clusters)
 
 
 def _bounds(ties: int, votes: int, se: float, df: float) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from analysis.comparison import answer as comparison
 from analysis.planning import answer as planning
 from analysis.preference import answer as preference
 from analysis.reading.systems import UNKNOWN
+from analysis.showing.words import p_value
 from analysis.ties import answer as ties
 from analysis.variance import answer as variance
 from dialogue.command_line import dispatch
@@ -272,10 +273,13 @@ def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, as
     assert not any("lies inside" in finding for finding in found["findings"])
 
 
-def test_the_table_of_preferences_says_why_its_p_may_differ_from_the_finding(study, asked):
-    _, _, (page, written) = asked(study)
-    assert "sign test, Holm" in page and "sign test, Holm" in written
-    assert "it may find more than the net preference, whose errors allow for pairs and raters" in page
+def test_the_table_of_preferences_has_the_p_of_the_finding_beside_that_of_papers(study, asked):
+    found, told, (page, written) = asked(study)
+    assert "p as if votes were independent" in page and "p as if votes were independent" in written
+    for one in told["preference"]["contrasts"]:
+        assert p_value(one["net"]["p"]) in page and p_value(one["net"]["p_holm"]) in page
+    shown = any(one["net"]["p_holm"] < 0.05 for one in told["preference"]["contrasts"])
+    assert shown != any("No preference" in finding for finding in found["findings"])
 
 
 def test_votes_not_counted_are_told_by_kind_so_that_two_counts_do_not_contradict(study, asked):

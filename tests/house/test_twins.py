@@ -10,12 +10,15 @@ import pytest
 import torch
 
 from analysis.comparison import published
+from analysis.reading.clusters import clusters_of
+from analysis.reading.votes import votes_from_columns
 from analysis.stats import multibootstrap
 from analysis.stats.intervals import mean_interval
 from analysis.stats.laws import hypergeometric
 from analysis.stats.spread import seed_spread
 from crowd.watching.curves import law_of_ties
-from crowd.watching.share_interval import ClusterSums, share_interval
+from crowd.watching.overview import Gathered
+from crowd.watching.share_interval import ClusterCounts, share_interval
 from dialogue.errors import InputError
 from generation import devices as generation_devices
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
@@ -150,7 +153,7 @@ def test_a_device_is_picked_or_refused_alike(name, cuda, monkeypatch):
 
 
 def votes_drawn(seed):
-    """(pair, rater, tie) of a small study; nobody judges a pair twice, some raters do nearly all the work."""
+    """(pair, rater, tie, dialogue) of a small study; nobody judges a pair twice, some raters do nearly all the work."""
     generator = np.random.default_rng(seed)
     pairs, raters = int(generator.choice([1, 2, 3, 12, 60])), int(generator.choice([1, 2, 5, 20]))
     work = generator.pareto(0.7, raters) if seed % 2 else np.ones(raters)
@@ -158,26 +161,39 @@ def votes_drawn(seed):
     takes[0, 0] = True
     pair, rater = np.nonzero(takes)
     love = generator.choice([0.0, 1.0, 0.3], p=[0.1, 0.1, 0.8]) + generator.normal(0, 0.3 * (seed % 3), raters)
-    return pair, rater, (generator.random(len(pair)) < love[rater]).astype(int)
+    dialogue = pair // int(generator.choice([1, 2, 5, 100]))
+    return pair, rater, (generator.random(len(pair)) < love[rater]).astype(int), dialogue
 
 
-def sums_by(codes, ties):
-    sums = ClusterSums()
+def counts_by(codes, ties):
+    counts = ClusterCounts()
     for code in np.unique(codes):
-        sums.add(int(ties[codes == code].sum()), int((codes == code).sum()))
-    return sums
+        counts.add(int(ties[codes == code].sum()), int((codes == code).sum()))
+    return counts
+
+
+def gathered(pair, rater, ties, dialogue):
+    """What the dashboard sums while it reads the votes."""
+    found = Gathered(single=counts_by(np.arange(len(ties)), ties), together=counts_by(dialogue * 1000 + rater, ties))
+    for code in np.unique(pair):
+        at = pair == code
+        found.add(str(dialogue[at][0]), int(ties[at].sum()), int(at.sum()))
+    return found
 
 
 @pytest.mark.parametrize("seeds", [range(n, n + 50) for n in range(0, 400, 50)], ids=str)
 def test_the_dashboards_interval_of_ties_is_that_of_the_analysis(seeds):
     for seed in seeds:
-        pair, rater, ties = votes_drawn(seed)
-        ours = share_interval(int(ties.sum()), len(ties), {"pair": sums_by(pair, ties), "rater": sums_by(rater, ties)})
+        pair, rater, ties, dialogue = votes_drawn(seed)
+        sums = gathered(pair, rater, ties, dialogue)
+        by = {sums.name: sums.counts, "rater": counts_by(rater, ties)}
+        ours = share_interval(int(ties.sum()), len(ties), by, sums.cells)
         if len(ties) < 2:
             assert ours is None
             continue
-        by = {name: codes for name, codes in (("pair", pair), ("rater", rater)) if len(set(codes)) > 1}
-        theirs = mean_interval(ties, by=by, share=True)
+        columns = {"pair": pair.astype(str), "rater": rater.astype(str), "dialogue": dialogue.astype(str)}
+        votes = votes_from_columns({**columns, "choice": np.where(ties, "tie", "a")})
+        theirs = mean_interval(ties, by=clusters_of(votes), share=True)
         assert ours.unit == theirs.unit
         found, expected = ((x.se, x.df, x.low, x.high) for x in (ours, theirs))
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), seed

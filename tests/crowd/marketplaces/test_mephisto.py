@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -111,13 +110,16 @@ def test_workers_of_mephisto_do_a_study_that_is_in_both_stores(folder):
         bad = Person(url, "mephisto", "bad", prefers="b", sitting="1")
         assert bad.work()["status"] == "no_more"
         assert "no more tasks" in Person(url, "mephisto", "bad", sitting="2").arrive().text
-        people = [Person(url, "mephisto", f"w{n}", sitting=str(n)) for n in range(8)]
+        *people, last = [Person(url, "mephisto", f"w{n}", sitting=str(n)) for n in range(8)]
+        place = last.begin()
         with ThreadPoolExecutor(8) as pool:
-            assert {place["status"] for place in pool.map(Person.work, people)} == {"done"}
+            assert {one["status"] for one in pool.map(Person.work, people)} == {"done"}
         assert "Your work was handed in" in people[0].end()
-        begun = time.monotonic()
-        assert Person(url, "mephisto", "w9", sitting="9").begin()["status"] == "turned away", "nine units, all taken"
-        assert time.monotonic() - begun < 5
+        # The run ends with its last unit, so this one is still at work when somebody finds all nine taken.
+        assert Person(url, "mephisto", "w9", sitting="9").begin()["status"] == "turned away"
+        while place["status"] == "task":
+            place = last.judge(place)
+        assert place["status"] == "done"
     ours = votes(folder)
     assert {vote.source for vote in ours} == {"mephisto"} and sum(vote.counted for vote in ours) == 16
     assert {vote.rater_status for vote in ours if not vote.counted} <= {"blocked"}
