@@ -105,13 +105,13 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
     shown = f"[{args.host}]" if ":" in args.host else args.host
     address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
     walk_in = args.walk_in or args.simulated
-    print(f"Raters begin at {address}" if walk_in else f"The study is at {address}", flush=True)
+    print(f"Raters begin at {address}", flush=True)
     print(f"Watch the study at {address}study?token={study_token(app)}", flush=True)
     if walk_in:
         print("Walk-in: whoever has the address may take part, under any name and more than once.", flush=True)
     else:
         invite = next_command("python -m crowd invite", args.study, "20", "--url", address, *given(args, "database"))
-        print(f"Raters come by a link each, or from a marketplace: {invite}", flush=True)
+        print(f"They come from a marketplace, or by a link each: {invite}", flush=True)
     print("Stop with Ctrl-C. Every vote is kept; run the same command to go on.", flush=True)
     if args.open:
         import webbrowser
