@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.preference.ranking import Ranking, ranking_of
+from analysis.reading.cautions import NO_DIALOGUE
 from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.votes import Votes, net_scores
@@ -221,6 +222,8 @@ def _cautions(matches: Matches, known: bool) -> list[str]:
         )
     elif "rater" not in clusters_of(votes):
         cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
+    if votes.dialogue is None and len(np.unique(votes.pair)) > 1:
+        cautions.append(NO_DIALOGUE)
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"
         cautions.append(f"{text} on pairs of two identical responses, and counted like any other vote.")

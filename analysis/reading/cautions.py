@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
 
+NO_DIALOGUE = (
+    "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
+    "intervals are too narrow."
+)
 
-def cautions(votes: Votes, errors: Mapping[str, float]) -> list[str]:
-    """One sentence for each thing to know before quoting a number; `errors` are standard errors by unit."""
-    said = [*_about_rounds(votes), *_about_raters(votes), *_about_dialogues(errors)]
+
+def cautions(votes: Votes) -> list[str]:
+    """One sentence for each thing to know before quoting a number."""
+    said = [*_about_rounds(votes), *_about_raters(votes), *_about_dialogues(votes)]
     if len(votes) == 1:
         said.append("One vote has no interval.")
     return [*said, *simulated(votes)]
@@ -48,15 +51,10 @@ def _about_raters(votes: Votes) -> list[str]:
     return []
 
 
-def _about_dialogues(errors: Mapping[str, float]) -> list[str]:
-    # 1e-12: where pairs and dialogues show no spread at all, what is left is rounding
-    if "dialogue" not in errors or errors["dialogue"] <= 1.05 * errors["pair"] + 1e-12:
+def _about_dialogues(votes: Votes) -> list[str]:
+    if votes.dialogue is not None or votes.item is not None or groups(votes.pair) < 2:
         return []
-    return [
-        f"Votes of one dialogue are correlated beyond their pairs (standard error by dialogue "
-        f"{errors['dialogue']:.4f}, by pair {errors['pair']:.4f}), so intervals by pair are somewhat too narrow. See "
-        f"the row by dialogue."
-    ]
+    return [NO_DIALOGUE]
 
 
 def _repeated(first: Ints, second: Ints) -> int:

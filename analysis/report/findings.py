@@ -200,9 +200,6 @@ def _of_votes(study: Study) -> list[str]:
         sentences.append(
             "The votes do not say which response stood on the left, so a preference for one side cannot be detected."
         )
-    dialogues = len(votes.dialogues)
-    if dialogues == 0:
-        sentences.append("The votes do not name dialogues, so pairs from one conversation are treated as independent.")
     return sentences
 
 

@@ -142,7 +142,7 @@ def answer(
         units=tuple(units),
         effective_raters=None if votes.rater is None else kish(votes.rater),
         recipe=recipe,
-        warnings=(*votes.warnings, *cautions(votes, {unit.name: unit.interval.se for unit in units if unit.interval})),
+        warnings=(*votes.warnings, *cautions(votes)),
         signature=_signature(votes, recipe, [*experiments, pooled, *units]),
     )
 

@@ -179,11 +179,14 @@ def test_what_cannot_be_told_is_said(changes, said):
     assert any(said in warning for warning in answer(study(**changes), size=24).warnings)
 
 
-def test_dialogues_that_matter_beyond_their_pairs_are_said():
+def test_dialogues_that_matter_beyond_their_pairs_widen_the_interval_and_unnamed_ones_are_said():
     by_dialogue = np.where(study().dialogue % 2 == 0, "tie", "a")
-    said = answer(study(choice=by_dialogue), size=24).warnings
-    assert any("Votes of one dialogue are correlated beyond their pairs" in warning for warning in said)
-    assert not any("one dialogue" in warning for warning in answer(study(), size=24).warnings)
+    found = answer(study(choice=by_dialogue), size=24)
+    pairs = answer(study(choice=by_dialogue), size=24, clusters="pair+rater").pooled.interval
+    assert found.pooled.interval.unit == "dialogue+rater" and found.pooled.interval.se > 1.5 * pairs.se
+    assert not any("name no dialogue" in warning for warning in found.warnings)
+    unnamed = answer(study(choice=by_dialogue, dialogue=None), size=24)
+    assert any("The votes name no dialogue" in warning for warning in unnamed.warnings)
 
 
 def test_missing_columns_leave_out_their_units_only():
@@ -337,4 +340,4 @@ def test_a_real_evaluation_is_reproduced_from_its_raw_file_through_the_command_l
     told = {"vote": 0.0325, "pair": 0.0451, "dialogue": 0.0491}  # drawn by others; one error of the SD of 2,000 sets:
     assert all(abs(sd / spread[unit] - 1) < 1 / np.sqrt(2 * 2000) for unit, sd in told.items())
     assert any("no rater column" in warning for warning in found["warnings"])
-    assert any("one dialogue" in warning for warning in found["warnings"])
+    assert found["pooled"]["interval"]["unit"] == "dialogue"
