@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from analysis.arguments import add_clusters_argument, check_margin
 from dialogue.command_line import tell_next
 from dialogue.errors import InputError
 
@@ -29,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="net preference, 0 to 1, below which systems count as equivalent (e.g. 0.1 for 10 points)",
     )
+    add_clusters_argument(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read the study, write the files, print the findings."""
-    from analysis.arguments import check_margin
     from analysis.reading.study import read_study
     from analysis.report.assembly import as_latex, as_markdown, page, report
     from dialogue.files import atomic, write_json
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     out = args.out or args.study / "report.html"
     if out.suffix in BESIDE:
         raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
-    found = report(read_study(args.study), title=args.title, margin=args.margin)
+    found = report(read_study(args.study), title=args.title, margin=args.margin, clusters=args.clusters)
     write_json(out.with_suffix(".json"), found.document)
     for suffix, written in ((".md", as_markdown(found)), (".tex", as_latex(found)), (out.suffix, page(found))):
         with atomic(out.with_suffix(suffix)) as handle:

@@ -43,13 +43,13 @@ class VotesAnswers:
         }
 
 
-def votes_answers(study: Study, margin: float | None) -> VotesAnswers:
+def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAnswers:
     """Ask every room that reads votes."""
     votes = study.votes
     if votes is None:
         return VotesAnswers(None, None, None, ())
-    preference, refusal = _preference(study, margin)
-    ties = ask_ties(votes, size=size_that_fits(votes, asked_size(study))) if len(votes) > 1 else None
+    preference, refusal = _preference(study, margin, clusters)
+    ties = ask_ties(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters) if len(votes) > 1 else None
     return VotesAnswers(ties, ask_agreement(votes), preference, (refusal,) if refusal else ())
 
 
@@ -62,14 +62,14 @@ def variance_of(study: Study, panels: Sequence[Panel]) -> VarianceAnswer | None:
         return None
 
 
-def _preference(study: Study, margin: float | None) -> tuple[PreferenceAnswer | None, str]:
+def _preference(study: Study, margin: float | None, clusters: str) -> tuple[PreferenceAnswer | None, str]:
     """The answer, or None with the reason, which is empty where the report gives it anyway."""
     try:
         matches, known = matches_of(study.folder, None, kinds=JUDGED)
         # From our own pages the sides are drawn by chance: without pairs.jsonl they mean nothing.
         if not known and set(matches.votes.source) - {"imported"}:
             return None, ""
-        return ask_preference(matches, known=known, margin=margin), ""
+        return ask_preference(matches, known=known, margin=margin, clusters=clusters), ""
     except InputError as error:
         reason = str(error).replace(f"{study.folder}/", "")
         return None, f"Which system is preferred is unknown. {reason}"

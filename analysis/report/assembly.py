@@ -64,14 +64,17 @@ class Report:
         return tuple(table for section in self.sections for table in section.tables)
 
 
-def report(study: Study, *, title: str | None = None, margin: float | None = None) -> Report:
-    """Everything that the study holds; `margin` is the net preference, as a share, that was stated to matter."""
+def report(study: Study, *, title: str | None = None, margin: float | None = None, clusters: str = "auto") -> Report:
+    """Everything that the study holds; `margin` is the net preference, as a share, that was stated to matter.
+
+    `clusters` says which votes hang together, as in the commands.
+    """
     beside = compared(study)
     numbers = beside and comparison_document(beside)
     panels = [one.panel for one in beside.panels] if beside else []
     made = [one.method for one in beside.methods] if beside else []
     pairs = [(one.panel, one.order) for one in beside.trained_orders] if beside else []
-    votes = votes_answers(study, margin)
+    votes = votes_answers(study, margin, clusters)
     table = None if study.scores is None else probe_table(study.by_seed)
     sentences = findings.found(votes, made, table)
     if study.votes is None:
