@@ -22,6 +22,7 @@ COMMANDS = {
     "expire": "close a launch to new raters",
     "import-mephisto": "restore votes from Mephisto's own data store",
     "import-votes": "turn the export of another tool into votes.jsonl",
+    "lint": "find responses that name their own model",
     "preview": "write every page of a HIT as a file to look at, without a server",
 }
 FIRST = "python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open"

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import glob
 import hashlib
 import json
 import os
 import platform
+import re
+import stat
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,26 +34,55 @@ FORMAT_VERSION = 1
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it.
 
-    An error of the system names `path`, which people know, not the temporary file.
+    A link stays a link: what it leads to is replaced. Into a device or a pipe (/dev/null, /dev/stdout) is written, for
+    there is nothing to replace. An error of the system names `path`, which people know, not the temporary file.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_name(path)
     # One line ending on every system: digests of these files are keys.
     options: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    temporary = path if is_stream(path) else temporary_name(replaceable(path))
     try:
+        if temporary == path:
+            with path.open(mode, **options) as handle:
+                yield handle
+            return
+        temporary.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open(mode, **options) as handle:
             yield handle
             # Without fsync a crash of the machine can leave the new name on an empty file.
             handle.flush()
             os.fsync(handle.fileno())
-        temporary.replace(path)
+        temporary.replace(replaceable(path))
     except OSError as error:
         if error.filename is None or str(error.filename) == str(temporary):
             raise OSError(error.errno, error.strerror or str(error), str(path)) from error
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary != path:
+            temporary.unlink(missing_ok=True)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether the name leads to a device of characters or a pipe, which are written to and never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def replaceable(path: Path) -> Path:
+    """Where a file of this name belongs, links followed; an error if what is there is anything but a file."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = target.lstat().st_mode
+    except OSError:
+        return target  # nothing there yet, or nothing that may be seen: opening will say
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "It is not a regular file and is not replaced", str(path))
+    return target
 
 
 def temporary_name(path: Path) -> Path:
@@ -93,8 +125,11 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
     with atomic(path) as handle:
         header = {"format": FORMATS[kind], "version": FORMAT_VERSION, "signature": signature}
         handle.write(json.dumps(header, ensure_ascii=False) + "\n")
-        for record in records:
-            handle.write(json.dumps(as_json(record), ensure_ascii=False, allow_nan=False) + "\n")
+        for number, record in enumerate(records, 1):
+            line = json.dumps(as_json(record), ensure_ascii=False, allow_nan=False)
+            if not line.isascii() and (half := _HALF.search(line)):
+                raise InputError(_half_character(f"{path}: {FORMATS[kind]}, record {number}", half[0]))
+            handle.write(line + "\n")
 
 
 def as_json(record: Any) -> dict[str, Any]:
@@ -141,7 +176,34 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise InputError(f"{where}: not a JSON object ({error.msg}). The file may be cut off.") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: found {_short(value)}; every line must be a JSON object.")
+    if _ESCAPED_HALF.search(line):
+        _refuse_halves(value, where)
     return value
+
+
+# Half of a character that UTF-16 writes in two. JSON can spell it as an escape, UTF-8 cannot hold it.
+_ESCAPED_HALF = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _refuse_halves(value: Any, where: str) -> None:
+    """Name the first text that holds half a character."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            _refuse_halves(name, where)
+            _refuse_halves(part, f"{where}: {name}" if where.rsplit(":", 1)[-1].isdigit() else f"{where}.{name}")
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            _refuse_halves(part, f"{where}[{number}]")
+    elif isinstance(value, str) and (half := _HALF.search(value)):
+        raise InputError(_half_character(where, half[0]))
+
+
+def _half_character(where: str, half: str) -> str:
+    return (
+        f"{where} holds half a character (\\u{ord(half):04x}), which no file can store as text. "
+        "Repair the text where it was made, or write \\ufffd in its place."
+    )
 
 
 def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:

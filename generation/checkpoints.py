@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from dialogue.errors import InputError
-from dialogue.files import atomic, digest, read_json, temporary_name
+from dialogue.files import atomic, digest, read_json, replaceable, temporary_name
 from generation.models.architectures import build
 from generation.models.interface import DialogueModel
 from generation.vocabulary import Vocabulary
@@ -60,7 +60,7 @@ def name_again(source: Path, target: Path) -> None:
     temporary.unlink(missing_ok=True)
     # A hard link: unlike a symbolic one it outlives the epoch's own file. Renamed, because os.link replaces nothing.
     os.link(source, temporary)
-    temporary.replace(target)
+    temporary.replace(replaceable(target))
     temporary.unlink(missing_ok=True)  # a rename onto another name of the same file does nothing
 
 

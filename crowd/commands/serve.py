@@ -6,6 +6,7 @@ Votes go to STUDY/crowd.sqlite, or to the PostgreSQL database given. Stop with C
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace) -> None:
 
     hit = hit_of(args.study, args.hit)
     url = prepare_study(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
+    _warn_of_leaks(args)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
     app = create_app(
@@ -97,6 +99,25 @@ def run(args: argparse.Namespace) -> None:
     )
     if not args.stop_with_stdin:
         tell_next("python -m crowd export", args.study, *given(args, "database"))
+
+
+def _warn_of_leaks(args: argparse.Namespace) -> None:
+    from crowd.rating.leaks import leaks
+    from crowd.study_folder import pairs_file
+    from dialogue.files import read_records
+    from dialogue.records import Pair
+
+    found = list(leaks(read_records(pairs_file(args.study, args.pairs), Pair)))
+    if found:
+        one = found[0]
+        lint = next_command("python -m crowd lint", args.study, *given(args, "pairs"))
+        many = "1 response names its" if len(found) == 1 else f"{len(found)} responses name their"
+        print(
+            f"warning: {many} own model, e.g. in pair {one.pair} ({one.model}): {one.excerpt}. "
+            f"Raters would not judge blind. See all: {lint}",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:

@@ -128,7 +128,7 @@ class Desk:
     def hand_in(self, seat: Seat) -> Step:
         """End a sitting that has to wait; what was done in it is handed in as it is."""
         with self.store.write() as connection:
-            return leasing.hand_in(self._moment(connection), seat)
+            return leasing.end_early(self._moment(connection), seat)
 
     def settle(self, seat: Seat) -> None:
         """What a sitting holds has left this house: its last answer can no longer be taken back."""

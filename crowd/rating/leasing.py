@@ -205,7 +205,7 @@ def next_step(moment: Moment, seat: Seat) -> Step:
     return Step("wait", seated.done, len(seated.slots)) if outcome == "wait" else _showing(seated, outcome)
 
 
-def hand_in(moment: Moment, seat: Seat) -> Step:
+def end_early(moment: Moment, seat: Seat) -> Step:
     """End a sitting that has to wait, because of others or of a pause; what was done in it is handed in as it is."""
     step = next_step(moment, seat)
     if step.stage not in ("wait", "paused") or not step.done:

@@ -31,6 +31,7 @@ from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
 from crowd.web.entrance import Entrance
+from crowd.web.health import Pulse
 from crowd.web.invitations import InvitationEntrance
 from crowd.web.limits import RateLimit
 from dialogue.errors import InputError
@@ -108,6 +109,7 @@ def create_app(config: ServerConfig) -> Flask:
     app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
+    app.extensions["pulse"] = Pulse(desk.store)
     app.extensions["entrances"] = (*config.entrances, InvitationEntrance(desk.secret))
     app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
     framed = bool(config.frame_ancestors)

@@ -1,6 +1,7 @@
 """Waitress serves the application, for as long as the command lives or in the background of another one.
 
-Whatever way the process ends, requests that are being answered are finished first, and no vote is half saved.
+Asked to end, it answers every request that it has received and refuses what comes later, so that nobody who sent an
+answer is left without word of it. However the process ends, no vote is half saved.
 """
 
 from __future__ import annotations
@@ -10,25 +11,31 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import waitress
 from flask import Flask
+from waitress import wasyncore
+from waitress.channel import HTTPChannel
 
 from dialogue.errors import InputError
 
 SERVER_THREADS = 8
 LARGEST_REQUEST = 65_536  # bytes that are read at all; the application's own limit is lower
+LAST_CALL = 20.0  # seconds for what was received before the end; a database that hangs longer is not waited for
 
 
 def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> None:
-    """Serve until Ctrl-C or SIGTERM; `ready` hears the port. Requests that are being answered are finished first."""
+    """Serve until Ctrl-C or SIGTERM; `ready` hears the port. What was received by then is answered first."""
     if not 0 <= port < 65536:
         raise InputError(f"--port is {port}; it may be 1 to 65535, or 0 for a free one.")
+    sockets: dict[int, wasyncore.dispatcher] = {}
     try:
         server = waitress.create_server(
             app,
+            map=sockets,
             host=host,
             port=port,
             threads=SERVER_THREADS,
@@ -45,8 +52,28 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     if stop_with_stdin:
         threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
     with suppress(KeyboardInterrupt, SystemExit):  # stopped before it ran: the same end as later
-        ready(int(server.effective_port))
-        server.run()
+        ready(port or _port_of(sockets))
+        wasyncore.loop(timeout=1, map=sockets, use_poll=True)
+    with suppress(KeyboardInterrupt, SystemExit):  # whoever asks twice does not want to wait
+        _answer_the_rest(sockets)
+    server.task_dispatcher.shutdown()
+    wasyncore.close_all(sockets)
+
+
+def _port_of(sockets: dict[int, wasyncore.dispatcher]) -> int:
+    return next(int(one.effective_port) for one in sockets.values() if one.accepting)
+
+
+def _answer_the_rest(sockets: dict[int, wasyncore.dispatcher]) -> None:
+    """Answer what has come in, queued requests too, and let nobody else in."""
+    until, quiet = time.monotonic() + LAST_CALL, 0
+    while quiet < 2 and time.monotonic() < until:  # twice: what lay in a socket's buffer is known after one look
+        wasyncore.loop(timeout=0.05, map=sockets, use_poll=True, count=1)
+        for one in list(sockets.values()):
+            if one.accepting:
+                wasyncore.dispatcher.close(one)  # not its own close(), which takes away what wakes this loop
+        channels = [one for one in list(sockets.values()) if isinstance(one, HTTPChannel)]
+        quiet = 0 if any(one.requests or one.total_outbufs_len for one in channels) else quiet + 1
 
 
 @contextmanager

@@ -35,11 +35,13 @@ def make_study(folder, rules="", **pairs):
 
 
 @contextlib.contextmanager
-def serving(study, *options, clock=0.0, port=0):
-    """The server's address while it runs."""
-    command = [sys.executable, "-c", SKEWED, str(clock), "serve", str(study), "--port", str(port), "--quiet"]
+def serving(study, *options, clock=0.0, told=None):
+    """The server's address while it runs; `told` is a dictionary that gets its process id."""
+    command = [sys.executable, "-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
     command += ["--rate", "0", "--stop-with-stdin", *options]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    if told is not None:
+        told["pid"] = process.pid
     try:
         yield re.search(r"http://[\w.:]+", process.stdout.readline())[0]
     finally:

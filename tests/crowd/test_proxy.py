@@ -1,6 +1,7 @@
 """Behind a real nginx that ends TLS and shows the study under a path, set up as docs/crowd.md says."""
 
 import contextlib
+import os
 import re
 import shutil
 import socket
@@ -29,10 +30,11 @@ CONF = """
 daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
 events {{}}
 http {{
-    access_log off;
+    access_log {folder}/access.log;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     server {{
+        error_log {folder}/error.log info;
         listen 127.0.0.1:{port} ssl;
         ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
         {location}
@@ -70,6 +72,19 @@ def running(command, **options):
             process.stdout.close()
 
 
+@contextlib.contextmanager
+def behind_nginx(folder, inner):
+    """The port of an nginx that is set up as the document says, in front of a server that listens on `inner`."""
+    names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    key = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem"), "-days", "2", "-nodes"]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", *key, *names], check=True, capture_output=True)
+    port = free_port()
+    (folder / "conf").write_text(CONF.format(folder=folder, port=port, location=documented(inner)))
+    with running([NGINX, "-e", str(folder / "error.log"), "-c", str(folder / "conf")]):
+        wait_for(lambda: listens(port))
+        yield port
+
+
 @pytest.fixture
 def outside(tmp_path):
     """The address under which raters see the study, what their browsers trust, the study's folder."""
@@ -77,17 +92,11 @@ def outside(tmp_path):
     folder.mkdir()
     write_records(folder / "pairs.jsonl", make_pairs(4), signature="test", kind=Pair)
     (folder / "hit.toml").write_text("pairs_per_sitting = 2\nfirst_checks = 0\nlater_checks = 0\n")
-    names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    key = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem"), "-days", "2", "-nodes"]
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", *key, *names], check=True, capture_output=True)
     serve = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--quiet", "--walk-in"]
     serve += ["--https", "--proxies", "1", "--prefix", "/study-1"]
     with running(serve, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         inner = int(re.search(r":(\d+)/", server.stdout.readline())[1])
-        port = free_port()
-        (tmp_path / "conf").write_text(CONF.format(folder=tmp_path, port=port, location=documented(inner)))
-        with running([NGINX, "-e", str(tmp_path / "error.log"), "-c", str(tmp_path / "conf")]):
-            wait_for(lambda: listens(port))
+        with behind_nginx(tmp_path, inner) as port:
             yield f"https://127.0.0.1:{port}/study-1/", ssl.create_default_context(cafile=tmp_path / "cert.pem"), folder
 
 
@@ -127,7 +136,7 @@ def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
             assert str(page.url) == f"{address}task"
             page = send(page, choice="tie")
             assert [str(hop.url) for hop in page.history] == [f"{address}answer"]
-        assert Action(page.text).form is None
+        assert "You have finished this sitting" in page.text
     with httpx.Client(verify=trust, follow_redirects=False, trust_env=False, timeout=PATIENCE) as other:
         assert other.post(replayed[0], data=replayed[1]).status_code == 400
         assert other.get(f"{address}task").headers["location"] in ("/study-1/", address)
@@ -137,3 +146,43 @@ def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
     with store.read() as connection:
         assert connection.scalars(sa.select(votes.c.choice)).all() == ["tie", "tie"]
     store.close()
+
+
+def test_nginx_as_documented_writes_no_id_down_whether_or_not_the_server_is_there(outside, tmp_path):
+    address, trust, _ = outside
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with (
+        behind_nginx(gone, free_port()) as port,
+        httpx.Client(verify=ssl.create_default_context(cafile=gone / "cert.pem"), trust_env=False) as lost,
+        httpx.Client(verify=trust, trust_env=False, timeout=PATIENCE) as rater,
+    ):
+        assert lost.get(f"https://127.0.0.1:{port}/study-1/?rater=ann-smith").status_code == 502
+        assert rater.get(address, params={"rater": "ann-smith"}).status_code == 200
+        assert rater.get(address.replace("/study-1/", "/elsewhere")).status_code == 404
+    written = {path: path.read_text() for folder in (tmp_path, gone) for path in folder.glob("*.log")}
+    assert "/elsewhere" in written[tmp_path / "access.log"]  # the log itself works
+    assert not any("ann-smith" in text for text in written.values())
+
+
+def test_behind_nginx_visitors_who_send_half_a_request_do_not_stop_gunicorn(tmp_path):
+    folder, inner = tmp_path / "study", free_port()
+    folder.mkdir()
+    write_records(folder / "pairs.jsonl", make_pairs(4), signature="test", kind=Pair)
+    (folder / "hit.toml").write_text("pairs_per_sitting = 2\nfirst_checks = 0\nlater_checks = 0\n")
+    environment = os.environ | {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_QUIET": "1", "SEEDVOTE_PROXIES": "1"}
+    environment["SEEDVOTE_PREFIX"] = "/study-1"
+    gunicorn = [sys.executable, "-m", "gunicorn", "--threads", "2", "--bind", f"127.0.0.1:{inner}"]
+    command = [*gunicorn, "--log-level", "error", "crowd.wsgi:from_environment()"]
+    with running(command, cwd=ROOT, env=environment), behind_nginx(tmp_path, inner) as port:
+        wait_for(lambda: listens(inner))
+        trust = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+        with contextlib.ExitStack() as waiting, httpx.Client(verify=trust, trust_env=False, timeout=PATIENCE) as rater:
+            for half in (
+                b"GET /study-1/ HTTP/1.1\r\n",
+                b"POST /study-1/answer HTTP/1.1\r\nContent-Length: 9\r\n\r\nab",
+            ):
+                for _ in range(16):
+                    plain = waiting.enter_context(socket.create_connection(("127.0.0.1", port)))
+                    waiting.enter_context(trust.wrap_socket(plain, server_hostname="127.0.0.1")).sendall(half)
+            assert rater.get(f"https://127.0.0.1:{port}/study-1/health").json() == {"status": "ok"}

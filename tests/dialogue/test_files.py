@@ -1,8 +1,13 @@
 """Record files: whole or absent, every complaint a sentence."""
 
+import dataclasses
 import errno
 import json
 import os
+import re
+import socket
+import stat
+import threading
 
 import pytest
 
@@ -115,6 +120,98 @@ def test_what_the_system_refuses_is_told_of_the_file_that_people_know(tmp_path, 
         handle.write("new")
     assert refused.value.filename == str(tmp_path / "file.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def special(kind, path):
+    """Something that is not a regular file, without the rights that a device node would need."""
+    if kind == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(path))
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "link to itself":
+        path.symlink_to(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["socket", "folder", "link to itself"])
+def test_what_is_no_regular_file_is_never_replaced(tmp_path, kind):
+    path = special(kind, tmp_path / "x")
+    before = path.lstat()
+    with pytest.raises(OSError, match=re.escape(str(path))), atomic(path) as handle:
+        handle.write("new")
+    assert (path.lstat().st_mode, path.lstat().st_ino) == (before.st_mode, before.st_ino)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_device_is_written_to_and_stays_a_device(tmp_path):
+    before = os.lstat("/dev/null")
+    for mode, text in (("w", "text"), ("wb", b"bytes")):
+        with atomic("/dev/null", mode) as handle:
+            handle.write(text)
+    write_json("/dev/null", {})
+    assert os.lstat("/dev/null").st_ino == before.st_ino and stat.S_ISCHR(os.lstat("/dev/null").st_mode)
+    with pytest.raises(OSError, match=r"No space left.*'/dev/full'"):
+        write_json("/dev/full", {})
+    assert stat.S_ISCHR(os.lstat("/dev/full").st_mode)
+
+
+def test_a_pipe_gets_what_is_written_and_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    write_json(tmp_path / "pipe", {"a": 1})
+    reader.join()
+    assert json.loads(read[0]) == {"a": 1} and stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode)
+
+
+def test_a_link_stays_a_link_and_what_it_leads_to_is_replaced_or_made(tmp_path):
+    (tmp_path / "far").mkdir()
+    for name in ("there", "not yet"):
+        link, target = tmp_path / f"link {name}", tmp_path / "far" / name
+        if name == "there":
+            target.write_text("old")
+        link.symlink_to(target)
+        write_json(link, {"new": True})
+        assert link.is_symlink() and not target.is_symlink() and read_json(target) == {"new": True}
+
+
+@pytest.mark.parametrize(
+    ("at", "where"),
+    [
+        ("text", r"1: b\.text"),
+        ("context", r"1: context\[0\]\.text"),
+        ("extra", r"1: colour"),
+        ("pair", r"1: pair"),
+    ],
+)
+def test_half_a_character_is_named_with_its_line_and_field(tmp_path, at, where):
+    value = as_json(PAIR)
+    if at == "text":
+        value["b"]["text"] = "so \ud83d half"
+    elif at == "context":
+        value["context"][0]["text"] = "\udc00"
+    else:
+        value["colour" if at == "extra" else "pair"] = "\ud800"
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps(value) + "\n")
+    with pytest.raises(InputError, match=rf"pairs\.jsonl:{where} holds half a character \(\\u(d83d|dc00|d800)\)"):
+        read_records(path, Pair)
+
+
+def test_whole_characters_and_spelled_out_escapes_are_no_halves(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    pair = dataclasses.replace(PAIR, a=Candidate("\U0001f600 and \\ud83d", "m"))
+    path.write_text(json.dumps(as_json(pair)) + "\n")  # the emoji as two escapes
+    assert read_records(path, Pair) == [pair]
+
+
+def test_half_a_character_is_not_written_either(tmp_path):
+    half = dataclasses.replace(PAIR, a=Candidate("\ud83d", "m"))
+    with pytest.raises(InputError, match=r"pairs, record 2 holds half a character \(\\ud83d\)"):
+        write_records(tmp_path / "pairs.jsonl", [PAIR, half], signature="x", kind=Pair)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,48 @@
+"""What a text gives away: a response that names its own model is not judged blind.
+
+A name counts where it stands as a word or words of its own, whatever its case and whatever joins its parts: a model
+`seq2seq-attn` is named by "Seq2Seq attn". Names of one or two letters are left alone; they are words by chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from dialogue.records import Candidate, Pair
+
+SHORTEST = 3
+AROUND = 30  # characters shown before and after
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A response that names its model."""
+
+    pair: str
+    model: str
+    excerpt: str
+
+
+def leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
+    """Every response whose text contains the name of the model that wrote it."""
+    for pair in pairs:
+        for one in (pair.a, pair.b):
+            if excerpt := _excerpt(one):
+                yield Leak(pair.pair, one.model, excerpt)
+
+
+def _excerpt(one: Candidate) -> str:
+    found = _pattern(one.model).search(one.text) if len(one.model) >= SHORTEST else None
+    if found is None:
+        return ""
+    return " ".join(one.text[max(0, found.start() - AROUND) : found.end() + AROUND].split())
+
+
+@cache
+def _pattern(model: str) -> re.Pattern[str]:
+    parts = [re.escape(part) for part in re.split(r"[\W_]+", model) if part] or [re.escape(model)]
+    name = r"[\W_]*".join(parts)
+    return re.compile(rf"(?<![^\W_]){name}(?![^\W_])", re.IGNORECASE)
