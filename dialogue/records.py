@@ -14,7 +14,7 @@ Choice = Literal["a", "b", "tie"]
 Side = Literal["a", "b"]
 PairKind = Literal["real", "check", "control"]
 Source = Literal["local", "mturk", "prolific", "mephisto", "simulated", "imported"]
-RaterStatus = Literal["passed", "blocked", "incomplete"]
+RaterStatus = Literal["passed", "blocked", "incomplete", "excluded"]
 
 
 def _of(doc: str, **options: Any) -> Any:

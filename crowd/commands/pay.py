@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
             print("Nothing was paid or changed. Add --yes to do it.")
             tell_next("python -m crowd pay", *again(args, bonus=None, reason=REASON), "--yes")
             return
-        done = paying.pay(market, store, bill, hit_of(args.study, None).votes_per_pair)
+        done = paying.pay(market, store, bill, hit_of(args.study, None))
     print(
         f"Approved {done.approved}, paid {done.bonuses} bonuses, set {done.set_aside} votes aside, "
         f"closed to {done.closed} workers."

@@ -20,8 +20,10 @@ from crowd.marketplaces.settling import (
     settle_payments,
     visits,
 )
+from crowd.rating.rules import assignment_of
 
 if TYPE_CHECKING:
+    from crowd.hit import Hit
     from crowd.marketplaces.market import Market
     from crowd.marketplaces.money import Price
     from crowd.store.store import Store
@@ -63,11 +65,11 @@ def bill_of(market: Market, store: Store, bonus: Decimal, reason: str, now: floa
     return Bill(found, rewards, owed, bonus, reason, late, total, now)
 
 
-def pay(market: Market, store: Store, bill: Bill, votes_per_pair: int) -> Receipt:
+def pay(market: Market, store: Store, bill: Bill, hit: Hit) -> Receipt:
     """Record who is confirmed, then spend: a crash in between is cured by paying again."""
     with store.write() as connection:
         record(connection, bill.settlement, bill.at)
-        aside = set_aside(connection, bill.late, votes_per_pair, bill.at)
+        aside = set_aside(connection, bill.late, assignment_of(hit), bill.at)
     closed = shut_out(market, store)
     market.approve(bill.settlement.approve)
     market.pay_bonus(bill.owed, bill.bonus, bill.reason)

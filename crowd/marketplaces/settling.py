@@ -12,9 +12,9 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from crowd.rating import pool
+from crowd.rating import standing
+from crowd.rating.assignment import AssignmentRules
 from crowd.store import event_log
-from crowd.store.store import later
 from crowd.store.tables import leases, payments, raters, sittings, votes
 from dialogue.records import Source
 
@@ -97,20 +97,20 @@ def record(connection: sa.Connection, settlement: Settlement, now: float) -> Non
         connection.execute(query.values(listed=now))
 
 
-def set_aside(connection: sa.Connection, stale: Iterable[MarketVisit], votes_per_pair: int, now: float) -> int:
+def set_aside(connection: sa.Connection, stale: Iterable[MarketVisit], assignment: AssignmentRules, now: float) -> int:
     """Votes of visits that were never confirmed stop counting, and their pairs are offered again; how many there were.
 
-    The votes are kept, like those of a blocked rater. Only votes that still count are touched, so that a second call
-    does not offer a pair twice.
+    The votes are kept, like those of a blocked rater.
     """
     number = 0
     for visit in stale:
         here = sa.select(leases.c.lease).where(leases.c.rater == visit.rater, leases.c.sitting == visit.sitting)
-        counting = sa.and_(votes.c.lease.in_(here), votes.c.counted == 1)
-        found = connection.scalars(sa.select(votes.c.pair).where(counting)).all()
-        later(connection, *(pool.recount(pair, votes_per_pair, votes=-1) for pair in found))
-        connection.execute(sa.update(votes).where(counting).values(counted=0))
+        fresh = sa.and_(votes.c.lease.in_(here), votes.c.failed.is_(None), votes.c.aside == 0)
+        found = connection.execute(sa.select(votes.c.pair, votes.c.lease, votes.c.counted).where(fresh)).all()
+        connection.execute(sa.update(votes).where(fresh).values(aside=1))
+        standing.count_anew(connection, assignment, [row.pair for row in found])
+        number += (counting := sum(row.counted for row in found))
         if found:
-            event_log.append(connection, "study", now, visit.rater, set_aside=len(found), sitting=visit.sitting)
-        number += len(found)
+            told = {"set_aside": counting, "sitting": visit.sitting, "leases": [row.lease for row in found]}
+            event_log.append(connection, "study", now, visit.rater, **told)
     return number

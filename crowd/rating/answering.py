@@ -1,6 +1,6 @@
 """Saving a vote: an answer becomes a vote exactly once, with the side already turned back into the response.
 
-A rater who fails the gate loses the votes that counted; an undo takes the last vote back and holds its pair again.
+After a check the gate speaks (standing.py); an undo takes the last vote back and holds its pair again.
 """
 
 from __future__ import annotations
@@ -11,27 +11,28 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.hit import Button
-from crowd.rating import gate, pool
-from crowd.rating.assignment import counts, unswapped
+from crowd.rating import pool, standing
+from crowd.rating.assignment import is_eligible, unswapped
 from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
 from crowd.store.tables import leases, pairs, raters, sittings, votes
-from dialogue.records import RaterStatus
+from dialogue.records import Choice
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
+CHECKS = ("check", "void")
 
 _CLAIM = (  # a lease of this rater with its pair, who they are and where they sit
-    sa.select(leases, pairs.c.kind, pairs.c.votes, pairs.c.body, raters.c.status, sittings.c.source)
+    sa.select(leases, pairs.c.votes, pairs.c.body, pairs.c.mended, raters.c.status, sittings.c.source)
     .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
     .join(raters, raters.c.rater == leases.c.rater)
     .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == param("seat")))
     .where(leases.c.token == param("token"), leases.c.rater == param("rater"))
 )
 _STORE = sa.insert(votes)
-_ANSWERED = sa.update(leases).where(leases.c.lease == param("this")).values(state="answered")
+_ANSWERED = sa.update(leases).where(leases.c.lease == param("this")).values(state="answered", sitting=param("seat"))
 _VOTE = sa.select(votes.c.vote).where(votes.c.lease == param("lease"), votes.c.late == 0).scalar_subquery()
 _LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vote=_VOTE)
 
@@ -48,7 +49,7 @@ def save_answer(moment: Moment, seat: Seat, token: str, choice: Button, seconds:
     if row.state == "answered":
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair)
         return "again"
-    return _store(moment, row, choice, _plausible(seconds, moment.now - row.issued))
+    return _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
 
 
 def _plausible(seconds: float | None, since: float) -> float:
@@ -57,51 +58,36 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(moment: Moment, row: Any, pressed: Button, seconds: float) -> Saved:
-    check, held = row.kind == "check", row.state == "held"
+def _store(moment: Moment, seat: Seat, row: Any, pressed: Button, seconds: float) -> Saved:
+    check, held, rules = row.kind in CHECKS, row.state == "held", moment.assignment
     late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
-    counted = not check and row.status != "blocked" and counts(row.votes, late=late, assignment=moment.assignment)
+    may = not check and is_eligible(row.status, late=late, aside=False, late_votes=rules.late_votes)
+    counted = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k count
     choice = unswapped(pressed, row.left)
-    failed = int(choice != pool.pair_from(row.body).answer) if check else None
+    failed = int(_fails(choice, row)) if check else None
     facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
     facts |= {"late": int(late), "counted": int(counted), "failed": failed}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
     later(
         moment.connection,
         (_STORE, facts | whose),
-        (_ANSWERED, {"this": row.lease}),
-        pool.recount(row.pair, moment.assignment.votes_per_pair, votes=int(counted), held=-int(held)),
-        event_log.entry("answered", moment.now, row.rater, row.pair, **facts),
+        (_ANSWERED, {"this": row.lease, "seat": seat.sitting}),
+        pool.recount(row.pair, rules.votes_per_pair, votes=int(counted), held=-int(held)),
+        event_log.entry("answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts),
         (_LAST, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
     if check:
-        _judge(moment, row.rater, row.status)
+        standing.settle(moment.connection, rules, moment.gate, moment.now, row.rater)
     return "late" if late else "saved"
 
 
-def check_outcomes(moment: Moment, rater: str) -> list[bool]:
-    """The rater's checks in the order in which they were shown, True where failed."""
-    mine = sa.select(votes.c.failed).where(votes.c.rater == rater, votes.c.failed.is_not(None)).order_by(votes.c.lease)
-    return [bool(failed) for failed in moment.connection.scalars(mine)]
+def _fails(choice: Choice, row: Any) -> bool:
+    return fails(choice, row.mended or pool.pair_from(row.body).answer)
 
 
-def _judge(moment: Moment, rater: str, before: RaterStatus) -> None:
-    """Let the gate speak after a check; who is blocked keeps what was earned, but no vote of theirs counts."""
-    status = gate.judge(check_outcomes(moment, rater), moment.gate)
-    if status == before:
-        return
-    moment.connection.execute(sa.update(raters).where(raters.c.rater == rater).values(status=status))
-    if status != "blocked":
-        return
-    mine = sa.and_(votes.c.rater == rater, votes.c.counted == 1)
-    lost = moment.connection.scalars(sa.select(votes.c.pair).where(mine)).all()
-    later(moment.connection, *(pool.recount(pair, moment.assignment.votes_per_pair, votes=-1) for pair in lost))
-    moment.connection.execute(sa.update(votes).where(mine).values(counted=0))
-    held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
-    free = moment.connection.scalars(sa.select(leases.c.pair).where(held)).all()
-    later(moment.connection, *(pool.recount(pair, moment.assignment.votes_per_pair, held=-1) for pair in free))
-    moment.connection.execute(sa.update(leases).where(held).values(state="void"))
-    event_log.append(moment.connection, "blocked", moment.now, rater)
+def fails(choice: Choice, answer: Choice | Literal["void"] | None) -> bool:
+    """Whether this answer to a check is a failure; a check that is void cannot be failed."""
+    return answer not in ("void", choice)
 
 
 def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:
@@ -124,11 +110,12 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:
     here = leases.c.lease == row.lease
     moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
     moment.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
-    later(moment.connection, pool.recount(row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1))
     seat = sa.and_(sittings.c.rater == seated.seat.rater, sittings.c.sitting == seated.seat.sitting)
     moment.connection.execute(sa.update(sittings).where(seat).values(finished=None))
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
-    if row.failed is not None:
-        _judge(moment, row.rater, seated.status)
+    if row.failed is None:
+        standing.count_anew(moment.connection, moment.assignment, [row.pair])
+    else:
+        standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
     return True

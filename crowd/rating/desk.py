@@ -11,14 +11,15 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from crowd.hit import Button, Hit
-from crowd.rating import answering, leasing, pool
-from crowd.rating.assignment import AssignmentRules, plan_sitting
-from crowd.rating.gate import GateRule
+from crowd.rating import answering, leasing
+from crowd.rating.assignment import length_of_sitting
+from crowd.rating.gate import standing
 from crowd.rating.leasing import Moment, Refused, Seat, Step
+from crowd.rating.rules import rules_of
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, sitting_hash, study_page_token
 from crowd.store.store import Store, settings
-from crowd.store.tables import leases, pairs, payments, raters, sittings
+from crowd.store.tables import payments, raters, sittings, votes
 from dialogue.records import Source
 
 LONGEST_ID = 128
@@ -29,11 +30,9 @@ class Desk:
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] = time.time) -> None:
         self.store, self.hit, self.clock = store, hit, clock
-        self.assignment = assignment_of(hit)
-        self.gate = GateRule(hit.max_failures, hit.count_failures, hit.first_checks)
         with store.read() as connection:
-            values = settings(connection)
-            self.checks = tuple(connection.scalars(sa.select(pairs.c.pair).where(pairs.c.kind == "check")))
+            values, rules = settings(connection), rules_of(connection, hit)
+        self.assignment, self.gate, self.checks = rules.assignment, rules.gate, rules.checks
         self.seed, self.secret, self._rater_key = int(values["seed"]), values["secret"], values["rater_key"]
 
     def _moment(self, connection: sa.Connection) -> Moment:
@@ -137,31 +136,16 @@ class Desk:
             connection.execute(query.values(last_vote=None))
 
 
-def assignment_of(hit: Hit) -> AssignmentRules:
-    """What assignment needs of hit.toml."""
-    return AssignmentRules(
-        votes_per_pair=hit.votes_per_pair,
-        pairs_per_sitting=hit.pairs_per_sitting,
-        first_checks=hit.first_checks,
-        later_checks=hit.later_checks,
-        lease_seconds=hit.lease_minutes * 60,
-        late_votes=hit.late_votes,
-        max_votes_per_rater=hit.max_votes_per_rater,
-    )
-
-
 def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
-    """A new sitting; what the rater held in another one goes back to the pool at once."""
+    """A new sitting; what the rater held in another one waits in this one."""
     connection = moment.connection
     if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
-        connection.execute(sa.insert(raters).values(rater=rater, source=source, arrived=moment.now))
-    held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
-    connection.execute(sa.update(leases).where(held).values(expires=moment.now))
-    pool.release_expired(connection, moment.assignment.votes_per_pair, moment.now)
+        known = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
+        connection.execute(sa.insert(raters).values(known))
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(last_vote=None))
     number = 1 + (connection.scalar(sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == rater)) or 0)
-    admitted = len(answering.check_outcomes(moment, rater))
-    slots = plan_sitting(moment.assignment, admitted=admitted, seed=moment.seed, rater=rater, sitting=number)
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
-    connection.execute(sa.insert(sittings).values(**line, slots="".join(slot[0] for slot in slots)))
+    answered = sa.select(sa.func.count()).where(votes.c.rater == rater, votes.c.failed.is_not(None))
+    length = length_of_sitting(moment.assignment, connection.scalar(answered) or 0)
+    connection.execute(sa.insert(sittings).values(**line, slots="." * length))
     return number

@@ -18,7 +18,7 @@ from crowd.store.store import Store
 from crowd.store.tables import events, leases, payments, raters, sittings, votes
 
 DAY = 86_400
-KEPT = ("answered", "undone", "blocked")
+KEPT = ("answered", "undone", "blocked", "standing", "ruled")
 
 
 def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int | None:
@@ -41,7 +41,7 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
 
 
 def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
-    gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None}
+    gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None}
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
     mine = leases.c.rater == rater
     connection.execute(sa.update(leases).where(mine).values(rater=nobody, issued=0.0, expires=0.0))
@@ -58,7 +58,7 @@ def _thin_events(connection: sa.Connection, rater: str, nobody: str) -> None:
         if row.kind not in KEPT:
             connection.execute(sa.delete(events).where(this))
             continue
-        data = {name: value for name, value in json.loads(row.data).items() if name != "seconds"}
+        data = {name: value for name, value in json.loads(row.data).items() if name not in ("seconds", "why")}
         values = {"rater": nobody, "at": row.at // DAY * DAY, "data": json.dumps(data)}
         connection.execute(sa.update(events).where(this).values(values))
 

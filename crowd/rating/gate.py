@@ -1,18 +1,20 @@
-"""The gate: who gets no further work after failing hidden checks, and each kind of rater's chance of passing.
+"""The gate: whose votes count, who gets no further work, and each kind of rater's chance of passing.
 
-Pure functions of the outcomes of one rater's checks, in the order in which they were shown. The desk, `crowd regate`
-and `crowd plan-checks` call these and nothing else, so a rater is judged alike whatever marketplace they came from.
+Pure functions of the outcomes of one rater's checks, in the order in which they were shown, and of what a person or
+a stated rule decided about that rater. The desk, `crowd regate` and `crowd plan-checks` call these and nothing else,
+so a rater is judged alike whatever marketplace they came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dialogue.records import RaterStatus
 
 Counting = Literal["total", "row"]
+Ruling = Literal["block", "exclude"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,29 @@ class GateRule:
     first_checks: int = 3
 
 
+def rule_within(rule: GateRule, checks: int) -> GateRule:
+    """The rule in a study of so many checks: nobody can be asked for more first checks than there are."""
+    return replace(rule, first_checks=min(rule.first_checks, checks))
+
+
+def standing(
+    failed: Sequence[bool], rule: GateRule, *, ruling: Ruling | None = None, broke: bool = False
+) -> RaterStatus:
+    """The status from which everything else follows: a rater's votes count while it is `passed`, and only then.
+
+    Blocked comes before excluded, because it also ends the work; a rater who broke a rule of `[exclude]` works on.
+
+    >>> standing([False, False, False], GateRule(), ruling="exclude")
+    'excluded'
+    """
+    gate = judge(failed, rule)
+    if gate == "blocked" or ruling == "block":
+        return "blocked"
+    return "excluded" if ruling == "exclude" or broke else gate
+
+
 def judge(failed: Sequence[bool], rule: GateRule) -> RaterStatus:
-    """The status of a rater with these outcomes of their checks (True = failed).
+    """What the checks alone say of a rater with these outcomes (True = failed).
 
     >>> judge([True, False, True, True], GateRule(max_failures=3, count="total"))
     'blocked'

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
 from crowd.rating import pool
-from crowd.rating.assignment import AssignmentRules, Fewest, left_side, verdict
+from crowd.rating.assignment import AssignmentRules, Fewest, Life, check_is_due, left_side, verdict
 from crowd.rating.ending import Ending, at_cap, ending, outlook
 from crowd.rating.gate import GateRule
 from crowd.rating.next_pair import DUE, IS_SHOWN, NEXT_PAIR, SIDES, Offer, named
@@ -30,11 +30,21 @@ Stage = Literal["consent", "instructions", "task", "wait", "paused"] | Ending
 
 _RATER, _SITTING = raters.c.rater == param("rater"), sittings.c.sitting == param("sitting")
 _HERE = leases.c.sitting == param("sitting")
-_WAITS = sa.and_(_HERE, sa.or_(leases.c.state == "held", leases.c.state == "expired"))
+_ANSWERED, _CHECK = leases.c.state == "answered", leases.c.kind == "check"
+_HIDDEN = sa.or_(_CHECK, leases.c.kind == "void")
+_JUDGED = sa.and_(_ANSWERED, ~_HIDDEN)
+# whatever was shown and is unanswered waits in every sitting: a new one is no way round a check
+_WAITS = sa.or_(leases.c.state == "held", leases.c.state == "expired")
+_LIFE = (
+    sa.func.count().filter(_JUDGED).label("reals"),
+    sa.func.count().filter(_ANSWERED, _HIDDEN).label("checks"),
+    sa.func.max(leases.c.slot).filter(_CHECK).label("last_check"),
+    sa.func.count().filter(_CHECK).label("seen"),
+)
 _MINE = (
     sa.select(
-        sa.func.count().filter(_HERE, leases.c.state == "answered").label("done"),
-        sa.func.max(leases.c.slot).filter(_HERE).label("last_slot"),
+        *_LIFE,
+        sa.func.count().filter(_HERE, _ANSWERED).label("done"),
         sa.func.min(leases.c.lease).filter(_WAITS).label("waiting"),
         *(sa.func.count().filter(IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in SIDES),
     )
@@ -48,11 +58,20 @@ _LAST_TOKEN = (  # of the answer that can be taken back
     .scalar_subquery()
 )
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
-_LEASE = (leases.c.token, leases.c.lease, leases.c.slot, leases.c.pair, leases.c.left, leases.c.state, leases.c.expires)
+_LEASE = (
+    leases.c.token,
+    leases.c.lease,
+    leases.c.slot,
+    leases.c.pair,
+    leases.c.kind,
+    leases.c.left,
+    leases.c.state,
+    leases.c.expires,
+)
 _SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
     .add_columns(sittings.c.slots, sittings.c.finished, _MINE, _STATE.label("study"), _LAST_TOKEN.label("last_token"))
-    .add_columns(*_LEASE, pairs.c.kind, pairs.c.open, pairs.c.live, pairs.c.body)
+    .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
     .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
     .join(_MINE, sa.true())
     .outerjoin(leases, leases.c.lease == _MINE.c.waiting)
@@ -95,18 +114,19 @@ class SeatedRater:
     seat: Seat
     status: RaterStatus
     slots: str
+    """As long as the sitting."""
+    life: Life
     finished: bool
     consent: str | None
     instructed: int
     last_vote: int | None
     last_token: str | None
     done: int
-    last_slot: int | None
     lefts: Mapping[Side, int]
     """How often each response stood on the left for this rater."""
     state: str
     waiting: Any
-    """The row of the lease that waits for them, held or expired, with its pair; else None."""
+    """The row of the lease that waits for them, held or expired in whatever sitting, with its pair; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +157,19 @@ class Step:
 def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
     """Read who sits there."""
     (found,) = fetch(moment.connection, (_SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
-    return _seated(found, seat)
+    return _seated(moment, found, seat)
 
 
-def _seated(found: Sequence[Any], seat: Seat) -> SeatedRater:
+def _seated(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater:
     if not found:
         raise Refused("nobody sits there")
     row = found[0]
+    full = row.done >= len(row.slots)
     return SeatedRater(
         seat=seat,
         status=row.status,
         slots=row.slots,
+        life=_life(moment, row),
         # a sitting in which nothing was to be had is not over: there may be something later
         finished=row.finished is not None and row.done > 0,
         consent=row.consent,
@@ -155,11 +177,15 @@ def _seated(found: Sequence[Any], seat: Seat) -> SeatedRater:
         last_vote=row.last_vote,
         last_token=row.last_token,
         done=row.done,
-        last_slot=row.last_slot,
         lefts=_lefts(row),
         state=row.study,
-        waiting=row if row.waiting is not None else None,
+        waiting=row if row.waiting is not None and not full else None,
     )
+
+
+def _life(moment: Moment, row: Any) -> Life:
+    unseen = max(0, len(moment.checks) - row.seen)
+    return Life(row.reals, row.checks, row.last_check or 0, unseen)
 
 
 def _lefts(row: Any) -> dict[Side, int]:
@@ -193,13 +219,11 @@ def next_step(moment: Moment, seat: Seat) -> Step:
     seated, offer = _seated_with_offer(moment, seat)
     if seen := step_without_writing(moment, seated):
         return seen
-    if seated.waiting is None:
-        outcome = _next(moment, seated, 0 if seated.last_slot is None else seated.last_slot + 1, offer)
-    elif isinstance(renewed := _renew(moment, seated.waiting), ShownPair):
-        outcome = renewed
-    else:
+    while seated.waiting is not None:
+        if renewed := _renew(moment, seated.waiting):
+            return _showing(seated, renewed)
         seated, offer = _seated_with_offer(moment, seat)
-        outcome = _next(moment, seated, renewed, offer)
+    outcome = _next(moment, seated, offer)
     if outcome == "finished":
         return _finish(moment, seated)
     return Step("wait", seated.done, len(seated.slots)) if outcome == "wait" else _showing(seated, outcome)
@@ -221,47 +245,47 @@ def _seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
         (NEXT_PAIR, {"rater": seat.rater}),
         (DUE, {"now": moment.now}),
     )
-    return _seated(found, seat), Offer(fewest[0] if fewest else None, due)
+    return _seated(moment, found, seat), Offer(fewest[0] if fewest else None, due)
 
 
 def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
     return Step("task", seated.done, len(seated.slots), shown=shown, undo=seated.last_token)
 
 
-def _renew(moment: Moment, row: Any) -> ShownPair | int:
-    """Show it again if the pair still has room for it; else its slot is to be filled anew."""
+def _renew(moment: Moment, row: Any) -> ShownPair | None:
+    """Show it again if the pair still has room for it; None: another one is to take its place."""
     k, was_held = moment.assignment.votes_per_pair, row.state == "held"
     room = row.kind == "check" or (row.open and row.live - was_held < k)
     expires = moment.now + moment.assignment.lease_seconds
     values = {"state": "held", "expires": expires} if room else {"state": "void"}
     moment.connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(values))
     later(moment.connection, pool.recount(row.pair, k, held=int(room) - int(was_held)))
-    return ShownPair(row.token, pool.pair_from(row.body), row.left, expires) if room else int(row.slot)
+    return ShownPair(row.token, pool.pair_from(row.body), row.left, expires) if room else None
 
 
-def _next(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
-    """Lease the next pair of the sitting; a check slot without an unseen check is filled with a real pair.
+def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
+    """Lease what is due: a hidden check, else the next real pair, until the sitting is as long as it said.
 
     So a sitting has as many pairs as it says, however many checks the rater has seen. Nobody is put through the first
     checks when no real pair is left that could follow them.
     """
     rater = seated.seat.rater
-    if slot == 0 and (offer.pair is None or at_cap(moment.connection, rater, moment.assignment)):
+    if seated.done == 0 and (offer.pair is None or at_cap(moment.connection, rater, moment.assignment)):
         return "finished"  # told before the checks, not after them
-    if slot >= len(seated.slots):
+    if seated.done >= len(seated.slots):
         return "finished"
-    if seated.slots[slot] != "r" and (check := _next_check(moment, rater)):
-        return _lease(moment, seated, slot, named(moment.connection, check))
-    return _next_real(moment, seated, slot, offer)
+    if check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=rater):
+        return _lease(moment, seated, named(moment.connection, _next_check(moment, rater)))
+    return _next_real(moment, seated, offer)
 
 
-def _next_check(moment: Moment, rater: str) -> str | None:
+def _next_check(moment: Moment, rater: str) -> str:
     seen = set(moment.connection.scalars(sa.select(leases.c.pair).where(leases.c.rater == rater)))
     unseen = [check for check in moment.checks if check not in seen]
-    return min(unseen, key=lambda check: child_seed(moment.seed, "check", rater, check), default=None)
+    return min(unseen, key=lambda check: child_seed(moment.seed, "check", rater, check))
 
 
-def _next_real(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
+def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
     if at_cap(moment.connection, seated.seat.rater, moment.assignment):
         return "finished"
     if offer.due:
@@ -270,15 +294,15 @@ def _next_real(moment: Moment, seated: SeatedRater, slot: int, offer: Offer) -> 
         seated, offer = _seated_with_offer(moment, seated.seat)
     row = offer.pair
     decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
-    return _lease(moment, seated, slot, row) if decision == "show" else decision
+    return _lease(moment, seated, row) if decision == "show" else decision
 
 
-def _lease(moment: Moment, seated: SeatedRater, slot: int, row: Any) -> ShownPair:
+def _lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     seat = seated.seat
     left = left_side(_lefts(row), seated.lefts, seed=moment.seed, name=(seat.rater, row.pair))
     token, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
-    facts = {"left": left, "sitting": seat.sitting, "slot": slot}
-    lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "state": "held"}
+    facts = {"left": left, "sitting": seat.sitting, "slot": seated.life.reals}
+    lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
     later(
         moment.connection,
         (_SHOW, lease | facts | {"issued": moment.now, "expires": expires}),

@@ -1,8 +1,10 @@
-"""The votes replayed from the event log, under the study's own gate or another one.
+"""The votes recomputed from the event log alone, under the study's own gate or another one.
 
-Events are replayed in order: an answer counts if its pair is short of votes and it came in time; a rater whom the rule
-blocks loses what counted so far. Under the study's own rule this gives what the store holds, which is how the tests
-prove the store; under another rule it gives what that rule would have made of the same answers.
+The log is gathered into facts: the answers that stand, which of them were forgiven or set aside, which checks were
+mended, and what was decided about raters. From the facts the statuses and then the counted votes follow, by the same
+pure functions as in the store (gate.standing, assignment.first_votes). Under the study's own rules this gives what the
+store holds, which is how the tests prove the store; under other rules it gives what those would have made of the same
+answers.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from crowd.rating.assignment import AssignmentRules, LatePolicy, counts
-from crowd.rating.gate import GateRule, judge
+from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
+from crowd.rating.gate import GateRule, Ruling, standing
 from crowd.store.event_log import Event
 from dialogue.records import RaterStatus
 
@@ -25,55 +27,97 @@ class Replayed:
     status: Mapping[str, RaterStatus]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Answer:
     lease: int
     rater: str
     pair: str
+    sitting: int
+    choice: str
+    late: bool
     failed: bool | None
-    counted: bool
+    forgiven: bool = False
+    aside: bool = False
 
 
-@dataclass
-class _Log:
+@dataclass(slots=True)
+class _Facts:
     answers: dict[int, _Answer] = field(default_factory=dict)
-    votes: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    status: dict[str, RaterStatus] = field(default_factory=dict)
+    """By lease, in the order in which they came."""
+    rulings: dict[str, Ruling | None] = field(default_factory=dict)
+    broke: set[str] = field(default_factory=set)
+    raters: dict[str, None] = field(default_factory=dict)
+    sittings: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
 
 
 def replay(events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late_votes: LatePolicy) -> Replayed:
-    """Go through the log once."""
-    assignment, log = AssignmentRules(votes_per_pair=votes_per_pair, late_votes=late_votes), _Log()
+    """Go through the log once, then judge raters and votes."""
+    facts = _Facts()
     for event in events:
-        if event.rater is None:
-            continue
-        log.status.setdefault(event.rater, "incomplete")
-        if event.kind == "answered":
-            _answered(log, event, assignment)
-        elif event.kind == "undone":
-            undone = log.answers.pop(event.data["lease"])
-            log.votes[undone.pair] -= undone.counted
-        if event.kind in ("answered", "undone"):
-            _judge(log, event.rater, rule)
-    return Replayed({a.lease: a.counted for a in log.answers.values() if a.failed is None}, log.status)
+        _take(facts, event)
+    status = _statuses(facts, rule)
+    by_pair = defaultdict[str, list[_Answer]](list)
+    for answer in facts.answers.values():
+        if answer.failed is None:
+            by_pair[answer.pair].append(answer)
+    found: dict[int, bool] = {}
+    for answers in by_pair.values():
+        may = [is_eligible(status[a.rater], late=a.late, aside=a.aside, late_votes=late_votes) for a in answers]
+        found |= zip((a.lease for a in answers), first_votes(may, votes_per_pair), strict=True)
+    return Replayed(found, status)
 
 
-def _answered(log: _Log, event: Event, assignment: AssignmentRules) -> None:
-    failed, rater, pair = event.data["failed"], str(event.rater), str(event.pair)
-    counted = (
-        failed is None
-        and log.status[rater] != "blocked"
-        and counts(log.votes[pair], late=bool(event.data["late"]), assignment=assignment)
-    )
-    log.votes[pair] += counted
-    lease = event.data["lease"]
-    log.answers[lease] = _Answer(lease, rater, pair, None if failed is None else bool(failed), counted)
+def _take(facts: _Facts, event: Event) -> None:
+    """Let one event change the facts."""
+    data = event.data
+    if event.rater is not None and event.kind != "forgotten":
+        facts.raters.setdefault(event.rater)
+    if event.kind == "shown":
+        facts.sittings[event.rater, event.pair] = data["sitting"]
+    elif event.kind == "answered":
+        _answered(facts, event)
+    elif event.kind == "undone":
+        del facts.answers[data["lease"]]
+    elif event.kind == "mended":
+        for answer in facts.answers.values():
+            if answer.pair == event.pair:
+                answer.failed = data["answer"] not in ("void", answer.choice)
+    elif event.kind == "ruled":
+        _ruled(facts, event)
+    elif event.kind == "rule":
+        (facts.broke.add if data["broke"] else facts.broke.discard)(str(event.rater))
+    elif event.kind == "study" and "set_aside" in data:
+        _set_aside(facts, event)
 
 
-def _judge(log: _Log, rater: str, rule: GateRule) -> None:
-    mine = sorted((a for a in log.answers.values() if a.rater == rater), key=lambda answer: answer.lease)
-    log.status[rater] = judge([a.failed for a in mine if a.failed is not None], rule)
-    if log.status[rater] == "blocked":
-        for answer in mine:
-            log.votes[answer.pair] -= answer.counted
-            answer.counted = False
+def _answered(facts: _Facts, event: Event) -> None:
+    data, rater, pair = event.data, str(event.rater), str(event.pair)
+    failed = None if data["failed"] is None else bool(data["failed"])
+    sitting = data.get("sitting") or facts.sittings.get((rater, pair), 0)  # older logs say it with "shown" alone
+    answer = _Answer(data["lease"], rater, pair, sitting, data["choice"], bool(data["late"]), failed)
+    facts.answers[answer.lease] = answer
+
+
+def _ruled(facts: _Facts, event: Event) -> None:
+    rater = str(event.rater)
+    facts.rulings[rater] = event.data["ruling"]
+    for answer in facts.answers.values():
+        answer.forgiven |= bool(event.data["forgiven"]) and answer.rater == rater and answer.failed is not None
+
+
+def _set_aside(facts: _Facts, event: Event) -> None:
+    named = event.data.get("leases")  # older logs name the sitting alone
+    for answer in facts.answers.values():
+        if answer.failed is None and answer.rater == event.rater:
+            answer.aside |= answer.lease in named if named is not None else answer.sitting == event.data["sitting"]
+
+
+def _statuses(facts: _Facts, rule: GateRule) -> dict[str, RaterStatus]:
+    outcomes = defaultdict[str, list[bool]](list)
+    for answer in sorted(facts.answers.values(), key=lambda one: one.lease):  # in the order in which they were shown
+        if answer.failed is not None:
+            outcomes[answer.rater].append(answer.failed and not answer.forgiven)
+    return {
+        name: standing(outcomes[name], rule, ruling=facts.rulings.get(name), broke=name in facts.broke)
+        for name in facts.raters
+    }

@@ -11,7 +11,7 @@ crowd/store/postgresql.py.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -20,14 +20,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from crowd.store.identity import fresh_key, simulated_key
+from crowd.store.migrations import MIGRATIONS
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Change = tuple[sa.Insert | sa.Update, Mapping[str, Any]]
-Migration = Callable[[sa.Connection], None]
-MIGRATIONS: dict[int, Migration] = {}  # version -> how a store of that version becomes the next one
 
 
 class Store:

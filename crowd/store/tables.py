@@ -21,7 +21,8 @@ pairs = sa.Table(
     sa.Column("votes", sa.Integer, nullable=False, default=0),  # counted votes
     sa.Column("live", sa.Integer, nullable=False, default=0),  # counted votes + leases that are held
     sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
-    sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON
+    sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON, as the file had it when it was loaded
+    sa.Column("mended", sa.Text),  # checks: the answer that holds instead of the body's, or "void"
     sa.Index("pairs_next", "open", "live", "position"),
 )
 
@@ -30,12 +31,15 @@ raters = sa.Table(
     METADATA,
     sa.Column("rater", sa.Text, primary_key=True),  # keyed hash of the marketplace's id, see identity.py
     sa.Column("source", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False, default="incomplete"),
+    sa.Column("status", sa.Text, nullable=False, default="incomplete"),  # written by crowd/rating/standing.py alone
     sa.Column("arrived", sa.Float, nullable=False),
     sa.Column("consent", sa.Text),  # version
     sa.Column("consented", sa.Float),
     sa.Column("instructed", sa.Integer, nullable=False, default=0),  # worked examples answered
     sa.Column("last_vote", sa.Integer),  # what undo would take back
+    sa.Column("ruling", sa.Text),  # what a person decided: block or exclude
+    sa.Column("why", sa.Text),
+    sa.Column("broke", sa.Text),  # the rule of [exclude] in hit.toml that this rater broke
 )
 
 sittings = sa.Table(
@@ -47,7 +51,7 @@ sittings = sa.Table(
         "key", sa.Text, nullable=False
     ),  # keyed hash of the marketplace's own name for it: assignment, session, "1"
     sa.Column("source", sa.Text, nullable=False),
-    sa.Column("slots", sa.Text, nullable=False),  # one letter a slot: c(heck) or r(eal)
+    sa.Column("slots", sa.Text, nullable=False),  # one sign for each pair of it; in schema 1, which are checks
     sa.Column("begun", sa.Float, nullable=False),
     sa.Column("finished", sa.Float),
     sa.UniqueConstraint("rater", "key"),
@@ -60,9 +64,10 @@ leases = sa.Table(
     sa.Column("token", sa.Text, nullable=False, unique=True),  # what the page carries; says nothing
     sa.Column("attempt", sa.Integer, nullable=False, default=0),  # raised by undo, so that a stale click is no answer
     sa.Column("rater", sa.Text, nullable=False),
-    sa.Column("sitting", sa.Integer, nullable=False),
-    sa.Column("slot", sa.Integer, nullable=False),
+    sa.Column("sitting", sa.Integer, nullable=False),  # where it was shown, then where it was answered
+    sa.Column("slot", sa.Integer, nullable=False),  # how many real pairs the rater had judged when it was shown
     sa.Column("pair", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),  # real, control, check, or void: a check that was declared void
     sa.Column("left", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),  # held, answered, expired, or void: replaced by another
     sa.Column("issued", sa.Float, nullable=False),
@@ -87,6 +92,10 @@ votes = sa.Table(
     sa.Column("late", sa.Integer, nullable=False),
     sa.Column("counted", sa.Integer, nullable=False),
     sa.Column("failed", sa.Integer),  # checks: 1 failed, 0 right; null for every other pair
+    sa.Column(
+        "forgiven", sa.Integer, nullable=False, server_default="0"
+    ),  # 1: given before a person unblocked the rater
+    sa.Column("aside", sa.Integer, nullable=False, server_default="0"),  # 1: the marketplace never confirmed the visit
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
 )

@@ -1,11 +1,25 @@
 """AssignmentRules: plans, balance and the count of votes, as properties of pure functions."""
 
+import dataclasses
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.rating.assignment import AssignmentRules, Fewest, counts, left_side, plan_sitting, unswapped, verdict
+from crowd.rating.assignment import (
+    AssignmentRules,
+    Fewest,
+    Life,
+    check_is_due,
+    check_places,
+    first_votes,
+    is_eligible,
+    later_checks,
+    left_side,
+    length_of_sitting,
+    unswapped,
+    verdict,
+)
 
 RULES = st.builds(
     AssignmentRules,
@@ -17,24 +31,62 @@ RULES = st.builds(
 )
 
 
-@given(RULES, st.integers(0, 6), st.integers(0, 2**62), st.text(max_size=5), st.integers(1, 9))
-def test_a_sitting_holds_the_checks_due_then_the_real_pairs_with_the_later_checks_among_them(
-    rules, admitted, seed, rater, sitting
+def lived(rules, *, checks, sittings, seed=0, rater="r"):
+    """The kinds of pairs of each sitting of one rater."""
+    life, told = Life(reals=0, checks=0, last_check=0, unseen=checks), []
+    for _ in range(sittings):
+        kinds = []
+        for _ in range(length_of_sitting(rules, life.checks)):
+            if check_is_due(rules, life, seed=seed, rater=rater):
+                seen = {"checks": life.checks + 1, "unseen": life.unseen - 1, "last_check": life.reals}
+                life = dataclasses.replace(life, **seen)
+                kinds.append("check")
+            else:
+                life = dataclasses.replace(life, reals=life.reals + 1)
+                kinds.append("real")
+        told.append(kinds)
+    return told
+
+
+@given(RULES, st.integers(0, 40), st.integers(2, 4), st.integers(0, 2**62), st.text(max_size=5))
+def test_the_length_of_a_sitting_tells_nobody_how_many_checks_are_left(rules, checks, sittings, seed, rater):
+    few = lived(rules, checks=rules.first_checks + checks, sittings=sittings, seed=seed, rater=rater)
+    many = lived(rules, checks=1000, sittings=sittings, seed=seed, rater=rater)
+    assert [len(kinds) for kinds in few] == [len(kinds) for kinds in many]
+
+
+@given(RULES, st.integers(1, 4), st.integers(0, 2**62), st.text(max_size=5))
+def test_the_first_checks_come_first_and_the_later_ones_alone_each_after_a_pair_of_its_own(
+    rules, sittings, seed, rater
 ):
-    slots = plan_sitting(rules, admitted=admitted, seed=seed, rater=rater, sitting=sitting)
-    due = max(0, rules.first_checks - admitted)
-    assert slots[:due] == ("check",) * due
-    rest = slots[due:]
-    assert rest[0] == "real"
-    assert rest.count("real") == rules.pairs_per_sitting
-    assert rest.count("check") == min(rules.later_checks, rules.pairs_per_sitting)
-    assert all(one == "real" or other == "real" for one, other in pairwise(rest))
-    assert slots == plan_sitting(rules, admitted=admitted, seed=seed, rater=rater, sitting=sitting)
+    rules = dataclasses.replace(rules, later_checks=min(rules.later_checks, rules.pairs_per_sitting))
+    told = lived(rules, checks=1000, sittings=sittings, seed=seed, rater=rater)
+    kinds = [kind for sitting in told for kind in sitting]
+    assert kinds[: rules.first_checks] == ["check"] * rules.first_checks
+    rest = kinds[rules.first_checks :]
+    assert rest[0] == "real" and rest.count("check") == rules.later_checks * sittings
+    assert all("real" in pair for pair in pairwise(rest))
 
 
-def test_later_checks_stand_at_places_that_differ_from_rater_to_rater():
+@given(RULES, st.lists(st.integers(0, 60), min_size=2, max_size=6), st.integers(0, 2**62))
+def test_later_checks_follow_a_rater_s_total_however_it_is_cut_into_pieces(rules, cuts, seed):
+    ends = sorted(cuts)
+    pieces = [later_checks(rules, a, b, seed=seed, rater="r") for a, b in pairwise(ends)]
+    assert sum(pieces) == later_checks(rules, ends[0], ends[-1], seed=seed, rater="r")
+
+
+def test_one_check_makes_up_for_places_that_were_passed_by():
+    rules = AssignmentRules(pairs_per_sitting=20, later_checks=20, first_checks=3)
+    behind = Life(reals=50, checks=3, last_check=0, unseen=9)
+    assert check_is_due(rules, behind, seed=0, rater="r")
+    assert not check_is_due(rules, dataclasses.replace(behind, last_check=50), seed=0, rater="r")
+    assert not check_is_due(rules, dataclasses.replace(behind, unseen=0), seed=0, rater="r")
+
+
+def test_later_checks_stand_at_places_that_differ_from_rater_to_rater_and_from_block_to_block():
     rules = AssignmentRules(pairs_per_sitting=20, later_checks=5)
-    assert len({plan_sitting(rules, admitted=0, seed=0, rater=str(n), sitting=1) for n in range(20)}) > 15
+    assert len({check_places(rules, 0, seed=0, rater=str(n)) for n in range(20)}) > 15
+    assert len({check_places(rules, n, seed=0, rater="r") for n in range(20)}) > 15
 
 
 def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
@@ -44,10 +96,27 @@ def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
     assert verdict(Fewest("p", votes=2, held=0), rules) == "show"
 
 
-@given(RULES, st.integers(0, 9), st.booleans())
-def test_a_vote_counts_only_while_the_pair_is_short_and_if_late_only_by_policy(rules, votes, late):
-    expected = votes < rules.votes_per_pair and not (late and rules.late_votes == "keep")
-    assert counts(votes, late=late, assignment=rules) == expected
+@given(st.lists(st.booleans(), max_size=9), st.integers(1, 5))
+def test_the_first_k_votes_that_may_count_do(eligible, k):
+    found = first_votes(eligible, k)
+    assert sum(found) == min(k, sum(eligible))
+    assert [place for place, counts in enumerate(found) if counts] == [n for n, may in enumerate(eligible) if may][:k]
+
+
+def test_a_vote_may_count_only_of_a_rater_who_passed_in_time_or_by_policy_and_not_set_aside():
+    may = [
+        (status, late, aside, policy)
+        for status in ("passed", "blocked", "incomplete", "excluded")
+        for late in (False, True)
+        for aside in (False, True)
+        for policy in ("keep", "count")
+        if is_eligible(status, late=late, aside=aside, late_votes=policy)
+    ]
+    assert may == [
+        ("passed", False, False, "keep"),
+        ("passed", False, False, "count"),
+        ("passed", True, False, "count"),
+    ]
 
 
 @given(st.integers(0, 50), st.integers(0, 2**62))

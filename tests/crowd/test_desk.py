@@ -174,12 +174,16 @@ def test_leaving_a_sitting_before_its_checks_does_not_get_round_them(sqlite, tmp
         assert slots == ["check"]
 
 
-def test_what_was_held_in_a_sitting_that_was_left_goes_back_at_once(url, tmp_path):
-    with desk_of(url, tmp_path, made=make_pairs(1)) as desk:
-        desk.next_step(seated(desk, "r", "one"))
-        seated(desk, "r", "two")
+def test_what_is_held_in_a_sitting_that_was_left_is_shown_again_in_the_next_one_and_held_once(url, tmp_path):
+    with desk_of(url, tmp_path, made=make_pairs(3)) as desk:
+        before = desk.next_step(seated(desk, "r", "one")).shown
+        seat = seated(desk, "r", "two")
+        assert desk.next_step(seat).shown == before
         with desk.store.read() as connection:
-            assert connection.scalar(sa.select(pairs.c.live)) == 0
+            assert connection.scalar(sa.select(sa.func.sum(pairs.c.live))) == 1
+        vote(desk, seat)
+        with desk.store.read() as connection:
+            assert connection.scalar(sa.select(leases.c.sitting).where(leases.c.state == "answered")) == seat.sitting
         check_books(desk)
 
 

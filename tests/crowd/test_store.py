@@ -45,36 +45,39 @@ def test_keys_are_random_but_for_the_rater_key_of_a_simulated_study(tmp_path):
 
 def test_an_older_store_is_migrated_step_by_step_and_a_newer_one_is_refused(url, monkeypatch):
     open_store(url, seed=0).close()
+    old = store.SCHEMA_VERSION
     added = sa.text("ALTER TABLE raters ADD COLUMN language TEXT")
     filled = sa.text("UPDATE study SET value = 'migrated' WHERE key = 'state'")
-    monkeypatch.setattr(store, "MIGRATIONS", {1: lambda c: c.execute(added), 2: lambda c: c.execute(filled)})
-    monkeypatch.setattr(store, "SCHEMA_VERSION", 3)
+    steps = {old: lambda c: c.execute(added), old + 1: lambda c: c.execute(filled)}
+    monkeypatch.setattr(store, "MIGRATIONS", steps)
+    monkeypatch.setattr(store, "SCHEMA_VERSION", old + 2)
     opened = open_store(url)
     with opened.read() as connection:
-        assert settings(connection)["schema"] == "3" and settings(connection)["state"] == "migrated"
+        assert settings(connection)["schema"] == str(old + 2) and settings(connection)["state"] == "migrated"
         assert "language" in {column["name"] for column in sa.inspect(connection).get_columns("raters")}
     opened.close()
-    monkeypatch.setattr(store, "SCHEMA_VERSION", 2)
-    with pytest.raises(InputError, match="schema version 3"):
+    monkeypatch.setattr(store, "SCHEMA_VERSION", old + 1)
+    with pytest.raises(InputError, match=f"schema version {old + 2}"):
         open_store(url)
 
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
     open_store(url, seed=0).close()
+    old = store.SCHEMA_VERSION
 
     def half(connection):
         put(connection, "state", "half")
         raise RuntimeError("power cut")
 
-    monkeypatch.setattr(store, "MIGRATIONS", {1: half})
-    monkeypatch.setattr(store, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(store, "MIGRATIONS", {old: half})
+    monkeypatch.setattr(store, "SCHEMA_VERSION", old + 1)
     with pytest.raises(RuntimeError):
         open_store(url)
-    monkeypatch.setattr(store, "SCHEMA_VERSION", 1)
+    monkeypatch.setattr(store, "SCHEMA_VERSION", old)
     opened = open_store(url)
     with opened.read() as connection:
-        assert settings(connection)["state"] == "running" and settings(connection)["schema"] == "1"
+        assert settings(connection)["state"] == "running" and settings(connection)["schema"] == str(old)
     opened.close()
 
 

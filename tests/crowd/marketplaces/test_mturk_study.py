@@ -8,6 +8,7 @@ import pytest
 from crowd.__main__ import COMMANDS
 from crowd.exchange import exporting
 from crowd.marketplaces import settling
+from crowd.rating.assignment import AssignmentRules
 from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
@@ -221,7 +222,7 @@ def test_votes_are_taken_back_from_the_pool_once(study):
         for expected in (6, 0):
             with store.write() as connection:
                 stale = settling.visits(connection, "mturk")
-                assert settling.set_aside(connection, stale, 3, 0.0) == expected
+                assert settling.set_aside(connection, stale, AssignmentRules(), 0.0) == expected
 
 
 def test_every_command_ends_with_a_command_that_can_be_typed_next(study, capsys):

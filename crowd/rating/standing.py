@@ -1,0 +1,170 @@
+"""The one writer of a rater's status, of `counted`, and of every pair's counters that follow from them.
+
+A rater's status follows from the outcomes of their checks and from what was decided about them (gate.standing); a
+vote may count while its rater is `passed`; of a pair's votes that may count the first k do (assignment.first_votes). So
+nothing depends on the order in which raters were blocked, cleared or excluded: `settle` reads the facts and writes what
+follows, for one rater after a check or for everybody after a change of rules, always in the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as param
+
+from crowd.rating.assignment import AssignmentRules, first_votes, is_eligible
+from crowd.rating.gate import GateRule, standing
+from crowd.store import event_log
+from crowd.store.store import fetch
+from crowd.store.tables import leases, pairs, raters, votes
+from dialogue.records import RaterStatus
+
+MANY = 500  # more pairs than this are read all at once: databases do not take names without end
+
+_RATERS = sa.select(raters.c.rater, raters.c.status, raters.c.ruling, raters.c.broke).order_by(raters.c.rater)
+# in the order in which they were shown, which an undo does not change
+_OUTCOMES = (
+    sa.select(votes.c.rater, votes.c.failed, votes.c.forgiven).where(votes.c.failed >= 0).order_by(votes.c.lease)
+)
+_ONE = _RATERS.where(raters.c.rater == param("rater"))
+_ITS_OUTCOMES = _OUTCOMES.where(votes.c.rater == param("rater"))
+_STANDS = sa.update(raters).where(raters.c.rater == param("this")).values(status=param("now"))
+_COUNTS = sa.update(votes).where(votes.c.vote == param("this")).values(counted=param("now"))
+_COUNTERS = (
+    sa.update(pairs)
+    .where(pairs.c.pair == param("this"))
+    .values(votes=param("has"), live=param("with_held"), open=param("short"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What settling changed: raters by (status before, status now), and votes and pairs by number."""
+
+    raters: Mapping[tuple[RaterStatus, RaterStatus], int]
+    gained: int
+    lost: int
+    opened: int
+    closed: int
+
+    def __bool__(self) -> bool:
+        """Whether anything changed."""
+        return bool(self.raters or self.gained or self.lost or self.opened or self.closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """What counting the votes of some pairs anew changed."""
+
+    gained: int = 0
+    lost: int = 0
+    opened: int = 0
+    closed: int = 0
+
+
+def settle(
+    connection: sa.Connection, assignment: AssignmentRules, gate: GateRule, now: float, rater: str | None = None
+) -> Effect:
+    """Write the status of one rater, or of all, and count anew whatever depends on it."""
+    moved: dict[str, tuple[RaterStatus, RaterStatus]] = {}
+    for row, status in _standings(connection, gate, rater):
+        if status != row.status:
+            moved[row.rater] = (row.status, status)
+            kind: event_log.EventKind = "blocked" if status == "blocked" else "standing"
+            event_log.append(connection, kind, now, row.rater, before=row.status, after=status)
+    if moved:
+        connection.execute(_STANDS, [{"this": name, "now": after} for name, (_, after) in moved.items()])
+        _free(connection, [name for name, (_, after) in moved.items() if after == "blocked"], now)
+    touched = None if rater is None else _pairs_of(connection, moved)
+    found = count_anew(connection, assignment, touched)
+    return Effect(Counter(moved.values()), found.gained, found.lost, found.opened, found.closed)
+
+
+def count_anew(connection: sa.Connection, assignment: AssignmentRules, only: Collection[str] | None) -> Recount:
+    """Count the votes of these pairs (None: of all) anew, and bring votes and pairs up to it."""
+    if only is not None and not only:
+        return Recount()
+    changed, have = _recounted(connection, assignment, only)
+    if changed:
+        connection.execute(_COUNTS, changed)
+    opened, closed = _write_counters(connection, assignment.votes_per_pair, have, only)
+    gained = sum(row["now"] for row in changed)
+    return Recount(gained, len(changed) - gained, opened, closed)
+
+
+def _standings(connection: sa.Connection, gate: GateRule, rater: str | None) -> list[tuple[Any, RaterStatus]]:
+    if rater is None:
+        known, answered = connection.execute(_RATERS).all(), connection.execute(_OUTCOMES).all()
+    else:
+        known, answered = fetch(connection, (_ONE, {"rater": rater}), (_ITS_OUTCOMES, {"rater": rater}))
+    outcomes = defaultdict[str, list[bool]](list)
+    for row in answered:
+        outcomes[row.rater].append(bool(row.failed and not row.forgiven))
+    return [(row, standing(outcomes[row.rater], gate, ruling=row.ruling, broke=row.broke is not None)) for row in known]
+
+
+def _free(connection: sa.Connection, blocked: Sequence[str], now: float) -> None:
+    """What a blocked rater holds goes back to the pool; whoever is unblocked finds it again, if it has room."""
+    held = leases.c.state == "held"
+    for name in blocked:
+        here = sa.and_(leases.c.rater == name, held)
+        free = connection.scalars(sa.select(leases.c.pair).where(here, leases.c.kind.in_(("real", "control")))).all()
+        connection.execute(sa.update(leases).where(here).values(state="expired", expires=now))
+        connection.execute(sa.update(pairs).where(pairs.c.pair.in_(free)).values(live=pairs.c.live - 1))
+
+
+def _pairs_of(connection: sa.Connection, moved: Collection[str]) -> list[str]:
+    mine = sa.and_(votes.c.rater.in_(moved), votes.c.failed.is_(None))
+    return list(connection.scalars(sa.select(votes.c.pair).where(mine))) if moved else []
+
+
+def _among(column: sa.Column[Any], only: Collection[str] | None) -> sa.ColumnElement[bool]:
+    return sa.true() if only is None or len(only) > MANY else column.in_(only)
+
+
+def _recounted(
+    connection: sa.Connection, assignment: AssignmentRules, only: Collection[str] | None
+) -> tuple[list[dict[str, int]], dict[str, int]]:
+    """The votes whose `counted` changes, and the number of counted votes of each pair that has votes."""
+    v = votes.c
+    columns = (v.vote, v.pair, v.late, v.aside, v.counted, raters.c.status)
+    query = sa.select(*columns).join(raters, raters.c.rater == v.rater)
+    query = query.where(v.failed.is_(None), _among(v.pair, only)).order_by(v.pair, v.vote)
+    changed, have = [], {}
+    for pair, group in groupby(connection.execute(query), key=lambda row: row.pair):
+        rows = list(group)
+        may = [
+            is_eligible(row.status, late=bool(row.late), aside=bool(row.aside), late_votes=assignment.late_votes)
+            for row in rows
+        ]
+        now = first_votes(may, assignment.votes_per_pair)
+        have[pair] = sum(now)
+        changed += [{"this": r.vote, "now": int(n)} for r, n in zip(rows, now, strict=True) if r.counted != n]
+    return changed, have
+
+
+def _write_counters(
+    connection: sa.Connection, k: int, have: Mapping[str, int], only: Collection[str] | None
+) -> tuple[int, int]:
+    """Bring votes, live and open up to the counted votes and the leases held; how many pairs opened and closed."""
+    holding = sa.select(leases.c.pair, sa.func.count().label("held")).where(leases.c.state == "held")
+    held = {
+        row.pair: row.held
+        for row in connection.execute(holding.where(_among(leases.c.pair, only)).group_by(leases.c.pair))
+    }
+    rows = connection.execute(sa.select(pairs).where(pairs.c.kind != "check", _among(pairs.c.pair, only))).all()
+    changed = []
+    for row in rows:
+        number = have.get(row.pair, 0)
+        now = (number, number + held.get(row.pair, 0), int(row.offered == 1 and number < k))
+        if now != (row.votes, row.live, row.open):
+            changed.append((row, dict(zip(("has", "with_held", "short"), now, strict=True))))
+    if changed:
+        connection.execute(_COUNTERS, [{"this": row.pair, **now} for row, now in changed])
+    opened = sum(now["short"] > row.open for row, now in changed)
+    return opened, sum(now["short"] < row.open for row, now in changed)
