@@ -217,6 +217,7 @@ def compare(
     pay: float | None = None,
     machine: float | None = None,
     published: bool = False,
+    clusters: str = "auto",
 ) -> Result:
     """People, token metrics and probes side by side (`python -m analysis compare`).
 
@@ -227,7 +228,7 @@ def compare(
 
     check_ranges(locals(), within=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
     read = study_from(study, votes, pairs)
-    found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published)
+    found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published, clusters=clusters)
     if found is None:
         raise InputError(
             f"{'What was given' if votes is not None else study} has votes without pairs.jsonl and no scores, so it "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, deliver
+from analysis.arguments import add_clusters_argument, add_json_argument, deliver
 from dialogue.command_line import next_command
 from dialogue.errors import InputError
 
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--machine", type=float, metavar="MONEY", help="price of an hour of training, to price the study"
     )
     parser.add_argument("--figure", metavar="STEM", help="write STEM.png and STEM.pdf")
+    add_clusters_argument(parser)
     add_json_argument(parser)
 
 
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> None:
 
     if args.margin is not None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
-    asked = ("within", "pay", "machine", "published")
+    asked = ("within", "pay", "machine", "published", "clusters")
     found = compare(args.study, **{name: getattr(args, name) for name in asked})
     if args.figure:
         found.plot().save(args.figure)

@@ -32,10 +32,14 @@ class ComparedMethod:
     reliability: Generalisability | None
 
     @property
-    def rater_noise(self) -> float:
-        """Root mean square of the raters' errors; NaN for what no rater judged."""
-        errors = self.method.rater_se
-        return math.sqrt(float(np.mean(np.square(errors)))) if errors else math.nan
+    def item_se(self) -> float:
+        """How far one model's value would move with other items: the root mean square over the seeds."""
+        return _root_mean_square(self.method.item_se)
+
+    @property
+    def rater_se(self) -> float:
+        """The same with other raters; NaN for what no rater judged."""
+        return _root_mean_square(self.method.rater_se)
 
     @property
     def mean(self) -> float:
@@ -43,6 +47,10 @@ class ComparedMethod:
         if self.method.kind == "people" and len(self.panel.models) == 1:
             return 0.0
         return float(np.mean(self.method.values))
+
+
+def _root_mean_square(errors: Sequence[float]) -> float:
+    return math.sqrt(float(np.mean(np.square(errors)))) if errors else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +85,10 @@ class SpreadRanking:
 
 @dataclass(frozen=True, slots=True)
 class MedianSpread:
-    """How far several methods move with the training seed, in the median: their SD, and what dialogues alone make."""
+    """How far several methods move with the training seed, in the median: their SD, and that of seeds all alike."""
 
     sd: float
-    noise: float
+    sd_if_alike: float
     names: int
     models: int
 
@@ -122,9 +130,10 @@ def answer(
     pay: float | None = None,
     machine: float | None = None,
     papers: bool = False,
+    clusters: str = "auto",
 ) -> ComparisonAnswer | None:
     """Compare every way of judging the study's models; None where it does not say which model was judged."""
-    panels = panels_of(study)
+    panels = panels_of(study, clusters)
     if not panels:
         return None
     made = [(panel, method) for panel in panels for method in methods(panel)]
@@ -138,15 +147,22 @@ def answer(
         tuple(cell for cell in published() if cell.checkpoint == "last") if papers else (),
         within,
         () if study.votes is None else study.votes.warnings,
-        signature(methods=len(made), interval="chi-square", items="dialogue-cluster", level=0.95),
+        signature(methods=len(made), interval="chi-square", **_units(panels), level=0.95),
     )
+
+
+def _units(panels: Sequence[Panel]) -> dict[str, str]:
+    """What a re-run draws anew beside seeds: of people, and of scores."""
+    named = {"people": [p.unit for p in panels if p.kind == "people"],
+             "scores": [p.unit for p in panels if p.kind != "people"]}  # fmt: skip
+    return {name: units[0] for name, units in named.items() if units}
 
 
 def median_spread(found: Sequence[Method]) -> MedianSpread:
     """The medians over methods of two seeds or more; there must be one."""
     sd = float(np.median([one.over_seeds.sd for one in found]))
-    noise = float(np.median([one.noise for one in found]))
-    return MedianSpread(sd, noise, len({one.name for one in found}), len({one.model for one in found}))
+    alike = float(np.median([one.sd_if_alike for one in found]))
+    return MedianSpread(sd, alike, len({one.name for one in found}), len({one.model for one in found}))
 
 
 def rankings(found: Sequence[Method]) -> tuple[SpreadRanking, ...]:

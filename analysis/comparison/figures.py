@@ -18,7 +18,7 @@ def figures(answer: ComparisonAnswer) -> dict[str, Figure]:
     """One line for each method and architecture with two seeds or more."""
     rows = [
         ForestRow(f"{m.kind}: {m.name} ({m.model})", over.sd, over.low, over.high, f"{over.sd:.1f}",
-                  KIND_COLOURS.get(m.kind, BLUE))
+                  KIND_COLOURS.get(m.kind, BLUE), m.sd_if_alike)
         for m in answer.trained
         if m.several
         for over in [m.over_seeds]
@@ -26,5 +26,5 @@ def figures(answer: ComparisonAnswer) -> dict[str, Figure]:
     if not rows:
         raise InputError("No architecture has two seeds, so there is no spread over seeds to draw; leave --figure out.")
     title = "How much each method varies over seeds"
-    xlabel = "SD over seeds with its 95 % interval, points"
+    xlabel = "SD over seeds with its 95 % interval, points; ring: SD if seeds were alike"
     return {"": forest_figure(rows, title=title, xlabel=xlabel, recipe=answer.signature)}

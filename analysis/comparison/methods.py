@@ -16,18 +16,18 @@ TOKEN_METRICS = ("bleu2", "rouge_l", "meteor", "embedding")
 KIND_ORDER = {"people": 0, "token": 1, "probe": 2}
 
 
-def panels_of(study: Study) -> list[Panel]:
+def panels_of(study: Study, clusters: str = "auto") -> list[Panel]:
     """People, then token metrics, then probes on their main split; baselines stay in their own table."""
     found: list[Panel] = []
     votes = study.votes
     if votes is not None and study.pairs:
-        net = np.where(votes.tie, 0.0, np.where(votes.choice == votes.labels.index("a"), 1.0, -1.0))
-        found += people_panels([votes.pairs[code] for code in votes.pair], net, study.pairs, votes.rater)
-    found += [panel for panel in score_panels(study.by_seed) if panel.kind in KIND_ORDER]
+        found += people_panels(votes, study.pairs, clusters)
+    unit = "dialogue" if study.scores is not None and "cluster" in study.scores.column_names else "item"
+    found += [panel for panel in score_panels(study.by_seed, unit) if panel.kind in KIND_ORDER]
     return sorted(found, key=lambda p: (KIND_ORDER[p.kind], p.checkpoint != "last", p.checkpoint, p.name))
 
 
-def score_panels(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel]:
+def score_panels(values: Mapping[Key, Mapping[int | None, Value]], unit: str = "dialogue") -> list[Panel]:
     """One panel for each evaluator, task, checkpoint, rater and condition, from what `by_seed` found."""
     groups = {key: found for key, found in values.items() if _first_answer(key)}
     raters: dict[tuple[str, str], set[str]] = {}
@@ -36,12 +36,12 @@ def score_panels(values: Mapping[Key, Mapping[int | None, Value]]) -> list[Panel
         raters.setdefault((key.evaluator, key.task), set()).add(key.rater)
         scales.setdefault(key._replace(model=""), {}).update({System(key.model, s): v for s, v in found.items()})
     return [
-        _panel(key, f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task, found)
+        _panel(key, f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task, found, unit)
         for key, found in scales.items()
     ]
 
 
-def _panel(key: Key, name: str, found: Mapping[System, Value]) -> Panel:
+def _panel(key: Key, name: str, found: Mapping[System, Value], unit: str) -> Panel:
     systems = tuple(sorted(found, key=lambda system: (system.model, -1 if system.seed is None else system.seed)))
     labels = {label: k for k, label in enumerate(dict.fromkeys(c for s in systems for c in found[s].clusters))}
     parts = np.zeros((len(systems), len(labels)))
@@ -53,7 +53,7 @@ def _panel(key: Key, name: str, found: Mapping[System, Value]) -> Panel:
     return Panel(
         key.evaluator, name, key.checkpoint, systems, values, {"items": items, "both": items},
         {"items": len(labels)}, {s.model: found[s].examples for s in systems},
-        values[:, None] + scale * len(labels) * parts,
+        values[:, None] + scale * len(labels) * parts, unit=unit,
     )  # fmt: skip
 
 

@@ -18,9 +18,9 @@ COST_HEAD = ("method", "architecture", "seeds", "seeds at the ends of the SD's i
              "machine hours")  # fmt: skip
 HUES = 6  # colour classes of the page
 COMPARING = (
-    "Every method gives each trained model one number. Its SD over training seeds is shown beside its error over "
-    "dialogues: how much one model's number would change on other dialogues. An SD no larger than that error is no "
-    "evidence that the seed matters."
+    "Every method gives each trained model one number. Shown is its SD over training seeds, beside the SD to expect if "
+    "the seed made no difference: every number rests on a sample of dialogues, which all seeds share. An SD near that "
+    "is no evidence that the seed matters."
 )
 
 
@@ -60,7 +60,8 @@ def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
     colours = architecture_colours(panels)
     shown = [panel for panel in panels if any(m.several for m in methods(panel))]
     found = [m for panel in shown for m in methods(panel) if m.several]
-    ends = [x for m in found for x in (m.over_seeds.low, m.over_seeds.high, m.noise) if math.isfinite(x) and x > 0]
+    sizes = [size for m in found for size in (m.over_seeds.low, m.over_seeds.high, m.sd_if_alike)]
+    ends = [size for size in sizes if math.isfinite(size) and size > 0]
     if not ends:
         return None
     axis = Axis(0.8 * max(min(ends), 0.01), 1.25 * max(ends), logarithmic=True)
@@ -72,7 +73,7 @@ def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
     return RowFigure(
         "How much each method varies over training seeds", tuple(rows),
         axis.ticks([0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300]), "points, logarithmic", (),
-        (*legend, ("bar", "ink", "95 % interval of the SD"), ("ring", "ink", "error of one model over dialogues")),
+        (*legend, ("bar", "ink", "95 % interval of the SD"), ("ring", "ink", "SD if seeds were alike")),
         "SD over seeds",
         "A dot near its ring gives no evidence that the seed matters.",
     )  # fmt: skip
@@ -93,7 +94,7 @@ def _spread(method: Method, axis: Axis, line: int, colour: str) -> Iterator[Mark
     over = method.over_seeds
     if over.sd > 0:
         yield Mark("bar", axis.at(over.low), axis.at(over.high), line, colour)
-    if math.isfinite(method.noise) and method.noise > 0:
-        yield Mark("ring", axis.at(method.noise), 0, line, colour)
+    if math.isfinite(method.sd_if_alike) and method.sd_if_alike > 0:
+        yield Mark("ring", axis.at(method.sd_if_alike), 0, line, colour)
     if over.sd > 0:
         yield Mark("dot", axis.at(over.sd), 0, line, colour)

@@ -2,7 +2,7 @@
 
 Strengths are the least-squares solution of s_i - s_j = mean(i chosen) - mean(j chosen) over the pairs that compare
 models i and j; those of models that votes connect sum to zero. Covariances are cluster-robust by dialogue and by rater,
-and by both at once (Cameron, Gelbach and Miller 2011).
+and by both at once (Cameron, Gelbach and Miller 2011); `analysis/reading/clusters.py` has the rule.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from analysis.reading.clusters import clusters_of
 from analysis.reading.panel import Panel, System
-from analysis.stats.intervals import crossed
+from analysis.reading.systems import placed
+from analysis.reading.votes import Votes
+from analysis.stats.intervals import crossed, groups, kish, unit_name
+from analysis.stats.reruns import BOTH
 from dialogue.records import Candidate, Pair
 
 Floats = npt.NDArray[np.float64]
@@ -22,28 +26,27 @@ Ints = npt.NDArray[np.int64]
 JudgedModel = tuple[str, str, int | None]  # checkpoint, model, seed
 
 
-def people_panels(pair: Sequence[str], net: Floats, pairs: Sequence[Pair], rater: Ints | None = None) -> list[Panel]:
-    """One panel for each set of models that votes connect; `net` is +1 (a), -1 (b), 0 (tie), one a vote."""
+def people_panels(votes: Votes, pairs: Sequence[Pair], clusters: str = "auto") -> list[Panel]:
+    """One panel for each set of models that votes connect."""
     known = {p.pair: p for p in pairs if p.kind == "real" and _trained(p.a) != _trained(p.b)}
-    kept = np.array([place for place, name in enumerate(pair) if name in known], np.int64)
-    if not len(kept):
+    chosen = placed(votes, known).select(np.array([name in known for name in votes.pairs], bool)[votes.pair])
+    if not len(chosen):
         return []
-    met = [known[pair[place]] for place in kept]
+    met = [known[chosen.pairs[code]] for code in chosen.pair]
     models = sorted({_trained(side) for p in met for side in (p.a, p.b)}, key=_order)
     place = {model: k for k, model in enumerate(models)}
     sides = np.array([[place[_trained(p.a)], place[_trained(p.b)]] for p in met])
-    score, of_item = (
-        np.asarray(net, float)[kept],
-        np.unique([p.dialogue or p.item for p in met], return_inverse=True)[1],
-    )
-    ways = {"items": of_item} if rater is None else {"items": of_item, "raters": rater[kept]}
+    net = np.where(chosen.tie, 0.0, np.where(chosen.choice == chosen.labels.index("a"), 1.0, -1.0))
+    # Everything that is not a rater is what items are: dialogues, contexts or pairs, whichever the rule takes.
+    by = clusters_of(chosen, clusters)
+    ways = {"raters" if name == "rater" else "items": codes for name, codes in by.items()}
+    ways = ways or {"items": np.arange(len(chosen))}
     gram = np.zeros((len(models), len(models)))
     np.add.at(gram, (sides[:, 0], sides[:, 1]), 1)
     count, part = connected_components(gram, directed=False)
-    names = np.array([p.pair for p in met])
     return [
-        _panel([models[k] for k in np.flatnonzero(part == one)], sides[rows], score[rows], names[rows],
-               {way: codes[rows] for way, codes in ways.items()}, np.flatnonzero(part == one))
+        _panel([models[k] for k in np.flatnonzero(part == one)], sides[rows], net[rows], chosen.pair[rows],
+               {way: codes[rows] for way, codes in ways.items()}, np.flatnonzero(part == one), unit_name(by))
         for one in range(count)
         for rows in [part[sides[:, 0]] == one]
     ]  # fmt: skip
@@ -61,9 +64,10 @@ def _panel(
     models: Sequence[JudgedModel],
     sides: Ints,
     score: Floats,
-    names: npt.NDArray[np.str_],
+    pair: Ints,
     ways: Mapping[str, Ints],
     of: Ints,
+    unit: str,
 ) -> Panel:
     """Least squares on the votes between `models`, whose codes in `sides` are `of`."""
     first, second = np.searchsorted(of, sides).T
@@ -81,21 +85,23 @@ def _panel(
     def by(codes: Ints) -> Floats:
         """100 x 100 times the sandwich (systems, systems) for one way of clustering."""
         _, place = np.unique(codes, return_inverse=True)
-        groups = int(place.max()) + 1
-        sums = np.zeros((groups, size))
+        number = int(place.max()) + 1
+        sums = np.zeros((number, size))
         np.add.at(sums, (place, first), residual)
         np.add.at(sums, (place, second), -residual)
-        return 1e4 * (groups / (groups - 1) if groups > 1 else np.nan) * inverse @ sums.T @ sums @ inverse
+        return 1e4 * (number / (number - 1) if number > 1 else np.nan) * inverse @ sums.T @ sums @ inverse
 
     found = {way: by(codes) for way, codes in ways.items()}
-    both = found["items"] if len(ways) == 1 else found["items"] + found["raters"] - by(crossed(list(ways.values())))
+    both = sum(found.values(), np.zeros((size, size)))
+    both = both - by(crossed(list(ways.values()))) if len(ways) > 1 else both
     checkpoints = "/".join(sorted({model[0] for model in models}))
     examples = {
-        name: len(np.unique(names[np.isin(first, at) | np.isin(second, at)]))
+        name: len(np.unique(pair[np.isin(first, at) | np.isin(second, at)]))
         for name in {model[1] for model in models}
         for at in [[k for k, model in enumerate(models) if model[1] == name]]
     }
     return Panel(
         "people", "net preference", checkpoints, tuple(System(*model[1:]) for model in models), 100 * strength,
-        {**found, "both": both}, {way: len(np.unique(codes)) for way, codes in ways.items()}, examples,
+        {**found, BOTH: both}, {way: groups(codes) for way, codes in ways.items()}, examples,
+        effective={way: kish(codes) for way, codes in ways.items()}, unit=unit,
     )  # fmt: skip

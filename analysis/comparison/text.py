@@ -20,13 +20,16 @@ from analysis.showing.tables import Table
 from analysis.showing.words import number, plain
 
 METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval",
-               "SE of items", "SE of raters", "E rho^2 of seeds")  # fmt: skip
+               "SD if seeds alike", "E rho^2 of seeds", "SE of items", "SE of raters")  # fmt: skip
 ORDER_HEAD = ("method", "checkpoint", "order", "difference", "new seeds", "new items", "new raters", "all new",
               "95 % interval", "E rho^2")  # fmt: skip
 NOISE = (
-    "All numbers are in points (x 100). SE of items and of raters: how much one model's value would change with "
-    "other dialogues or other raters. An SD over seeds no larger than these is no evidence that the seed matters. "
-    "E rho^2 of seeds: the share of the variance over seeds that new items and raters would reproduce."
+    "All numbers are in points (x 100). SD if seeds alike: the SD over seeds to expect if the seed made no "
+    "difference, since every value rests on a sample of dialogues (and raters). An SD over seeds near it is no "
+    "evidence that the seed matters. E rho^2 of seeds: the share of the variance over seeds that new items and raters "
+    "would reproduce; the seeds differ if its 95 % interval is above 0. SE of items and of raters: how much one "
+    "model's value would change with other dialogues or other raters. All seeds share these, so most of that change "
+    "moves them together: it is no measure for the SD over seeds."
 )
 FLIPS = (
     "Chance that a re-run reverses the order of two architectures, by what is new (-: not known from this study). "
@@ -52,8 +55,8 @@ def method_row(one: ComparedMethod) -> tuple[str, ...]:
     return (
         f"{method.kind}: {method.name}", method.model, method.checkpoint, str(len(method.seeds)),
         "0" if one.mean == 0 else f"{one.mean:.1f}", number(over.sd, 2),
-        f"{over.low:.2f}-{over.high:.2f}" if method.several else "-",
-        number(method.noise, 2), number(one.rater_noise, 2), _share(one.reliability),
+        f"{over.low:.2f}-{over.high:.2f}" if over.sd > 0 else "-",
+        number(method.sd_if_alike, 2), _share(one.reliability), number(one.item_se, 2), number(one.rater_se, 2),
     )  # fmt: skip
 
 
@@ -142,8 +145,9 @@ def _method(one: ComparedMethod) -> dict[str, Any]:
     method, over = one.method, one.method.over_seeds
     return {
         **_place(one.panel), "model": method.model, "seeds": method.seeds, "values": method.values,
-        "items": method.items, "sd": over.sd, "low": over.low, "high": over.high, "noise": method.noise,
-        "rater_noise": one.rater_noise, "reliability": _plain_share(one.reliability),
+        "items": method.items, "sd": over.sd, "low": over.low, "high": over.high,
+        "sd_if_alike": method.sd_if_alike, "reliability": _plain_share(one.reliability), "item_se": one.item_se,
+        "rater_se": one.rater_se,
     }  # fmt: skip
 
 

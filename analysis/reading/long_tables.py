@@ -36,12 +36,6 @@ class LongTable:
     names: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
 
-    def means(self, factor: str) -> Mapping[str, float]:
-        """Mean score of each level of a factor, the largest first."""
-        codes = self.factors[factor]
-        means = np.bincount(codes, self.score) / np.bincount(codes)
-        return {self.names[factor][k]: float(means[k]) for k in np.argsort(-means, kind="stable")}
-
 
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
     """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from analysis.stats.reruns import Replicates, noise_between
 from analysis.stats.spread import SeedSpread, seed_spread
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +42,8 @@ class Panel:
     clusters: Mapping[str, int]
     examples: Mapping[str, int]  # of every architecture
     cells: Floats | None = None  # scores only: every model's value on each dialogue, mean = its value
+    effective: Mapping[str, float] | None = None  # clusters of unequal size, as so many equal ones; None: `clusters`
+    unit: str = "dialogue"  # what is drawn anew, as `dialogue+rater`
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -50,6 +53,11 @@ class Panel:
     def of(self, model: str) -> Ints:
         """Places of an architecture's seeds."""
         return np.array([k for k, system in enumerate(self.systems) if system.model == model])
+
+    @property
+    def replicates(self) -> Replicates:
+        """The models with what moves their values: what a re-run would show, and whether seeds differ at all."""
+        return Replicates(self.values, self.covariance, self.effective or self.clusters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +70,15 @@ class Method:
     checkpoint: str
     seeds: tuple[int | None, ...]
     values: tuple[float, ...]
-    item_se: tuple[float, ...]
+    item_se: tuple[float, ...]  # empty where items are not drawn anew
     items: int
     rater_se: tuple[float, ...] = ()  # people only
+    sd_if_alike: float = math.nan  # the SD over seeds to expect, were they all alike: items (and raters) are few
 
     @property
     def over_seeds(self) -> SeedSpread:
         """The SD over seeds with its interval; NaN for one seed."""
         return seed_spread(self.values)
-
-    @property
-    def noise(self) -> float:
-        """Root mean square of the item errors: the SD over seeds that identical models would show."""
-        return math.sqrt(float(np.mean(np.square(self.item_se))))
 
     @property
     def several(self) -> bool:
@@ -84,13 +88,19 @@ class Method:
 
 def methods(panel: Panel) -> list[Method]:
     """One for each architecture of the panel."""
-    errors = {way: np.sqrt(np.maximum(np.diag(found), 0)) for way, found in panel.covariance.items()}
     made = []
     for model in panel.models:
         at = panel.of(model)
-        seeds = tuple(panel.systems[k].seed for k in at)
-        values, by_item = (tuple(part[at].tolist()) for part in (panel.values, errors["items"]))
-        by_rater = tuple(errors["raters"][at].tolist()) if "raters" in errors else ()
-        place = panel.kind, panel.name, model, panel.checkpoint
-        made.append(Method(*place, seeds, values, by_item, panel.examples[model], by_rater))
+        values, by_item, by_rater = (tuple(part[at].tolist()) if len(part) else () for part in _columns(panel))
+        # All seeds are judged on the same items, so an error that they share moves them all and is no noise here.
+        noise = math.sqrt(max(noise_between(panel.covariance, at), 0.0)) if len(at) > 1 else math.nan
+        place = panel.kind, panel.name, model, panel.checkpoint, tuple(panel.systems[k].seed for k in at)
+        made.append(Method(*place, values, by_item, panel.examples[model], by_rater, noise))
     return made
+
+
+def _columns(panel: Panel) -> tuple[Floats, Floats, Floats]:
+    """Every model's value and its errors over new items and new raters; empty where nothing is known of them."""
+    found = [panel.covariance.get(way, np.zeros((0, 0))) for way in ("items", "raters")]
+    by_item, by_rater = (np.sqrt(np.maximum(np.diag(part), 0)) for part in found)
+    return panel.values, by_item, by_rater

@@ -73,19 +73,20 @@ def match(votes: Votes, path: Path, pairs: Mapping[str, Pair] | None = None) -> 
         name: votes.select((contrast == name)[votes.pair] & ~real[votes.pair]) for name in sorted(set(contrast[~real]))
     }
     kept = real & (codes[:, 0] != codes[:, 1])
-    chosen = _placed(votes, met).select(kept[votes.pair])  # one model against itself compares no two systems
+    chosen = placed(votes, pairs).select(kept[votes.pair])  # one model against itself compares no two systems
     if not len(chosen):
         raise InputError(f"{path}: no vote compares two different systems.")
     return Matches(systems, chosen, codes[chosen.pair, 0], codes[chosen.pair, 1], controls)
 
 
-def _placed(votes: Votes, met: Sequence[Pair]) -> Votes:
+def placed(votes: Votes, pairs: Mapping[str, Pair]) -> Votes:
     """The votes with the item of their pairs, and the dialogue where only the pairs name it."""
-    items = np.unique([pair.item for pair in met], return_inverse=True)[1]
-    named = [pair.dialogue for pair in met]
-    if votes.dialogue is not None or None in named:
+    met = [pairs.get(name) for name in votes.pairs]
+    items = np.unique(["" if pair is None else pair.item for pair in met], return_inverse=True)[1]
+    if votes.dialogue is not None or any(pair is not None and pair.dialogue is None for pair in met):
         return replace(votes, item=items[votes.pair])
-    dialogues, of_pair = np.unique([name or "" for name in named], return_inverse=True)
+    named = ["" if pair is None else pair.dialogue or "" for pair in met]
+    dialogues, of_pair = np.unique(named, return_inverse=True)
     return replace(votes, item=items[votes.pair], dialogue=of_pair[votes.pair], dialogues=tuple(dialogues.tolist()))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.comparison.costs import seconds_a_vote
-from analysis.comparison.orders import Order, variance_between_seeds
+from analysis.comparison.orders import Order
 from analysis.preference.answer import PreferenceAnswer
 from analysis.reading.panel import UNSEEN, Panel, methods
 from analysis.reading.study import Study
@@ -26,6 +26,7 @@ from analysis.stats.power import (
     votes_or_seeds,
     votes_to_show,
 )
+from analysis.stats.reruns import between
 from analysis.stats.spread import pooled_sd
 from dialogue.errors import InputError
 
@@ -93,7 +94,7 @@ def _either(panel: Panel, study: Study) -> list[str]:
         at = panel.of(model)
         if len(at) < 2:
             continue
-        observed, noise = variance_between_seeds(panel, at)
+        observed, noise = between(panel.replicates, at)
         if not observed > noise > 0:
             sentences.append(
                 f"People's preference varies over {count(len(at), 'seed')} of {model} no more than items and raters "

@@ -134,7 +134,7 @@ def _seeds(methods: Sequence[Method]) -> str:
     over, mine = person.over_seeds, [m for m in probes if m.model == person.model]
     text = (
         f"Over {count(len(person.seeds), 'seed')} of {person.model}, the SD of people's preference is {over.sd:.1f} "
-        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; new dialogues alone would give {person.noise:.1f})"
+        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; {person.sd_if_alike:.1f} if the seeds were alike)"
     )
     if not mine:  # other architectures' probes tell nothing about the seeds of this one
         return f"{text}. {_without_people(probes)}"
@@ -165,8 +165,8 @@ def _without_people(probes: Sequence[Method]) -> str:
     median = median_spread(probes)
     return (
         f"Over training seeds, the SD of the probes' micro-F1 is {median.sd:.1f} points (median over "
-        f"{count(median.names, 'task')} and {count(median.models, 'architecture')}); other dialogues alone would give "
-        f"{median.noise:.1f}."
+        f"{count(median.names, 'task')} and {count(median.models, 'architecture')}); it would be "
+        f"{median.sd_if_alike:.1f} if the seeds were alike."
     )
 
 

@@ -6,6 +6,7 @@ Figures are built without pyplot, so nothing global changes; `save` writes PNG a
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -71,6 +72,7 @@ class ForestRow:
     high: float
     note: str = ""
     colour: str = BLUE
+    ring: float = math.nan  # a second value to hold the first against
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,7 @@ def forest_figure(
     figure, axes = _frame(title, recipe, height=1.25 + 0.3 * len(rows), left=_margin(rows), right=0.8)
     for place, row in enumerate(rows):
         axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=2.2)
+        axes.plot([row.ring], [-place], "o", color=row.colour, markersize=6.5, markerfacecolor="white")
         axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5)
         axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=8.5)
     axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])

@@ -1,50 +1,48 @@
-"""What the variance components say of other studies: generalisability, D-studies, and whether a re-run would flip.
+"""Would a re-run reverse an order? The chance of a rank flip, from replicates and what moves them.
 
-Generalisability theory (Brennan 2001; Shavelson and Webb 1991): the models' true differences against the error of a
-study with so many seeds, items and raters. A rank flip is a re-run, with new seeds, items or raters, that puts two
-models in the other order.
+Two things (architectures) are compared by the means of their replicates (training seeds), all judged on the same items
+and by the same raters. The error of the difference has one part for each thing that is new in a re-run: replicates
+(sample variance of each thing by itself, never pooled: one unstable architecture must not lend its spread to the
+others), items and raters (cluster-robust). With everything new, the replicates' part is what their variance has beyond
+the items and raters that both parts contain. docs/comparison.md has the simulation against pooled components.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.stats import chi2, norm, t
+from scipy import sparse
+from scipy.special import nctdtrinc, ndtr, ndtri, stdtr
 
-from analysis.stats.components import RESIDUAL, Components, group
+from analysis.stats.intervals import crossed, groups, kish
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
+Error = tuple[float, float]  # variance of a difference of two means, and its degrees of freedom
+SEEDS, EVERYTHING, BOTH = "seeds", "everything", "both"
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How many levels the mean of one level of `target` averages: by factor, and by term (`residual`: observations)."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """Values (n,) of trained models and their covariance (n, n) over new levels of every crossed factor, and of all.
 
-    target: str | None  # None: the mean of everything
-    sizes: Mapping[str, float]
-    counts: Mapping[str, float]
+    `covariance` has a key for each crossed factor and `BOTH` for all of them at once; `clusters` counts the levels
+    (the effective number of unequal ones).
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Design:
-    """One line of a D-study: how a study of this size would measure its target."""
-
-    sizes: Mapping[str, float]
-    observations: float  # per level of the target
-    se: float  # of one level's mean compared with the others (relative error); of the mean itself without a target
-    generalizability: float  # E rho^2: for ranking
-    dependability: float  # Phi: for the level itself
+    values: Floats
+    covariance: Mapping[str, Floats] = field(default_factory=dict)
+    clusters: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """How likely a re-run puts two levels of the target in the other order."""
+    """How likely a re-run puts two things in the other order."""
 
     first: str
     second: str
@@ -56,109 +54,114 @@ class Flip:
     high: float
 
 
-def study_sizes(factors: Mapping[str, Ints], found: Components, target: str | None) -> Sizes:
-    """The sizes of the study that gave these components."""
-    levels = {} if target is None else {target: int(factors[target].max()) + 1}
+def replicates_of(score: Floats, replicate: Ints, by: Mapping[str, Ints]) -> Replicates:
+    """From single observations: the mean of each replicate and the covariance of the means by every crossed factor."""
+    count = np.bincount(replicate)
+    values = np.bincount(replicate, score) / count
+    parts = (score - values[replicate]) / count[replicate]
 
-    def count(names: Sequence[str]) -> float:
-        """Groups of these factors that one level of the target meets, on average."""
-        joint = names if target is None or target in names else (target, *names)
-        return (int(group(factors, joint).max()) + 1) / levels.get(target or "", 1)
+    def covariance(codes: Ints) -> Floats:
+        number = groups(codes)
+        if number < 2:
+            return np.full((len(count), len(count)), math.nan)
+        adds = sparse.coo_matrix((parts, (replicate, codes))).tocsr()
+        return np.asarray((adds @ adds.T).toarray() * number / (number - 1))
 
-    sizes = {name: count((name,)) for name in factors if name != target}
-    counts = {part.name: count(part.factors) for part in found.parts if part.name != RESIDUAL}
-    return Sizes(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)})
+    found: dict[str, Floats] = {name: covariance(codes) for name, codes in by.items()}
+    if by:
+        found[BOTH] = sum(
+            ((-1) ** (size + 1) * (found[names[0]] if size == 1 else covariance(crossed([by[n] for n in names])))
+             for size in range(1, len(by) + 1) for names in combinations(by, size)), np.zeros((len(count),) * 2),
+        )  # fmt: skip
+    return Replicates(values, found, {name: kish(codes) for name, codes in by.items()})
 
 
-def resized(study: Sizes, found: Components, sizes: Mapping[str, float]) -> Sizes:
-    """The same kind of study with other sizes: a term grows with each of its factors, the residual with all."""
-    ratio = {name: sizes.get(name, size) / size for name, size in study.sizes.items()}
-    counts = {
-        part.name: study.counts[part.name]
-        * float(np.prod([ratio.get(name, 1.0) for name in (ratio if part.name == RESIDUAL else part.factors)]))
-        for part in found.parts
+def flips(found: Replicates, first: tuple[str, Ints], second: tuple[str, Ints]) -> dict[str, Flip | None]:
+    """What is new in the re-run -> the flip of the order of two things, by name and places of their replicates.
+
+    None: not known from this study, which is also so where the few values happen to be equal.
+    """
+    means = [(name, float(found.values[at].mean())) for name, at in (first, second)]
+    made = {
+        way: predicted(means[0], means[1], *error) if error is not None and error[0] > 0 else None
+        for way, error in difference_errors(found, first[1], second[1]).items()
     }
-    return Sizes(study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts)
+    for way, parts in ((BOTH, found.clusters), (EVERYTHING, made)):
+        known = [flip for part in (*parts, way) if (flip := made.get(part)) is not None]
+        if made.get(way) is not None:  # more that is new is never surer, whatever the degrees of freedom say
+            made[way] = max(known, key=lambda flip: flip.p)
+    return made
 
 
-def error_variance(
-    found: Components, study: Sizes, *, absolute: bool = False, redrawn: Collection[str] | None = None
-) -> tuple[float, Floats]:
-    """Error variance of the mean of one level of the target, and the same for every draw of the components.
-
-    Each term counts with its variance over its number of levels. Terms without the target are shared by all its levels
-    and cancel in comparisons (`absolute` keeps them). `redrawn` keeps what a re-run with new levels of these factors
-    draws anew. The residual holds the interaction of everything.
-    """
-    value, draws = 0.0, np.zeros_like(found.parts[0].draws)
-    for part in found.parts:
-        residual = part.name == RESIDUAL
-        shared = study.target is not None and study.target not in part.factors and not residual
-        fresh = redrawn is None or residual or bool(set(part.factors) & set(redrawn))
-        if part.factors == (study.target,) or (shared and not absolute) or not fresh:
-            continue
-        value += max(part.value, 0.0) / study.counts[part.name]
-        draws = draws + np.maximum(part.draws, 0.0) / study.counts[part.name]
-    return value, draws
-
-
-def design(found: Components, study: Sizes) -> Design:
-    """Error and generalisability of a study."""
-    truth = next((max(part.value, 0.0) for part in found.parts if part.factors == (study.target,)), float("nan"))
-    relative, _ = error_variance(found, study)
-    absolute, _ = error_variance(found, study, absolute=True)
-    shares = (_share(truth, error) for error in (relative, absolute))
-    return Design(study.sizes, study.counts[RESIDUAL], float(np.sqrt(relative)), *shares)
+def difference_errors(found: Replicates, first: Ints, second: Ints) -> dict[str, Error | None]:
+    """What is new -> the error of the difference of two means; None: not known."""
+    weights = np.zeros(len(found.values))
+    weights[first], weights[second] = 1 / len(first), -1 / len(second)
+    errors: dict[str, Error | None] = {way: drawn_anew(found, weights, way) for way in found.clusters}
+    both = drawn_anew(found, weights, BOTH) if found.clusters else (0.0, math.inf)
+    if len(found.clusters) > 1:
+        errors[BOTH] = both
+    seeds = [(*between(found, at), len(at)) for at in (first, second) if len(at) > 1]
+    errors[SEEDS] = _satterthwaite([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
+    errors[EVERYTHING] = None
+    if len(seeds) == 2 and both is not None:
+        beyond = sum(max(observed - noise, 0.0) / n for observed, noise, n in seeds)
+        spread = both[0] ** 2 / both[1] + sum((observed / n) ** 2 / (n - 1) for observed, _, n in seeds)
+        variance = both[0] + beyond
+        # Satterthwaite's is never below the fewest of its parts, but what is cut off at zero would make it so.
+        fewest = min(n - 1.0 for _, _, n in seeds)
+        errors[EVERYTHING] = variance, max(variance**2 / spread, fewest) if spread else math.inf
+    return errors
 
 
-def _share(truth: float, error: float) -> float:
-    return truth / (truth + error) if truth + error > 0 else float("nan")
+def drawn_anew(found: Replicates, weights: Floats, way: str) -> Error | None:
+    """Variance of a weighted sum of the values over new levels of one crossed factor, or of all of them (`BOTH`)."""
+    ways = list(found.clusters) if way == BOTH else [way]
+    levels = min(found.clusters.get(name, 0) for name in ways)
+    if levels < 2:
+        return None
+    # A variance by inclusion and exclusion may by chance fall below one of its ways, or below zero.
+    parts = [float(weights @ found.covariance[name] @ weights) for name in {*ways, way}]
+    return max(*parts, 0.0), levels - 1.0
 
 
-def flip(
-    first: tuple[str, float],
-    second: tuple[str, float],
-    found: Components,
-    study: Sizes,
-    *,
-    redrawn: Collection[str],
-) -> Flip:
-    """Chance that a re-run of the same size, with new levels of `redrawn`, reverses the observed difference.
+def between(found: Replicates, at: Ints) -> tuple[float, float]:
+    """The sample variance over these replicates, and what it would be on average, were they all alike."""
+    return float(found.values[at].var(ddof=1)), noise_between(found.covariance, at)
 
-    Both the observed and the new difference scatter about the truth with variance V, so the new one given the old is t
-    about it with 2 V (flat prior; V's own uncertainty gives the degrees of freedom). The interval inverts the
-    noncentral t law of difference / sqrt(V).
-    """
-    value, draws = error_variance(found, study, redrawn=redrawn)
-    variance = 2 * value
-    spread = float((2 * draws).std(ddof=1)) if len(draws) > 1 else 0.0
-    freedom = 2 * variance**2 / spread**2 if spread > 0 and variance > 0 else np.inf
-    return predicted(first, second, variance, freedom)
+
+def noise_between(covariance: Mapping[str, Floats], at: Ints) -> float:
+    """What the sample variance over these replicates would be on average, were they all alike; they share the items."""
+    # The larger of the ways: items and raters are crossed, and their sum would count a vote's own noise twice.
+    parts = [found[np.ix_(at, at)] for found in covariance.values()]
+    noise = [float(np.trace(part) - part.sum() / len(at)) / (len(at) - 1) for part in parts]
+    return max((part for part in noise if math.isfinite(part)), default=math.nan if noise else 0.0)
+
+
+def _satterthwaite(parts: Sequence[Error]) -> Error:
+    """Sum of independent variances with its degrees of freedom (Satterthwaite 1946)."""
+    total = sum(part for part, _ in parts)
+    spread = sum(part**2 / freedom for part, freedom in parts)
+    return total, total**2 / spread if spread else math.inf
 
 
 def predicted(first: tuple[str, float], second: tuple[str, float], variance: float, freedom: float) -> Flip:
-    """The flip of an observed order whose difference scatters about the truth with this variance."""
+    """The flip of an observed order whose difference scatters about the truth with this variance.
+
+    The observed and the new difference scatter alike, so the new one given the old is t about it with twice the
+    variance (flat prior). The interval inverts the noncentral t law of difference / sqrt(variance).
+    """
     difference, se = first[1] - second[1], float(np.sqrt(variance))
-    if se == 0:
-        certain = 0.0 if difference else 0.5
-        return Flip(first[0], second[0], difference, 0.0, freedom, certain, certain, certain)
     ratio = abs(difference) / se
     low, high = _noncentral_bounds(ratio, freedom)
-    # The observed and the new difference scatter alike about the truth, hence twice the variance.
-    p = float(t.sf(ratio / np.sqrt(2), freedom))
-    return Flip(first[0], second[0], difference, se, freedom, p, float(norm.sf(high)), float(norm.sf(low)))
+    p = float(stdtr(freedom, -ratio / np.sqrt(2)))
+    return Flip(first[0], second[0], difference, se, freedom, p, float(ndtr(-high)), float(ndtr(-low)))
 
 
 def _noncentral_bounds(ratio: float, freedom: float, level: float = 0.95) -> tuple[float, float]:
     """Interval of the true difference in units of its standard error, from the observed `ratio` (capped at 100)."""
-    tail, ratio = (1 - level) / 2, min(ratio, 100.0)
+    tail, ratio = (1 - level) / 2, min(ratio, 100.0)  # beyond 100 the chance is 0 to any digit
     if not np.isfinite(freedom) or freedom > 1e4:
-        return ratio + float(norm.ppf(tail)), ratio - float(norm.ppf(tail))
-    reach, scale = 10 + 5 * ratio, np.sqrt(chi2.ppf((NODES + 1) / 2, freedom) / freedom)
-
-    def below(centre: float, p: float) -> float:
-        """The noncentral t law at `ratio`, averaged over its chi-square (scipy's own is NaN far out), less p."""
-        return float(WEIGHTS @ norm.cdf(ratio * scale - centre)) / 2 - p
-
-    bounds = [brentq(below, ratio - reach, ratio + reach, args=(p,)) for p in (1 - tail, tail)]
-    return float(bounds[0]), float(bounds[1])
+        return ratio + float(ndtri(tail)), ratio - float(ndtri(tail))
+    low, high = (float(nctdtrinc(freedom, p, ratio)) for p in (1 - tail, tail))
+    return low, high

@@ -6,15 +6,16 @@ for beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from analysis.reading.long_tables import NESTED, LongTable
-from analysis.stats.components import Component, Components, components, terms_of
-from analysis.stats.reruns import Design, Flip, Sizes, design, flip, resized, study_sizes
+from analysis.reading.long_tables import NESTED, Ints, LongTable
+from analysis.stats.components import Component, components, group, terms_of
+from analysis.stats.d_study import Design, design, resized, study_sizes
+from analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
 from analysis.variance.cubes import ComparedModels
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -29,7 +30,10 @@ class Reversal:
     """The chance that a re-run puts two levels in the other order, with new levels of the `redrawn` factors."""
 
     redrawn: tuple[str, ...]
-    flip: Flip
+    first: str
+    second: str
+    difference: float
+    flip: Flip | None  # None: not known, as of new seeds where one of the two has one seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +110,53 @@ def _table(
     return VarianceTable(
         table.name, found.n, found.mean, found.levels, found.parts, study.target, design(found, study),
         tuple(design(found, resized(study, found, other)) for other in others),
-        _reversals(table, found, study),
+        _reversals(table, study.target),
     )  # fmt: skip
 
 
-def _reversals(table: LongTable, found: Components, study: Sizes) -> tuple[Reversal, ...]:
-    """For the pairs of the leading levels: a re-run with new seeds (items, raters) alone, and with everything new."""
-    if study.target is None:
+def _reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
+    """For the pairs of the leading levels: a re-run with new seeds (items, raters) alone, and with everything new.
+
+    As `analysis compare` asks it: each level counts its seeds alike and has a spread of its own.
+    """
+    if target is None:
         return ()
-    means = list(table.means(study.target).items())[:RANKED_LEVELS]
-    ways: list[tuple[str, ...]] = [(name,) for name in study.sizes]
-    if len(ways) > 1:
-        ways.append(tuple(study.sizes))
+    seed = next((name for name, outer in NESTED.items() if outer == target and name in table.factors), None)
+    replicate = group(table.factors, (target,) if seed is None else (target, seed))
+    leading = _leading(table, target, replicate)
     return tuple(
-        Reversal(way, flip(first, second, found, study, redrawn=way))
-        for first, second in combinations(means, 2)
-        for way in ways
+        reversal for pair in combinations(leading, 2) for reversal in _of_pair(table, target, seed, replicate, pair)
     )
+
+
+def _leading(table: LongTable, target: str, replicate: Ints) -> list[int]:
+    """Codes of the leading levels, by the mean over their seeds' means."""
+    means = np.bincount(replicate, table.score) / np.bincount(replicate)
+    of = np.zeros(len(means), np.int64)
+    of[replicate] = table.factors[target]
+    return [int(k) for k in np.argsort(-np.bincount(of, means) / np.bincount(of), kind="stable")][:RANKED_LEVELS]
+
+
+def _of_pair(
+    table: LongTable, target: str, seed: str | None, replicate: Ints, pair: tuple[int, int]
+) -> Iterator[Reversal]:
+    """Every way of a re-run for the order of two levels."""
+    codes = table.factors[target]
+    rows = np.isin(codes, pair)
+    ours = np.unique(replicate[rows], return_inverse=True)[1]
+    others = tuple(name for name in table.factors if name != target)
+    by = {name: _levels(table, name)[rows] for name in others if name != seed}
+    found = replicates_of(table.score[rows], ours, by)
+    first, second = ((table.names[target][k], np.unique(ours[codes[rows] == k])) for k in pair)
+    difference = float(found.values[first[1]].mean() - found.values[second[1]].mean())
+    chances = flips(found, first, second)
+    ways = [(SEEDS if name == seed else name, (name,)) for name in others]
+    together = [(EVERYTHING if seed else BOTH, others)] if len(others) > 1 else []
+    for way, redrawn in [*ways, *together]:
+        yield Reversal(redrawn, first[0], second[0], difference, chances[way])
+
+
+def _levels(table: LongTable, name: str) -> Ints:
+    """Codes of a factor's levels; those that live within another factor's, by both."""
+    outer = NESTED.get(name)
+    return group(table.factors, (outer, name)) if outer in table.factors and outer else table.factors[name]

@@ -12,8 +12,14 @@ from typing import Any
 from analysis.showing.tables import Table
 from analysis.showing.words import number, p_value, percent, plain
 from analysis.stats.components import Component
+from analysis.stats.reruns import Flip
 from analysis.variance.answer import Reversal, VarianceAnswer, VarianceTable
 from analysis.variance.cubes import ComparedModels
+
+REVERSED = (
+    "Would a re-run reverse the order? Each level's own spread over its seeds counts, as in `analysis compare`; the SE "
+    "above is an average over all levels. -: not known, as of new seeds where a level has one seed."
+)
 
 
 def document(answer: VarianceAnswer) -> dict[str, Any]:
@@ -37,9 +43,15 @@ def _table(table: VarianceTable) -> dict[str, Any]:
         "target": table.target,
         "design": asdict(table.design),
         "d_study": [asdict(line) for line in table.d_study],
-        "flips": [{"redrawn": one.redrawn, **asdict(one.flip)} for one in table.reversals],
+        "flips": [_flip(one) for one in table.reversals],
         "warnings": table.warnings,
     }
+
+
+def _flip(one: Reversal) -> dict[str, Any]:
+    unknown = dict.fromkeys(("se", "freedom", "p", "low", "high"))
+    known = unknown if one.flip is None else {name: getattr(one.flip, name) for name in unknown}
+    return {"redrawn": one.redrawn, "first": one.first, "second": one.second, "difference": one.difference, **known}
 
 
 def _component(part: Component) -> dict[str, Any]:
@@ -82,13 +94,17 @@ def _designs(table: VarianceTable) -> Table:
 
 def _reversals(reversals: Sequence[Reversal]) -> Table:
     rows = [
-        [f"{f.first} > {f.second}", number(f.difference, 4), " + ".join(one.redrawn), number(f.se, 4), number(f.p),
-         f"{number(f.low)} to {number(f.high)}"]
+        [f"{one.first} > {one.second}", number(one.difference, 4), " + ".join(one.redrawn), *_chance(one.flip)]
         for one in reversals
-        for f in [one.flip]
-    ]  # fmt: skip
+    ]
     head = ["order", "difference", "new in the re-run", "SE", "P(reversed)", "95 % interval"]
-    return Table(head, rows, "Would a re-run reverse the order?")
+    return Table(head, rows, REVERSED)
+
+
+def _chance(flip: Flip | None) -> tuple[str, ...]:
+    if flip is None:
+        return "-", "-", "-"
+    return number(flip.se, 4), number(flip.p), f"{number(flip.low)} to {number(flip.high)}"
 
 
 def _compared(rows: Sequence[ComparedModels]) -> Table:

@@ -10,6 +10,8 @@ from analysis.comparison.methods import score_panels
 from analysis.comparison.strengths import people_panels
 from analysis.reading.panel import methods
 from analysis.reading.values import by_seed, ratio
+from analysis.reading.votes import votes_from_columns
+from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair
 
 ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "checkpoint": "last", "rater": "logistic"}
@@ -19,6 +21,13 @@ def rows(seed, counts):
     for number, (tp, fp, fn) in enumerate(counts):
         place = {"item": f"d{number}:1", "cluster": f"d{number}", "condition": "", "score": 0.0, "seed": seed}
         yield ROW | place | {"stats": {"tp": float(tp), "fp": float(fp), "fn": float(fn)}}
+
+
+def votes(names, net, raters=None, **more):
+    """Votes of these net scores, one a pair's name."""
+    choices = [{1.0: "a", -1.0: "b", 0.0: "tie"}[float(one)] for one in net]
+    known = {} if raters is None else {"rater": [f"r{rater}" for rater in raters]}
+    return votes_from_columns({"pair": list(names), "choice": choices, **known, **more})
 
 
 def pair(name, a, b, dialogue):
@@ -89,13 +98,13 @@ def test_votes_between_seeds_give_back_the_strengths_that_made_them():
         names.append(f"p{number}")
         wins = (1 + strength[a] - strength[b]) / 2
         net.append(1.0 if random.random() < wins else -1.0)
-    (panel,) = people_panels(names, np.array(net), [*pairs, pair("other", 0, 0, "d")])
+    (panel,) = people_panels(votes(names, net), [*pairs, pair("other", 0, 0, "d")])
     (method,) = methods(panel)
     assert method.seeds == (0, 3, 5)
     assert sum(method.values) == pytest.approx(0, abs=1e-9)
     for value, truth, error in zip(method.values, strength.values(), method.item_se, strict=True):
         assert abs(value - 100 * truth) < 3.5 * error
-    assert method.noise == pytest.approx(1.0, abs=0.3)
+    assert method.sd_if_alike == pytest.approx(1.0, abs=0.3)
 
 
 def test_votes_across_architectures_put_them_on_one_scale_that_sums_to_zero():
@@ -106,7 +115,7 @@ def test_votes_across_architectures_put_them_on_one_scale_that_sums_to_zero():
         for a, b in [sides[n % 3]]
     ]
     net = np.array([(1.0, 1.0, -1.0)[n % 3] for n in range(30)])
-    (panel,) = people_panels([p.pair for p in pairs], net, pairs, np.arange(30) % 5)
+    (panel,) = people_panels(votes([p.pair for p in pairs], net, np.arange(30) % 5), pairs)
     strength = dict(zip(panel.systems, panel.values, strict=True))
     assert sum(strength.values()) == pytest.approx(0, abs=1e-9)
     assert strength["hred", 0] > strength["hred", 1] > strength["seq2seq", 0]
@@ -118,21 +127,21 @@ def test_votes_across_architectures_put_them_on_one_scale_that_sums_to_zero():
 def test_models_that_no_vote_connects_are_on_scales_of_their_own():
     pairs = [pair("p", 0, 1, "d0"), pair("q", 0, 1, "d1")]
     far = [Pair(n, f"{n}:1", (), Candidate("x", "far", 0), Candidate("y", "far", 1)) for n in ("r", "s")]
-    panels = people_panels(["p", "q", "r", "s"], np.array([1.0, 1.0, -1.0, -1.0]), [*pairs, *far])
+    panels = people_panels(votes("pqrs", [1.0, 1.0, -1.0, -1.0]), [*pairs, *far])
     assert [panel.models for panel in panels] == [("far",), ("hred",)]
     assert panels[0].values.tolist() == pytest.approx([-50, 50])
 
 
 def test_votes_on_checks_and_on_one_model_alone_say_nothing():
     check = Pair("p", "d:1", (), Candidate("x", "hred", 0), Candidate("y", "seq2seq", 1), kind="check", answer="a")
-    assert people_panels(["p", "q", "r"], np.array([1.0, -1.0, 0.0]), [check, pair("r", 0, 0, "d")]) == []
+    assert people_panels(votes("pqr", [1.0, -1.0, 0.0]), [check, pair("r", 0, 0, "d")]) == []
 
 
 def test_the_covariance_of_strengths_is_that_of_a_brute_force_sandwich():
     random = np.random.default_rng(7)
     pairs = [pair(f"p{n}", *random.choice(4, 2, replace=False).tolist(), f"d{n // 3}") for n in range(90)]
     rater, net = random.integers(0, 11, 90), random.integers(-1, 2, 90).astype(float)
-    (panel,) = people_panels([p.pair for p in pairs], net, pairs, rater)
+    (panel,) = people_panels(votes([p.pair for p in pairs], net, rater), pairs)
     design = np.zeros((90, 4))
     for row, p in zip(design, pairs, strict=True):
         row[p.a.seed], row[p.b.seed] = 1, -1
@@ -147,3 +156,63 @@ def test_the_covariance_of_strengths_is_that_of_a_brute_force_sandwich():
     assert panel.covariance["items"] == pytest.approx(meat(dialogue))
     both = meat(dialogue) + meat(rater) - meat(dialogue * 100 + rater)
     assert panel.covariance["both"] == pytest.approx(both)
+
+
+def crowd(dialogues, sides=((0, 1), (1, 2), (2, 0))):
+    """Three pairs of seeds a dialogue with two votes each, and the pairs; each dialogue favours one seed."""
+    pairs = [pair(f"p{d}.{k}", a, b, f"d{d}") for d in range(dialogues) for k, (a, b) in enumerate(sides)]
+    names = [p.pair for p in pairs for _ in range(2)]
+    net = [float(p.a.seed == d % 3) - float(p.b.seed == d % 3) for d, p in
+           ((int(p.dialogue[1:]), p) for p in pairs) for _ in range(2)]  # fmt: skip
+    return names, net, pairs
+
+
+def test_people_are_clustered_by_the_rule_of_all_commands():
+    names, net, pairs = crowd(20)
+    given = votes(names, net, np.arange(len(names)) % 9)
+    (auto,) = people_panels(given, pairs)
+    assert auto.unit == "dialogue+rater" and auto.clusters == {"items": 20, "raters": 9}
+    assert auto.replicates.clusters["items"] == pytest.approx(20)
+    (by_pair,) = people_panels(given, pairs, "pair+rater")
+    assert by_pair.unit == "pair+rater" and by_pair.clusters == {"items": 60, "raters": 9}
+    # Votes on one dialogue agree, so pairs taken for independent are too sure.
+    assert methods(auto)[0].item_se[0] > methods(by_pair)[0].item_se[0]
+    (by_rater,) = people_panels(given, pairs, "rater")
+    (alone,) = methods(by_rater)
+    assert set(by_rater.covariance) == {"raters", "both"} and alone.item_se == () and len(alone.rater_se) == 3
+    (none,) = people_panels(given, pairs, "vote")
+    assert none.unit == "vote" and none.clusters == {"items": 120}
+
+
+def test_a_single_pair_a_dialogue_is_clustered_by_pair_and_a_missing_rater_is_refused_by_name():
+    names, net, pairs = crowd(20, sides=((0, 1),))
+    (panel,) = people_panels(votes(names, net, np.arange(40) % 7), pairs)
+    assert panel.unit == "pair+rater"
+    with pytest.raises(InputError, match="no rater column"):
+        people_panels(votes(names, net), pairs, "dialogue+rater")
+
+
+def test_raters_of_unequal_work_count_as_fewer():
+    names, net, pairs = crowd(20)
+    rater = np.where(np.arange(120) < 100, 0, np.arange(120))
+    (panel,) = people_panels(votes(names, net, rater), pairs)
+    assert panel.clusters["raters"] == 21
+    assert panel.replicates.clusters["raters"] == pytest.approx(120**2 / (100**2 + 20))
+
+
+def test_the_ring_is_the_noise_between_seeds_and_not_the_error_of_one_model():
+    """Dialogues of unequal difficulty move all seeds together: large errors of items, a small ring."""
+    random = np.random.default_rng(0)
+    hard, table = random.random(60), []
+    for seed in range(4):
+        hits = random.random((60, 5)) < hard[:, None]
+        table += [
+            ROW | {"item": f"d{d}:{k}", "cluster": f"d{d}", "condition": "", "score": float(hits[d, k]), "seed": seed,
+                   "stats": None}
+            for d in range(60) for k in range(5)
+        ]  # fmt: skip
+    (panel,) = score_panels(by_seed(pa.Table.from_pylist(table)))
+    (method,) = methods(panel)
+    between = np.sqrt(1e4 * np.mean(hard * (1 - hard)) / 300)
+    assert method.sd_if_alike == pytest.approx(between, rel=0.15)
+    assert min(method.item_se) > 1.4 * method.sd_if_alike

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import nct, norm
+from scipy.stats import norm
 
-from analysis.comparison.orders import between_seeds, orders
+from analysis.comparison.orders import between_architectures, between_seeds, orders
+from analysis.reading.long_tables import NESTED
 from analysis.reading.panel import Panel, System
-from analysis.stats.components import components
-from analysis.stats.reruns import _noncentral_bounds, flip, study_sizes
+from analysis.stats.components import components, terms_of
+from analysis.stats.d_study import design, study_sizes
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -49,21 +50,33 @@ def test_reliability_of_seeds_is_the_published_intraclass_correlation():
     assert found.freedom == (5, 15)
 
 
-def test_a_flip_is_that_of_variance_components_where_the_design_is_balanced():
+def test_new_items_alone_scatter_a_difference_as_the_components_say():
     random = np.random.default_rng(3)
     scores = draw(random, [0.0, 1.0], SD, (2, 60, 150))
     (found,) = orders(panel(scores))
     model, seed, item = (part.ravel() for part in np.indices(scores.shape))
     factors = {"model": model, "seed": seed, "item": item}
     terms = [("model",), ("model", "seed"), ("item",), ("model", "item")]
-    parts = components(scores.ravel(), factors, terms, generator=random, sets=50)
-    study = study_sizes(factors, parts, "model")
-    means = [(name, float(scores[k].mean())) for k, name in enumerate(("m0", "m1"))]
-    for ours, redrawn in (("seeds", ("seed",)), ("items", ("item",)), ("everything", ("seed", "item"))):
-        twin = flip(*means, parts, study, redrawn=redrawn)
-        assert found.flips[ours].se == pytest.approx(twin.se, rel=0.03)
-        assert found.flips[ours].p == pytest.approx(twin.p, abs=0.01)
+    parts = components(scores.ravel(), factors, terms, generator=random, sets=2)
+    residual = parts["residual"].value / 60 / 150
+    error = {"seeds": parts["model:seed"].value / 60 + residual, "items": parts["model:item"].value / 150 + residual}
+    error["everything"] = sum(error.values()) - residual
+    for way, variance in error.items():
+        assert found.flips[way].se == pytest.approx(np.sqrt(2 * variance), rel=0.03)
     assert found.flips["raters"] is None
+
+
+def test_the_generalisability_is_that_of_variance_components_where_none_is_below_zero():
+    scores = draw(np.random.default_rng(5), [0.0, 3.0, 4.0], SD, (3, 5, 40))
+    factors = dict(zip(("model", "seed", "item"), (part.ravel() for part in np.indices(scores.shape)), strict=True))
+    parts = components(scores.ravel(), factors, terms_of(factors, NESTED), generator=np.random.default_rng(0), sets=2)
+    assert min(part.value for part in parts.parts) > 0
+    theirs = design(parts, study_sizes(factors, parts, "model")).generalizability
+    assert between_architectures(panel(scores)).value == pytest.approx(theirs, rel=1e-9)
+
+
+def test_equal_values_of_all_seeds_say_nothing_of_their_reliability():
+    assert np.isnan(between_seeds(panel(np.ones((1, 3, 1)) * np.arange(9.0)), "m0").value)
 
 
 @pytest.mark.parametrize("seeds", [3, 8])
@@ -86,11 +99,3 @@ def test_re_runs_flip_as_often_as_predicted(seeds, studies):
         noise = np.sqrt(0.25 / chosen.sum())
         assert abs(flipped[chosen].mean() - predicted[chosen].mean()) < 0.03 + 2 * noise
     assert np.mean(inside) > 0.92
-
-
-def test_the_bounds_of_a_flip_are_those_of_the_noncentral_t_law():
-    for ratio, freedom in ((0.3, 2.5), (2.0, 4.0), (9.0, 30.0)):
-        low, high = _noncentral_bounds(ratio, freedom)
-        assert nct.cdf(ratio, freedom, low) == pytest.approx(0.975, abs=1e-5)
-        assert nct.cdf(ratio, freedom, high) == pytest.approx(0.025, abs=1e-5)
-    assert all(np.isfinite(_noncentral_bounds(80.0, 2.0)))

@@ -144,6 +144,67 @@ def test_every_number_of_the_report_is_the_commands(study, capsys):
     assert [table["name"] for table in whole["tables"]] == ["net preference", "ties", "probe: AllSlots"]
 
 
+def add_unequal_scores(folder):
+    """Probe scores of three models under three seeds on 20 dialogues of two items, which differ in all of them."""
+    random = np.random.default_rng(4)
+    hard = random.random(20)
+    rows = []
+    for model, ability in (("hred", 0.0), ("seq2seq", 0.4), ("transformer", 0.7)):
+        own = random.normal(0, 0.3, 20)
+        for seed in range(3):
+            lift = ability + random.normal(0, 0.25)
+            for item in range(40):
+                hit = float(random.random() < lift + hard[item // 2] / 2 + own[item // 2])
+                rows.append({
+                    "evaluator": "probe", "task": "AllSlots", "model": model, "seed": seed, "checkpoint": "last",
+                    "item": f"d{item // 2}:{item}", "cluster": f"d{item // 2}", "rater": "logistic", "condition": "",
+                    "score": hit, "stats": {"tp": hit, "fp": 1 - hit, "fn": 1 - hit},
+                })  # fmt: skip
+    pq.write_table(pa.Table.from_pylist(rows), folder / "scores.parquet")
+    return folder
+
+
+def test_variance_and_compare_give_one_chance_of_a_reversal(tmp_path, capsys):
+    """Both read whole dialogues of the same scores, so the question is one: SE, chance and interval are the same."""
+    study = add_unequal_scores(tmp_path)
+    (table,) = told(capsys, study)["tables"]
+    assert dispatch("analysis", "", COMMANDS, ["compare", str(study), "--json", "-"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    orders = {(one["first"], one["second"]): one for one in compared["orders"]}
+    ways = {("seed",): "seeds", ("item",): "items", ("seed", "item"): "everything"}
+    assert len(orders) == 3 and len(table["flips"]) == 9
+    for row in table["flips"]:
+        other = orders[row["first"], row["second"]]
+        assert row["difference"] == pytest.approx(other["difference"])
+        for key, value in other["flips"][ways[tuple(row["redrawn"])]].items():
+            assert row[key] == (pytest.approx(value) if isinstance(value, float) else value), key
+    assert all(part["value"] > 0 for part in table["components"])  # else variance cuts one off and the two differ
+    (share,) = compared["generalisability"]
+    assert share["value"] == pytest.approx(table["design"]["generalizability"])
+
+
+def test_new_seeds_are_unknown_where_a_model_has_one(tmp_path, capsys):
+    path = tmp_path / "long.csv"
+    rows = [(m, s, i, (7 * i + 3 * s + k) % 5) for k, m in enumerate("ab") for s in range(3 - 2 * k) for i in range(9)]
+    path.write_text("model,seed,item,score\n" + "".join(f"{m},{s},{i},{y}\n" for m, s, i, y in rows))
+    flips = {tuple(one["redrawn"]): one for one in told(capsys, path, "--sets", 10)["tables"][0]["flips"]}
+    assert flips["seed",]["p"] is None and flips["seed", "item"]["low"] is None and flips["item",]["p"] > 0
+    assert variance(path, "--sets", 10) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if " > " in line]
+    assert [line[-1] for line in lines if line[-2] == "-"] == ["-", "-"]
+
+
+def test_a_target_that_is_crossed_with_nested_seeds_keeps_seeds_of_two_models_apart(tmp_path, capsys):
+    path = tmp_path / "long.csv"
+    path.write_text("model,seed,item,score\n" + "".join(
+        f"{m},{s},{i},{(7 * i + 3 * s + k + i * s * k) % 5}\n"
+        for k, m in enumerate("ab") for s in range(4) for i in range(5)
+    ))  # fmt: skip
+    found = told(capsys, path, "--target", "item", "--sets", 10)["tables"][0]["flips"]
+    ways = {tuple(one["redrawn"]): one["freedom"] for one in found if one["p"] is not None}
+    assert ways["seed",] == 7 and ways["model",] == 1
+
+
 def test_a_table_has_the_same_intervals_whatever_is_asked_beside_it(study, capsys):
     net, ties, probe = told(capsys, study)["tables"]
     assert told(capsys, study / "votes.jsonl", "--score", "net")["tables"] == [net]

@@ -1,0 +1,88 @@
+"""D-studies: what the variance components say of a study of another size (generalisability theory).
+
+The models' true differences against the error of a study with so many seeds, items and raters (Brennan 2001; Shavelson
+and Webb 1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.stats.components import RESIDUAL, Components, group
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many levels the mean of one level of `target` averages: by factor, and by term (`residual`: observations)."""
+
+    target: str | None  # None: the mean of everything
+    sizes: Mapping[str, float]
+    counts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """One line of a D-study: how a study of this size would measure its target."""
+
+    sizes: Mapping[str, float]
+    observations: float  # per level of the target
+    se: float  # of one level's mean compared with the others (relative error); of the mean itself without a target
+    generalizability: float  # E rho^2: for ranking
+    dependability: float  # Phi: for the level itself
+
+
+def study_sizes(factors: Mapping[str, Ints], found: Components, target: str | None) -> Sizes:
+    """The sizes of the study that gave these components."""
+    levels = {} if target is None else {target: int(factors[target].max()) + 1}
+
+    def count(names: Sequence[str]) -> float:
+        """Groups of these factors that one level of the target meets, on average."""
+        joint = names if target is None or target in names else (target, *names)
+        return (int(group(factors, joint).max()) + 1) / levels.get(target or "", 1)
+
+    sizes = {name: count((name,)) for name in factors if name != target}
+    counts = {part.name: count(part.factors) for part in found.parts if part.name != RESIDUAL}
+    return Sizes(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)})
+
+
+def resized(study: Sizes, found: Components, sizes: Mapping[str, float]) -> Sizes:
+    """The same kind of study with other sizes: a term grows with each of its factors, the residual with all."""
+    ratio = {name: sizes.get(name, size) / size for name, size in study.sizes.items()}
+    counts = {
+        part.name: study.counts[part.name]
+        * float(np.prod([ratio.get(name, 1.0) for name in (ratio if part.name == RESIDUAL else part.factors)]))
+        for part in found.parts
+    }
+    return Sizes(study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts)
+
+
+def error_variance(found: Components, study: Sizes, *, absolute: bool = False) -> float:
+    """Error variance of the mean of one level of the target.
+
+    Each term counts with its variance over its number of levels. Terms without the target are shared by all its levels
+    and cancel in comparisons (`absolute` keeps them). The residual holds the interaction of everything.
+    """
+    value = 0.0
+    for part in found.parts:
+        shared = study.target is not None and study.target not in part.factors and part.name != RESIDUAL
+        if part.factors != (study.target,) and (absolute or not shared):
+            value += max(part.value, 0.0) / study.counts[part.name]
+    return value
+
+
+def design(found: Components, study: Sizes) -> Design:
+    """Error and generalisability of a study."""
+    truth = next((max(part.value, 0.0) for part in found.parts if part.factors == (study.target,)), float("nan"))
+    relative, absolute = error_variance(found, study), error_variance(found, study, absolute=True)
+    shares = (_share(truth, error) for error in (relative, absolute))
+    return Design(study.sizes, study.counts[RESIDUAL], float(np.sqrt(relative)), *shares)
+
+
+def _share(truth: float, error: float) -> float:
+    return truth / (truth + error) if truth + error > 0 else float("nan")
