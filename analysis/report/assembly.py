@@ -69,7 +69,7 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
 
     `clusters` says which votes hang together, as in the commands.
     """
-    beside = compared(study)
+    beside = compared(study, clusters=clusters)
     numbers = beside and comparison_document(beside)
     panels = [one.panel for one in beside.panels] if beside else []
     made = [one.method for one in beside.methods] if beside else []

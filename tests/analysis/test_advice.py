@@ -71,7 +71,7 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
-    said = advice(study, votes_answers(study, None).preference, panels_of(study), ordered(panels_of(study)))
+    said = advice(study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study)))
     assert "enough to show a net preference of" in said[0] and "of rating" in said[0]
     assert any("With 9 seeds, the 95 % interval of an SD ends below twice the SD; that is 6 more" in s for s in said)
 
@@ -83,7 +83,7 @@ def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_
 
 def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path)))
-    asked = checklist(study, votes_answers(study, None), panels_of(study))
+    asked = checklist(study, votes_answers(study, None, "auto"), panels_of(study))
     answers = {one.what: one for one in asked}
     assert answers["Judgements per item"].answer == "3, 90 in all"
     assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
