@@ -23,6 +23,7 @@ from dialogue.records import Source
 
 rater_pages = Blueprint("hit", __name__)
 PageReply = str | Response
+OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
 
 
 @rater_pages.get("/")
@@ -165,10 +166,10 @@ def hand_in() -> PageReply:
 
 @rater_pages.post("/another")
 def another() -> PageReply:
-    """Begin the next sitting after one that is over; marketplaces give out sittings themselves."""
+    """Begin the next sitting after one that is over."""
     _check_form(_frame())
     desk, seat = _desk(), _seat() or _refuse("nobody sits here")
-    if session["source"] == "local" and desk.next_step(seat).more:
+    if session["source"] in OWN and desk.next_step(seat).more:
         # named after the sitting that is over, so that a double click begins one, not two
         _sit(session["worker"], f"after-{seat.sitting}", session["source"])
     return _go("/task")
@@ -254,7 +255,7 @@ def _so_far(step: Step) -> page.SittingSoFar:
     hit, out = _desk().hit, _way_out(step)
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.done and step.stage in page.ENDINGS and not out
-    more = step.more and session["source"] == "local"
+    more = step.more and session["source"] in OWN
     may_undo = _may_undo(step) and not (out and not out.url)  # without a way back it is handed in already
     return page.SittingSoFar(step.done, code if earned else "", out, more, may_undo)
 

@@ -263,6 +263,31 @@ def test_without_javascript_an_answer_is_said_to_be_saved_and_can_be_taken_back(
     assert page.get_by_role("status").inner_text().startswith("Undone")
 
 
+@pytest.mark.parametrize("way", ["mouse", "keyboard", "phone"])
+def test_after_a_sitting_the_last_answer_goes_back_and_another_sitting_begins(arrive, server, way):
+    page = arrive(server, f"after-{way}", **WAYS[way])
+    begin(page)
+    for number in range(1, 9):
+        page.get_by_role("heading", name=f"Pair {number} of 8").wait_for()
+        pause(page)
+        last = texts(page)
+        answer_check(page) if is_check(page) else press(page, "mouse", "tie")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    follow(page, way, "button:has-text('Take back the last answer')")
+    page.get_by_role("heading", name="Pair 8 of 8").wait_for()
+    assert texts(page) == last
+    pause(page)
+    answer_check(page) if is_check(page) else press(page, "mouse", "tie")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    follow(page, way, "button:has-text('Begin another sitting')")
+    page.get_by_role("heading", name="Pair 1 of").wait_for()
+
+
+def is_check(page):
+    known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
+    return known[page.locator(".chat li p").last.inner_text()].kind == "check"
+
+
 def answer_check(page):
     known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
     pair = known[page.locator(".chat li p").last.inner_text()]
