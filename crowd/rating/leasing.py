@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -79,6 +80,7 @@ _SEAT = (  # one row: who sits there, what they did, the lease that waits for th
     .where(_RATER)
 )
 _SHOW = sa.insert(leases)
+_SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"))
 
 
 class Refused(Exception):
@@ -275,14 +277,21 @@ def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Lite
     if seated.done >= len(seated.slots):
         return "finished"
     if check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=rater):
-        return _lease(moment, seated, named(moment.connection, _next_check(moment, rater)))
+        return _lease(moment, seated, _next_check(moment, rater))
     return _next_real(moment, seated, offer)
 
 
-def _next_check(moment: Moment, rater: str) -> str:
-    seen = set(moment.connection.scalars(sa.select(leases.c.pair).where(leases.c.rater == rater)))
-    unseen = [check for check in moment.checks if check not in seen]
-    return min(unseen, key=lambda check: child_seed(moment.seed, "check", rater, check))
+def _next_check(moment: Moment, rater: str) -> Any:
+    """The row of the next check in this rater's own order."""
+    order = _own_order(moment.checks, moment.seed, rater)
+    (seen,) = fetch(moment.connection, (_SHOWN, {"rater": rater}))
+    known = {row.pair for row in seen}
+    return named(moment.connection, next(check for check in order if check not in known))
+
+
+@lru_cache(1024)
+def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...]:
+    return tuple(sorted(checks, key=lambda check: child_seed(seed, "check", rater, check)))
 
 
 def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
