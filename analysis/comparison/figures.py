@@ -26,5 +26,5 @@ def figures(answer: ComparisonAnswer) -> dict[str, Figure]:
     if not rows:
         raise InputError("No architecture has two seeds, so there is no spread over seeds to draw; leave --figure out.")
     title = "How much each method varies over seeds"
-    xlabel = "SD over seeds with its 95 % interval, points; ring: SD if seeds were alike"
-    return {"": forest_figure(rows, title=title, xlabel=xlabel, recipe=answer.signature)}
+    xlabel = "SD over seeds with its 95 % interval, points, logarithmic; ring: SD if seeds were alike"
+    return {"": forest_figure(rows, title=title, xlabel=xlabel, recipe=answer.signature, logarithmic=True)}

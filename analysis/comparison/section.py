@@ -18,9 +18,9 @@ COST_HEAD = ("method", "architecture", "seeds", "seeds at the ends of the SD's i
              "machine hours")  # fmt: skip
 HUES = 6  # colour classes of the page
 COMPARING = (
-    "Every method gives each trained model one number. Shown is its SD over training seeds, beside the SD to expect if "
-    "the seed made no difference: every number rests on a sample of dialogues, which all seeds share. An SD near that "
-    "is no evidence that the seed matters."
+    "Every method gives each trained model one number. The figure shows its SD over training seeds. Part of that is "
+    "chance, even if the seed makes no difference, because every number rests on a limited set of dialogues; the ring "
+    "shows how large that part is. An SD near its ring is no evidence that the seed matters."
 )
 
 

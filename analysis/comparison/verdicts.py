@@ -13,6 +13,8 @@ from analysis.stats.spread import seed_spread
 
 KINDS = (("people", "people"), ("token", "token metrics"), ("probe", "probe tasks"))
 
+CASE = {"people": "an architecture", "token": "a metric on an architecture", "probe": "a task on an architecture"}
+
 
 def verdicts(answer: ComparisonAnswer) -> list[str]:
     """Spreads that can be told apart and that cannot, orders that a re-run would keep, and what is not known."""
@@ -53,13 +55,18 @@ def _apart(answer: ComparisonAnswer) -> Iterator[str]:
     """For how many methods and architectures the seeds differ more than seeds that are all alike would."""
     trained = [one for one in answer.methods if one.method.checkpoint != UNSEEN]
     for kind, name in KINDS:
-        shares = [one.reliability for one in trained if one.method.kind == kind and one.reliability is not None]
-        if shares:
-            apart = sum(share.low > 0 for share in shares)
-            cases = count(len(shares), "architecture" if kind == "people" else "case")
+        cases = [(one.method, one.reliability) for one in trained
+                 if one.method.kind == kind and one.reliability is not None
+                 and math.isfinite(one.reliability.value)]  # fmt: skip
+        apart = sum(share.low > 0 for _, share in cases)
+        if len(cases) == 1:
+            ((method, share),), can = cases, "can" if apart else "cannot"
+            ends = f"{share.value:.2f}, 95 % interval {share.low:.2f} to {share.high:.2f}"
+            yield f"By {name}, the seeds of {method.model} {can} be told apart (E rho^2 {ends})."
+        elif cases:
             yield (
-                f"By {name}, seeds can be told apart in {apart} of {cases} (the 95 % interval of E rho^2 is above 0"
-                f"{'; each tested by itself' if len(shares) > 1 else ''})."
+                f"By {name}, seeds can be told apart in {apart} of {len(cases)} cases, each {CASE[kind]} (the 95 % "
+                "interval of E rho^2 is above 0; each tested by itself)."
             )
 
 

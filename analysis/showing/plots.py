@@ -88,13 +88,24 @@ class PlottedLine:
 
 @styled
 def forest_figure(
-    rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str, references: Mapping[float, str] | None = None
+    rows: Sequence[ForestRow],
+    *,
+    title: str,
+    xlabel: str,
+    recipe: str,
+    references: Mapping[float, str] | None = None,
+    logarithmic: bool = False,
 ) -> Figure:
     """Values with intervals, one a line from the top, their notes at the right; `references` are named vertical lines.
 
     For agreement coefficients, rankings of systems (note: the probability of the order) and design effects.
     """
     figure, axes = _frame(title, recipe, height=1.25 + 0.3 * len(rows), left=_margin(rows), right=0.8)
+    if logarithmic:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     for place, row in enumerate(rows):
         axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=2.2)
         axes.plot([row.ring], [-place], "o", color=row.colour, markersize=6.5, markerfacecolor="white")

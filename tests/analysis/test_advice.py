@@ -9,7 +9,7 @@ from scipy.stats import f
 from analysis.comparison import verdicts as verdicts_module
 from analysis.comparison.answer import ComparedMethod, ComparisonAnswer, rankings
 from analysis.comparison.methods import panels_of
-from analysis.comparison.orders import ordered
+from analysis.comparison.orders import Generalisability, ordered
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import Method
 from analysis.reading.study import read_study
@@ -48,6 +48,25 @@ def answered(*methods):
     """A comparison of these methods, for what may be claimed from it."""
     compared = tuple(ComparedMethod(None, one, None) for one in methods)
     return ComparisonAnswer((), compared, (), rankings(methods), (), (), 2.0, (), "methods")
+
+
+def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
+    def one(kind, name, low):
+        share = Generalisability(0.8, low, 0.9, 5.0, (2, 98))
+        return ComparedMethod(None, method(kind, name, (0.0, 1.0, 2.0)), share)
+
+    def said(*compared):
+        answer = ComparisonAnswer((), compared, (), (), (), (), 2.0, (), "methods")
+        return [sentence for sentence in verdicts(answer) if "told apart" in sentence]
+
+    (alone,) = said(one("people", "net preference", 0.0))
+    assert alone == "By people, the seeds of hred cannot be told apart (E rho^2 0.80, 95 % interval 0.00 to 0.90)."
+    (two,) = said(one("probe", "A", 0.2), one("probe", "B", 0.0))
+    assert two.startswith("By probe tasks, seeds can be told apart in 1 of 2 cases, each a task on an architecture")
+    assert (
+        said(ComparedMethod(None, method("probe", "A", (1.0, 1.0)), Generalisability(np.nan, 0, 1, np.nan, (1, 9))))
+        == []
+    )
 
 
 def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_one():
