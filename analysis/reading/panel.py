@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ class System(NamedTuple):
     seed: int | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """One scale: every model's value (systems,) in points, and the values' covariance over new items or raters."""
 
@@ -48,11 +49,19 @@ class Panel:
     @property
     def models(self) -> tuple[str, ...]:
         """The architectures, in order of name."""
-        return tuple(sorted({system.model for system in self.systems}))
+        return tuple(sorted(self._places))
 
     def of(self, model: str) -> Ints:
         """Places of an architecture's seeds."""
-        return np.array([k for k, system in enumerate(self.systems) if system.model == model])
+        return self._places[model]
+
+    @cached_property
+    def _places(self) -> Mapping[str, Ints]:
+        """Every architecture's places: pairs of architectures ask for them, and there are thousands of pairs."""
+        found: dict[str, list[int]] = {}
+        for place, system in enumerate(self.systems):
+            found.setdefault(system.model, []).append(place)
+        return {model: np.array(places) for model, places in found.items()}
 
     @property
     def replicates(self) -> Replicates:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 SIGNS = {
@@ -28,9 +29,9 @@ class Table:
     caption: str = ""
     wide: bool = False
 
-    @property
+    @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """Which columns hold numbers and nothing else, to be set flush right."""
+        """Which columns hold numbers and nothing else, to be set flush right; a page asks at every cell."""
         return tuple(_right(self.head, [[str(cell) for cell in row] for row in self.rows]))
 
     def __str__(self) -> str:
