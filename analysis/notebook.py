@@ -79,7 +79,7 @@ def preference(
     margin: float | None = None,
     model: Literal["davidson", "rao-kupper"] = "davidson",
     clusters: str = "auto",
-    sets: int = 1000,
+    sets: int = 5000,
     seed: int = 0,
     **reading: Any,
 ) -> Result:

@@ -41,6 +41,7 @@ from analysis.reading.votes import read_votes  # noqa: E402
 from analysis.stats import davidson  # noqa: E402
 from analysis.stats.agreement import coefficients, count_table  # noqa: E402
 from analysis.stats.components import components  # noqa: E402
+from analysis.stats.davidson_errors import clustered  # noqa: E402
 from analysis.stats.intervals import mean_interval  # noqa: E402
 from analysis.stats.resample import crossed_bootstrap  # noqa: E402
 from dialogue.corpora.toy.write import write_toy  # noqa: E402
@@ -192,15 +193,12 @@ def vote_costs(folder: Path, number: int) -> Mapping[str, float]:
     systems, net = [str(n) for n in range(SYSTEMS)], np.array([1.0, -1.0, 0.0])[votes.choice]
     a = votes.pair % SYSTEMS
     played = davidson.games(systems, a, (a + 1) % SYSTEMS, votes.choice, votes.left)
-    fitted = davidson.fit(played)
     counts = count_table(votes.pair, votes.choice, 3)
     acts = {
         "reading": lambda: read_votes(folder / "votes.jsonl"),
         "two-way interval": lambda: mean_interval(net, by=by),
         "variance components": lambda: components(net, by, [("pair",), ("rater",)], generator=generator, sets=0),
-        f"Davidson, {SETS:,} sets of pairs": lambda: davidson.bootstrap(
-            played, fitted, votes.pair, sets=SETS, generator=generator
-        ),
+        "Davidson, errors by pair and rater": lambda: clustered(played, davidson.fit(played), by),
         f"tie share, {SETS:,} sets of pairs x raters": lambda: crossed_bootstrap(
             votes.tie, votes.pair, votes.rater, sets=SETS, generator=generator
         ),

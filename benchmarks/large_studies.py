@@ -1,19 +1,22 @@
-"""Large studies for bench_scale.py: so many votes, or so many rows of probe scores, as a real study would hold them."""
+"""Large studies for benchmarks: so many votes, systems, or rows of probe scores, as a real study would hold them."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 from probes.table import SCORE_SCHEMA
 
 SYSTEMS = 4
+Ints = NDArray[np.int64]
 
 
 def write_study(folder: Path, votes: int) -> None:
@@ -54,3 +57,52 @@ def write_scores(folder: Path, rows: int) -> None:
             columns = {n: pa.repeat(pa.scalar(v, SCORE_SCHEMA.field(n).type), items) for n, v in fixed.items()}
             columns |= {"item": names, "cluster": dialogues, "score": pa.array(hit), "stats": counts}
             writer.write_table(pa.table([columns[name] for name in SCORE_SCHEMA.names], schema=SCORE_SCHEMA))
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Votes of a public arena, one entry a vote; codes of systems, raters and dialogues."""
+
+    names: tuple[str, ...]
+    a: Ints
+    b: Ints
+    choice: Ints
+    left: Ints
+    rater: Ints
+    dialogue: Ints
+
+
+def arena(systems: int, votes: int, raters: int) -> Arena:
+    """One vote a pair on each rater's own dialogues; systems and raters differ widely in votes, as in public ones."""
+    rng = np.random.default_rng(0)
+    often = rng.pareto(1.5, systems) + 0.3  # new systems are shown seldom, so many contrasts have one vote or none
+    first, second = rng.choice(systems, (2, 2 * votes), p=often / often.sum())
+    met = np.flatnonzero(first != second)[:votes]
+    first, second = first[met], second[met]
+    work = rng.pareto(1.2, raters) + 0.2
+    rater = rng.choice(raters, len(met), p=work / work.sum())
+    strength = np.sort(rng.normal(0, 0.8, systems))[::-1]
+    lean = strength[first] - strength[second] + rng.normal(0, 0.4, raters)[rater] * rng.choice((-1, 1), len(met))
+    weight = np.stack([np.exp(lean / 2), np.exp(-lean / 2), np.full(len(met), 0.8)])
+    choice = (rng.random(len(met)) > (weight / weight.sum(0)).cumsum(0)[:2]).sum(0)
+    dialogue = np.unique(2 * rater + rng.integers(0, 2, len(met)), return_inverse=True)[1]
+    names = tuple(f"system-{n:03}" for n in range(systems))
+    return Arena(names, first, second, choice, rng.integers(0, 2, len(met)), rater, dialogue)
+
+
+def write_arena(folder: Path, votes: Arena) -> None:
+    """The same as a study folder."""
+    sides = [Candidate("an answer of about ten words to what was said", name) for name in votes.names]
+    said = [Utterance("user", "about as many words as people say in a turn")]
+    pairs = (
+        Pair(f"p{n}", f"d{d}:{n}", said, sides[a], sides[b], dialogue=f"d{d}")
+        for n, (a, b, d) in enumerate(zip(votes.a, votes.b, votes.dialogue, strict=True))
+    )
+    write_records(folder / "pairs.jsonl", pairs, signature="bench", kind=Pair)
+    made = (
+        Vote(f"p{n}", f"r{r}", ("a", "b", "tie")[c], 1, "ab"[left], dialogue=f"d{d}", source="imported")
+        for n, (c, left, r, d) in enumerate(
+            zip(votes.choice, votes.left, votes.rater, votes.dialogue, strict=True)
+        )
+    )  # fmt: skip
+    write_records(folder / "votes.jsonl", made, signature="bench", kind=Vote)

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="model of the ranking (default davidson)",
     )
     add_clusters_argument(parser)
-    parser.add_argument("--sets", type=int, default=1000, help="samples used for the ranks (default 1000)")
+    parser.add_argument("--sets", type=int, default=5000, help="draws behind the sets of ranks (default 5000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
     add_json_argument(parser)

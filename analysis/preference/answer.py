@@ -17,7 +17,6 @@ from analysis.reading.cautions import NO_DIALOGUE
 from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.votes import Votes, net_scores
-from analysis.showing.words import count
 from analysis.stats.davidson import Model
 from analysis.stats.equivalence import Equivalence, smallest_claim, tost, unanimous
 from analysis.stats.intervals import Interval, mean_interval
@@ -95,7 +94,7 @@ def answer(
     margin: float | None = None,
     model: Model = "davidson",
     clusters: str = "auto",
-    sets: int = 1000,
+    sets: int = 5000,
     seed: int = 0,
 ) -> PreferenceAnswer:
     """Every number on these votes; `margin` is the smallest net preference that matters, as a share, if one was stated.
@@ -107,7 +106,7 @@ def answer(
     found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
     generator = np.random.default_rng(child_seed(seed, "preference"))
     ranking, refusal = ranking_of(matches, model, clusters, sets, generator)
-    doubts = [refusal] if ranking is None else _unbounded(ranking)
+    doubts = [refusal] if ranking is None else []
     recipe = signature(
         votes=len(votes), pairs=len(np.unique(votes.pair)), unit=found[0].net.unit, margin=margin,
         model=model, sets=sets, seed=seed,
@@ -203,13 +202,6 @@ def _alone(every: list[Contrast]) -> list[str]:
         for one in every
         if len(one.votes) == 1
     ]
-
-
-def _unbounded(ranking: Ranking) -> list[str]:
-    if not ranking.unbounded:
-        return []
-    samples = count(ranking.unbounded, "bootstrap sample")
-    return [f"In {samples} a system won or lost every vote, so its strength is infinite there."]
 
 
 def _cautions(matches: Matches, known: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""The figure of the ranking: strengths from the best down."""
+"""The figures of the ranking: strengths from the best down, and the ranks that the votes leave open."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.ranking import Ranking
-from analysis.preference.text import MODELS
+from analysis.preference.text import MODELS, ranks
 from analysis.showing.plots import ForestRow, forest_figure
 
 if TYPE_CHECKING:
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def figures(answer: PreferenceAnswer) -> dict[str, Figure]:
-    """The ranking, where the model of strengths could be fitted."""
-    return {"": ranking_figure(answer.ranking, answer.signature)} if answer.ranking else {}
+    """The strengths and the ranks, where the model of strengths could be fitted."""
+    found, recipe = answer.ranking, answer.signature
+    return {"": ranking_figure(found, recipe), "-ranks": ranks_figure(found, recipe)} if found else {}
 
 
 def ranking_figure(found: Ranking, recipe: str) -> Figure:
@@ -23,13 +24,27 @@ def ranking_figure(found: Ranking, recipe: str) -> Figure:
     rows = [
         ForestRow(one.system, one.strength.value, one.strength.low, one.strength.high, _below(one.below_next))
         for one in found.systems
-    ]  # fmt: skip
+    ]
     return forest_figure(
         rows,
         title=f"Strengths by {MODELS[found.model]}",
         xlabel="log strength, mean 0, 95 % interval; right: chance of being below the next",
         recipe=recipe,
         references={0.0: ""},
+    )
+
+
+def ranks_figure(found: Ranking, recipe: str) -> Figure:
+    """The ranks that each system may truly have: by itself (thick) and with all systems at once (thin)."""
+    rows = [
+        ForestRow(one.system, one.rank, one.rank_low, one.rank_high, ranks(one), outer=(one.all_low, one.all_high))
+        for one in found.systems
+    ]
+    return forest_figure(
+        rows,
+        title="Ranks that the votes leave open",
+        xlabel="rank; 95 % set of one system (thick), of all at once (thin)",
+        recipe=recipe,
     )
 
 

@@ -1,16 +1,23 @@
-"""The ranking: every system's strength by a model with ties, with the uncertainty of its rank."""
+"""The ranking: every system's strength by a model with ties, with the ranks that it may truly have."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from analysis.reading.clusters import clusters_of
+from analysis.reading.clusters import Ways, clusters_of
 from analysis.reading.systems import Matches
-from analysis.stats.davidson import Fit, Model, clustered, fit, games, normal_draws
+from analysis.stats.davidson import Fit, Model, fit, games, linked
+from analysis.stats.davidson_errors import clustered
+from analysis.stats.rank_sets import RankSets, rank_sets
 from dialogue.errors import InputError
+
+Bools = NDArray[np.bool_]
+ON = {"rater": "by"}  # where votes stand in a cluster, if it is not "on" it
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +32,27 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One system: its strength, its rank with 95 % of the drawn ranks, and p of being truly below the next."""
+    """One system: its strength, its rank, the ranks it may truly have (by itself and with all others at once), and the
+    chance that it is truly below the next (None for the last)."""
 
     system: str
+    votes: int
     strength: Parameter
     rank: int
     rank_low: int
     rank_high: int
-    below_next: float | None  # None for the last
+    all_low: int
+    all_high: int
+    below_next: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unranked:
+    """A system whose strength has no finite estimate, with the reason."""
+
+    system: str
+    votes: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +61,19 @@ class Ranking:
 
     model: Model
     systems: tuple[Ranked, ...]
+    unranked: tuple[Unranked, ...]
     tie: Parameter | None
     position: Parameter | None
-    sets: int
-    unbounded: int  # sets in which a system won or lost everything
+    freedom: float  # degrees of freedom of every interval: the effective number of clusters less one
+    sets: int  # draws behind the rank sets
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The systems that can be ranked, and why the others cannot."""
+
+    inside: Bools  # (systems,)
+    reasons: dict[int, str]
 
 
 def ranking_of(
@@ -52,27 +81,93 @@ def ranking_of(
 ) -> tuple[Ranking | None, str]:
     """The ranking, or the reason why there is none.
 
-    The ranks come from the normal law of the estimates, because no bootstrap of votes keeps two ways of clustering.
+    Systems that only won, only lost, never met the others, or were judged within one cluster are left out by name.
     """
-    votes = matches.votes
-    played = games(matches.systems, matches.a, matches.b, votes.choice, votes.left)
     try:
-        found = clustered(played, fit(played, model), clusters_of(votes, clusters))
+        chosen = _chosen(matches, clusters_of(matches.votes, clusters))
+        found = _fitted(matches, chosen.inside, model, clusters)
     except InputError as error:
         return None, str(error)
-    return _ranking(normal_draws(found, sets=sets, generator=generator)), ""
-
-
-def _ranking(found: Fit) -> Ranking:
-    order = np.argsort(-found.strengths, kind="stable")
-    low, high = np.quantile(found.ranks, [0.025, 0.975], axis=0, method="inverted_cdf")
-    below: list[float | None] = [float(found.wrong_order[i, j]) for i, j in pairwise(order)]
-    systems = tuple(
-        Ranked(found.systems[k], _parameter(found, int(k)), place, int(low[k]), int(high[k]), p)
-        for place, (k, p) in enumerate(zip(order, [*below, None], strict=True), 1)
+    of = slice(len(found.systems))
+    ranks = rank_sets(
+        found.strengths, found.covariance[of, of], found.apart, found.freedom, sets=sets, generator=generator
     )
+    number = np.bincount(np.concatenate([matches.a, matches.b]), minlength=len(matches.systems))
+    votes = dict(zip(matches.systems, number.tolist(), strict=True))
+    left_out = [Unranked(name, votes[name], chosen.reasons[k]) for k, name in enumerate(matches.systems)
+                if not chosen.inside[k]]  # fmt: skip
     tie, position = (None if at is None else _parameter(found, at) for at in (found.tie, found.position))
-    return Ranking(found.model, systems, tie, position, len(found.draws), found.unbounded)
+    ranked = _ranked(found, ranks, votes)
+    return Ranking(model, ranked, tuple(left_out), tie, position, found.freedom, sets), ""
+
+
+def _chosen(matches: Matches, ways: Ways) -> _Chosen:
+    """Leave systems out until all that remain are linked by wins and losses and were judged in several clusters."""
+    inside, reasons = np.ones(len(matches.systems), bool), dict[int, str]()
+    while True:
+        rows = inside[matches.a] & inside[matches.b]
+        group = linked(games(matches.systems, matches.a[rows], matches.b[rows], matches.votes.choice[rows], None))
+        largest = group == np.bincount(group[inside]).argmax()
+        alone = _in_one_cluster(matches, rows, ways)
+        fresh = {int(k): _apart(matches, int(k), largest) for k in np.flatnonzero(inside & ~largest)} | alone
+        if len(fresh) > inside.sum() - 2:
+            if not alone:  # the fit names the systems that are not linked
+                return _Chosen(inside, reasons)
+            told = "; ".join(f"{matches.systems[k]}: {reason}" for k, reason in sorted(fresh.items()))
+            raise InputError(f"There are no two systems to rank. Left out would be {told}.")
+        if not fresh:
+            return _Chosen(inside, reasons)
+        reasons |= fresh
+        inside[list(fresh)] = False
+
+
+def _in_one_cluster(matches: Matches, rows: Bools, ways: Ways) -> dict[int, str]:
+    """The systems whose votes share one cluster, so that nothing tells how they would do in another."""
+    found: dict[int, str] = {}
+    for way, codes in ways.items():
+        size = int(codes.max()) + 1
+        seen = np.unique(np.concatenate([side[rows] * size + codes[rows] for side in (matches.a, matches.b)]))
+        number = np.bincount(seen // size, minlength=len(matches.systems))
+        found |= {int(k): f"all its votes are {ON.get(way, 'on')} one {way}" for k in np.flatnonzero(number == 1)}
+    return found
+
+
+def _apart(matches: Matches, one: int, ranked: Bools) -> str:
+    """How a system stands to the ranked ones, with which it is not linked both ways."""
+    first, second = (matches.a == one) & ranked[matches.b], (matches.b == one) & ranked[matches.a]
+    if not (first | second).any():
+        return "it never met the ranked systems"
+    won = (first & (matches.votes.choice == 0)) | (second & (matches.votes.choice == 1))
+    return f"it {'won' if won.any() else 'lost'} every vote against the ranked systems"
+
+
+def _fitted(matches: Matches, inside: Bools, model: Model, clusters: str) -> Fit:
+    """The strengths of the chosen systems by the votes between them."""
+    rows, code = inside[matches.a] & inside[matches.b], np.cumsum(inside) - 1
+    votes = matches.votes.select(rows)
+    names = [name for name, there in zip(matches.systems, inside, strict=True) if there]
+    played = games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left)
+    return clustered(played, fit(played, model), clusters_of(votes, clusters))
+
+
+def _ranked(found: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:
+    order = np.argsort(-found.strengths, kind="stable")
+    wrong = found.wrong_order
+    below: list[float | None] = [*(float(wrong[i, j]) for i, j in pairwise(order)), None]
+    return tuple(
+        Ranked(
+            system=found.systems[k],
+            votes=votes[found.systems[k]],
+            strength=_parameter(found, int(k)),
+            rank=place,
+            rank_low=int(ranks.low[k]),
+            rank_high=int(ranks.high[k]),
+            all_low=int(ranks.all_low[k]),
+            all_high=int(ranks.all_high[k]),
+            below_next=p,
+        )
+        for place, (k, p) in enumerate(zip(order, below, strict=True), 1)
+    )
 
 
 def _parameter(found: Fit, place: int) -> Parameter:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from analysis.preference.answer import Position, Preference, PreferenceAnswer
-from analysis.preference.ranking import Ranking
+from analysis.preference.ranking import Ranked, Ranking
 from analysis.showing.tables import Table
 from analysis.showing.words import count, number, p_equals, p_value, plain
 
@@ -76,13 +76,18 @@ def _ranking(found: Ranking) -> dict[str, Any]:
         "strengths": {one.system: asdict(one.strength) for one in found.systems},
         "tie": None if found.tie is None else asdict(found.tie),
         "position": None if found.position is None else asdict(found.position),
-        "ranks": {one.system: {"rank": one.rank, "low": one.rank_low, "high": one.rank_high} for one in found.systems},
+        "ranks": {
+            one.system: {"rank": one.rank, "low": one.rank_low, "high": one.rank_high, "all_low": one.all_low,
+                         "all_high": one.all_high}
+            for one in found.systems
+        },
         "wrong_order": [
             {"above": one.system, "below": other.system, "p": one.below_next} for one, other in pairwise(found.systems)
         ],
+        "unranked": [asdict(one) for one in found.unranked],
+        "freedom": found.freedom,
         "sets": found.sets,
-        "unbounded_sets": found.unbounded,
-    }
+    }  # fmt: skip
 
 
 def parts(answer: PreferenceAnswer) -> list[Table | str]:
@@ -140,13 +145,45 @@ def _checks(answer: PreferenceAnswer) -> Iterator[str]:
         )
 
 
-def _strengths(found: Ranking) -> list[Table | str]:
-    rows = [
-        [one.rank, one.system, number(one.strength.value), number(one.strength.se), _reach(one.strength),
-         f"{one.rank_low}-{one.rank_high}", "" if one.below_next is None else p_value(one.below_next)]
+RANKING_HEAD = ("rank", "system", "votes", "log strength", "SE", "95 % interval", "95 % ranks",
+                "95 % ranks, all at once", "P(in truth below the next)")  # fmt: skip
+
+
+def ranking_rows(found: Ranking) -> list[tuple[str, ...]]:
+    """The ranking, then the systems that have no rank."""
+    ranked = [
+        (f"{one.rank}", one.system, f"{one.votes:,}", number(one.strength.value), number(one.strength.se),
+         _reach(one.strength), ranks(one), _range(one.all_low, one.all_high),
+         "" if one.below_next is None else p_value(one.below_next))
         for one in found.systems
     ]  # fmt: skip
-    head = ["rank", "system", "log strength", "SE", "95 % interval", "95 % of ranks", "P(in truth below the next)"]
+    blank = ("-",) * (len(RANKING_HEAD) - 3)
+    return [*ranked, *(("-", one.system, f"{one.votes:,}", *blank) for one in found.unranked)]
+
+
+def ranks(one: Ranked) -> str:
+    """The ranks that a system may truly have, taken by itself."""
+    return _range(one.rank_low, one.rank_high)
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low}-{high}"
+
+
+def told_of_ranking(found: Ranking) -> Iterator[str]:
+    """How its ranks read, what the model's other parameters are, and who has no rank for which reason."""
+    yield (
+        "95 % ranks: a system's true rank is among these with 95 % confidence (of all systems at once: every true rank "
+        "is). Two systems whose ranks overlap may not differ."
+    )
     named = (("tie", found.tie), ("left", found.position))
-    extra = [f"{name} (log) {number(part.value)} ({_reach(part)})" for name, part in named if part]
-    return [Table(head, rows, MODELS[found.model]), *(["; ".join(extra)] if extra else [])]
+    if extra := [f"{name} (log) {number(part.value)} ({_reach(part)})" for name, part in named if part]:
+        yield "; ".join(extra)
+    reasons = {one.reason: [other.system for other in found.unranked if other.reason == one.reason]
+               for one in found.unranked}  # fmt: skip
+    for reason, names in reasons.items():
+        yield f"Not ranked, because {reason}: {', '.join(names)}."
+
+
+def _strengths(found: Ranking) -> list[Table | str]:
+    return [Table(RANKING_HEAD, ranking_rows(found), MODELS[found.model]), *told_of_ranking(found)]

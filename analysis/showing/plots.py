@@ -26,6 +26,7 @@ STYLE = Path(__file__).with_name("seedvote.mplstyle")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 INK, GREY = "#222222", "#6f6f6f"
+MANY_ROWS = 30
 WIDTH = 6.4  # inches: a text column of a paper, and about 640 px in a report
 RIGHT = ("axes fraction", "data")  # places given by share of the width and by value
 
@@ -58,8 +59,8 @@ def png(figure: Figure) -> bytes:
 
 
 def footnote(figure: Figure, recipe: str) -> None:
-    """The recipe, small, at the foot."""
-    figure.text(0.012, 0.012, recipe, fontsize=6.5, color=GREY, ha="left", va="bottom")
+    """The recipe, small, at the foot; as far from the edge in a tall figure as in a low one."""
+    figure.text(0.012, 0.04 / figure.get_figheight(), recipe, fontsize=6.5, color=GREY, ha="left", va="bottom")
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class ForestRow:
     note: str = ""
     colour: str = BLUE
     ring: float = math.nan  # a second value to hold the first against
+    outer: tuple[float, float] | None = None  # the ends of a wider interval, drawn as a thin line
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +100,26 @@ def forest_figure(
 ) -> Figure:
     """Values with intervals, one a line from the top, their notes at the right; `references` are named vertical lines.
 
-    For agreement coefficients, rankings of systems (note: the probability of the order) and design effects.
+    For agreement coefficients, rankings of systems (note: the probability of the order) and design effects. Many rows
+    stand closer and are written smaller, so that they still fit one page.
     """
-    figure, axes = _frame(title, recipe, height=1.25 + 0.3 * len(rows), left=_margin(rows), right=0.8)
+    step, size = (0.3, 8.5) if len(rows) <= MANY_ROWS else (0.15, 7)
+    figure, axes = _frame(title, recipe, height=1.25 + step * len(rows), left=_margin(rows), right=0.8)
     if logarithmic:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     for place, row in enumerate(rows):
-        axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=2.2)
-        axes.plot([row.ring], [-place], "o", color=row.colour, markersize=6.5, markerfacecolor="white")
-        axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5)
-        axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=8.5)
+        axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=7.3 * step)
+        if row.outer is not None:
+            axes.plot(row.outer, [-place, -place], color=row.colour, linewidth=0.8)
+        axes.plot([row.ring], [-place], "o", color=row.colour, markersize=0.76 * size, markerfacecolor="white")
+        axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5 if size > 8 else 3.5)
+        axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=size)
     axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
     axes.set_ylim(-len(rows) + 0.4, 0.6)
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=size)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(xlabel)
     for at, name in (references or {}).items():

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.planning.answer import answer as plan
 from analysis.planning.figures import stopping_figure
-from analysis.preference.figures import ranking_figure
+from analysis.preference.figures import ranking_figure, ranks_figure
 from analysis.preference.ranking import Parameter, Ranked, Ranking
 from analysis.reading.votes import votes_from_columns
 from analysis.showing import plots
@@ -24,8 +24,16 @@ TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
 X = np.linspace(1, 100, 20)
 PLAN = plan(assumed=Assumptions(0.35, 3, 12, 0.3, 0.1))
 STRENGTH = Parameter(0.1, 0.1, -0.1, 0.3)
-RANKED = (Ranked("seq2seq_attn-0", STRENGTH, 1, 1, 1, 0.001), Ranked("transformer-1", STRENGTH, 2, 2, 2, None))
-RANKING = Ranking("rao-kupper", RANKED, None, None, 1000, 0)
+RANKED = (
+    Ranked("seq2seq_attn-0", 40, STRENGTH, 1, 1, 1, 1, 2, 0.001),
+    Ranked("transformer-1", 20, STRENGTH, 2, 2, 2, 1, 2, None),
+)
+RANKING = Ranking("rao-kupper", RANKED, (), None, None, 12.0, 1000)
+MANY = Ranking(
+    "davidson",
+    tuple(Ranked(f"system-{k:02}", 40, STRENGTH, k, max(k - 9, 1), k + 5, 1, 60, 0.3) for k in range(1, 61)),
+    (), None, None, 12.0, 1000,
+)  # fmt: skip
 
 
 def small_study(**more):
@@ -49,6 +57,9 @@ FIGURES = {
     "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
     "ties by every unit": lambda: laws_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
     "ranking": lambda: ranking_figure(RANKING, TEXT["recipe"]),
+    "ranks": lambda: ranks_figure(RANKING, TEXT["recipe"]),
+    "ranking of sixty": lambda: ranking_figure(MANY, TEXT["recipe"]),
+    "ranks of sixty": lambda: ranks_figure(MANY, TEXT["recipe"]),
     "stopping": lambda: stopping_figure(dataclasses.replace(PLAN, signature=TEXT["recipe"])),
     "bars": lambda: plots.bars_figure(ROWS, **TEXT),
     "curves": lambda: plots.curves_figure(
@@ -84,6 +95,22 @@ def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name):
         for text in [*titles, *figure.texts, *figure.findobj(mpl.text.Annotation)]:
             box = text.get_window_extent()
             assert box.x0 > -1 and box.y0 > -1 and box.x1 < width + 1 and box.y1 < height + 1, text.get_text()
+
+
+@pytest.mark.parametrize("name", ["ranking of sixty", "ranks of sixty"])
+def test_sixty_rows_stand_apart_and_leave_the_axis_and_the_footnote_their_places(name):
+    figure = FIGURES[name]()
+    with mpl.rc_context(fname=plots.STYLE):
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        label, (foot,) = axes.xaxis.label.get_window_extent(), (text.get_window_extent() for text in figure.texts)
+        assert foot.y1 < label.y0
+        assert label.y1 < min(tick.get_window_extent().y0 for tick in axes.get_xticklabels())
+        for written in (axes.get_yticklabels(), axes.texts):
+            boxes = sorted((box.y0, box.y1) for text in written if (box := text.get_window_extent()).height > 1)
+            assert len(boxes) == 60 or name == "ranking of sixty"
+            assert all(upper[0] >= lower[1] - 1 for lower, upper in itertools.pairwise(boxes))
+    assert figure.get_figheight() < 11.7  # a page
 
 
 def test_names_at_curve_ends_do_not_overlap():

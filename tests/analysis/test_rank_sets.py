@@ -1,0 +1,87 @@
+"""Confidence sets of ranks: published quantiles, what follows by hand, and coverage where systems tie."""
+
+import numpy as np
+import pytest
+from scipy.stats import studentized_range
+
+from analysis.stats.rank_sets import _largest, rank_sets
+
+
+def apart_of(covariance):
+    variance = np.diag(covariance)
+    return np.sqrt(variance[:, None] + variance[None, :] - 2 * covariance)
+
+
+@pytest.mark.parametrize(("systems", "freedom"), [(2, np.inf), (5, 20.0), (12, 8.0), (30, np.inf)])
+def test_for_independent_systems_the_quantile_is_tukeys_studentized_range(systems, freedom):
+    largest = _largest(np.eye(systems), freedom, 60_000, np.random.default_rng(0))
+    expected = studentized_range.ppf(0.95, systems, freedom) / np.sqrt(2)
+    assert np.quantile(largest.max(1), 0.95) == pytest.approx(expected, abs=0.03)
+
+
+def test_the_quantile_of_one_systems_differences_is_dunnetts():
+    """Dunnett 1964, table II: two-sided 5 %, 4 treatments against a control, 20 degrees of freedom: 2.65."""
+    largest = _largest(np.eye(5), 20.0, 60_000, np.random.default_rng(0))
+    assert np.quantile(largest, 0.95, axis=0) == pytest.approx(np.full(5, 2.65), abs=0.03)
+
+
+def test_ranks_follow_from_which_differences_are_sure():
+    """Errors of .1 and quantiles of 2 to 4: 1 and .9 may be in either order, -1 is surely last."""
+    covariance = np.eye(3) * 0.01
+    found = rank_sets(np.array([1.0, -1.0, 0.9]), covariance, apart_of(covariance), np.inf, sets=2000,
+                      generator=np.random.default_rng(0))  # fmt: skip
+    assert found.low.tolist() == found.all_low.tolist() == [1, 3, 1]
+    assert found.high.tolist() == found.all_high.tolist() == [2, 3, 2]
+    assert 2.2 < found.quantile < 2.5
+
+
+def test_a_wider_error_of_a_difference_leaves_more_ranks_open():
+    covariance = np.eye(3) * 0.01
+    wide = apart_of(covariance) * np.array([[1, 20, 1], [20, 1, 20], [1, 20, 1]])
+    found = rank_sets(np.array([1.0, -1.0, 0.9]), covariance, wide, np.inf, sets=500,
+                      generator=np.random.default_rng(0))  # fmt: skip
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1, 1], [3, 3, 3])
+
+
+def test_one_system_and_equal_systems_without_any_error_have_sets():
+    alone = rank_sets(np.zeros(1), np.eye(1), np.zeros((1, 1)), 5.0, sets=10, generator=np.random.default_rng(0))
+    assert (alone.low.tolist(), alone.high.tolist()) == ([1], [1])
+    same = rank_sets(np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2)), 5.0, sets=10, generator=np.random.default_rng(0))
+    assert (same.low.tolist(), same.high.tolist()) == ([1, 1], [2, 2])
+
+
+def shares(values, studies):
+    """Share of studies in which all simultaneous sets, the marginal sets on average, and percentiles of drawn ranks
+    hold the true ranks; the covariance is known."""
+    systems = len(values)
+    generator = np.random.default_rng(1)
+    mixed = generator.normal(size=(systems, 2 * systems))
+    covariance = mixed @ mixed.T / (2 * systems)
+    best, worst = 1 + (values > values[:, None]).sum(1), (values >= values[:, None]).sum(1)
+    held = np.zeros(3)
+    for _ in range(studies):
+        seen = generator.multivariate_normal(values, covariance)
+        found = rank_sets(seen, covariance, apart_of(covariance), np.inf, sets=400, generator=generator)
+        held[0] += ((found.all_low <= best) & (worst <= found.all_high)).all()
+        held[1] += ((found.low <= best) & (worst <= found.high)).mean()
+        drawn = generator.multivariate_normal(seen, covariance, size=400)
+        ranks = np.argsort(np.argsort(-drawn, axis=1), axis=1) + 1
+        low, high = np.quantile(ranks, [0.025, 0.975], axis=0, method="inverted_cdf")
+        held[2] += ((low <= best) & (worst <= high)).mean()
+    return held / studies
+
+
+def test_sets_cover_the_true_ranks_where_systems_tie_and_percentiles_of_drawn_ranks_do_not():
+    every, own, percentiles = shares(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 3.0]), 250)
+    assert every > 0.91 and own > 0.93
+    assert percentiles < 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "values", [np.zeros(8), np.linspace(0, 8, 8), np.repeat([0.0, 2.5, 5.0], [8, 8, 4]), np.zeros(40)]
+)
+def test_sets_of_ranks_cover(values):
+    every, own, percentiles = shares(values, 1000)
+    print(len(values), every, own, percentiles)
+    assert every >= 0.94 and own >= 0.94
