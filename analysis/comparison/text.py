@@ -17,7 +17,7 @@ from analysis.comparison.published import Published
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import Panel
 from analysis.showing.tables import Table
-from analysis.showing.words import number, plain
+from analysis.showing.words import number, p_value, plain
 
 METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval",
                "SD if seeds alike", "E rho^2 of seeds", "SE of items", "SE of raters")  # fmt: skip
@@ -66,7 +66,7 @@ def order_row(one: ComparedOrder) -> tuple[str, ...]:
     flips = [order.flips[way] for way in WAYS]
     return (
         f"{order.kind}: {order.name}", order.checkpoint, f"{order.first} > {order.second}", f"{order.difference:.2f}",
-        *("-" if flip is None else f"{flip.p:.3f}" for flip in flips),
+        *("-" if flip is None else p_value(flip.p) for flip in flips),
         "-" if all_new is None else f"{all_new.low:.3f}-{all_new.high:.3f}", _share(one.generalisability),
     )  # fmt: skip
 

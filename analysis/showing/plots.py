@@ -1,12 +1,15 @@
 """Every figure: one style file, colours safe for the colour-blind, direct labels, the recipe in the footnote.
 
-Figures are built without pyplot, so nothing global changes; `save` writes PNG and PDF, whole or not at all.
+Figures are built without pyplot, so nothing global changes; `save` writes PNG and PDF, whole or not at all. Words are
+measured before they are placed, so that no name is too long for the page: it is broken into lines, and what stands
+beside it makes room.
 """
 
 from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -17,6 +20,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
@@ -29,6 +34,8 @@ INK, GREY = "#222222", "#6f6f6f"
 MANY_ROWS = 30
 WIDTH = 6.4  # inches: a text column of a paper, and about 640 px in a report
 RIGHT = ("axes fraction", "data")  # places given by share of the width and by value
+NOTE, LABEL, TITLE = 6.5, 8.5, 10.0  # points
+LEADING = 1.25  # from one line of text to the next, in sizes of the type
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -58,9 +65,29 @@ def png(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def footnote(figure: Figure, recipe: str) -> None:
-    """The recipe, small, at the foot; as far from the edge in a tall figure as in a low one."""
-    figure.text(0.012, 0.04 / figure.get_figheight(), recipe, fontsize=6.5, color=GREY, ha="left", va="bottom")
+def inches(text: str, size: float, weight: str = "normal") -> float:
+    """How wide a line of text is."""
+    font = FontProperties(family=mpl.rcParams["font.family"], size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+
+
+def broken(text: str, room: float, size: float, weight: str = "normal") -> str:
+    """The text in as many lines as a room of so many inches asks for, broken between words where that is possible."""
+    letters = len(text) if (wide := inches(text, size, weight)) <= room else int(1.5 * len(text) * room / wide) + 4
+    while letters > 4 and any(inches(line, size, weight) > room for line in _lines(text, letters)):
+        letters -= 1
+    return "\n".join(_lines(text, letters))
+
+
+def _lines(text: str, letters: int) -> list[str]:
+    return textwrap.wrap(text, max(letters, 1)) or [""]
+
+
+def footnote(figure: Figure, recipe: str) -> float:
+    """The recipe, small, at the foot; the height in inches that it takes."""
+    lines = broken(recipe.replace("|", "| "), WIDTH - 0.16, NOTE).replace("| ", "|")
+    figure.text(0.012, 0.08 / figure.get_figheight(), lines, fontsize=NOTE, color=GREY, ha="left", va="bottom")
+    return LEADING * NOTE / 72 * (lines.count("\n") + 1)
 
 
 @dataclass(frozen=True)
@@ -103,8 +130,8 @@ def forest_figure(
     For agreement coefficients, rankings of systems (note: the probability of the order) and design effects. Many rows
     stand closer and are written smaller, so that they still fit one page.
     """
-    step, size = (0.3, 8.5) if len(rows) <= MANY_ROWS else (0.15, 7)
-    figure, axes = _frame(title, recipe, height=1.25 + step * len(rows), left=_margin(rows), right=0.8)
+    step, size = (0.3, LABEL) if len(rows) <= MANY_ROWS else (0.15, 7.0)
+    figure, axes = _rows_frame(rows, title=title, xlabel=xlabel, recipe=recipe, step=step, size=size)
     if logarithmic:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
@@ -116,12 +143,6 @@ def forest_figure(
             axes.plot(row.outer, [-place, -place], color=row.colour, linewidth=0.8)
         axes.plot([row.ring], [-place], "o", color=row.colour, markersize=0.76 * size, markerfacecolor="white")
         axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5 if size > 8 else 3.5)
-        axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=size)
-    axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
-    axes.set_ylim(-len(rows) + 0.4, 0.6)
-    axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=size)
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(xlabel)
     for at, name in (references or {}).items():
         _line_at(axes, at, name)
     return figure
@@ -139,7 +160,9 @@ def curves_figure(
     logarithmic: bool = False,
 ) -> Figure:
     """Curves named at their right ends; `references` are named horizontal lines. For power, stopping and D-studies."""
-    figure, axes = _frame(title, recipe, height=3.3, left=0.11, right=0.8)
+    ends = [broken(line.label, 0.3 * WIDTH, LABEL) for line in lines]
+    height = max(3.3, 1.2 + LEADING * LABEL / 72 * sum(end.count("\n") + 1 for end in ends))
+    figure, axes = _frame(title, recipe, height=height, left=0.11, right=min(0.8, _right(ends)))
     if logarithmic:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # else less than a decade reads 4 x 10^2
@@ -153,7 +176,7 @@ def curves_figure(
     for at, name in (references or {}).items():
         axes.axhline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
         axes.annotate(name, (0.01, at), xycoords=RIGHT, va="bottom", ha="left", fontsize=8, color=GREY)
-    _name_ends(axes, lines)
+    _name_ends(axes, lines, ends)
     axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.margins(x=0.01)
     return figure
@@ -192,30 +215,55 @@ def scatter_figure(
 @styled
 def bars_figure(rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str) -> Figure:
     """Bars from zero with intervals and notes, one a line from the top. For components of variance."""
-    figure, axes = _frame(title, recipe, height=1.25 + 0.36 * len(rows), left=_margin(rows), right=0.8)
+    figure, axes = _rows_frame(rows, title=title, xlabel=xlabel, recipe=recipe, step=0.36)
     for place, row in enumerate(rows):
         axes.barh(-place, row.value, height=0.56, color=row.colour, alpha=0.85)
         axes.plot([row.low, row.high], [-place, -place], color=INK, linewidth=1.1)
-        axes.annotate(row.note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=8.5)
-    axes.set_yticks([-place for place in range(len(rows))], [row.label for row in rows])
-    axes.set_ylim(-len(rows) + 0.4, 0.6)
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel(xlabel)
     return figure
 
 
 def _frame(title: str, recipe: str, *, height: float, left: float, right: float) -> tuple[Figure, Axes]:
+    """An axes of a page `height` inches high, from `left` to `right` of its width; a long title makes it higher."""
+    lines = broken(title, (0.98 - left) * WIDTH, TITLE, "bold")
+    height += LEADING * TITLE / 72 * lines.count("\n")
+    above = 0.46 + LEADING * TITLE / 72 * lines.count("\n")
     figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_axes((left, 0.66 / height, right - left, 1 - (0.66 + 0.46) / height))
-    axes.set_title(title, fontsize=min(10, 10 * (0.98 - left) / (0.0125 * len(title))))  # a long one stays on the page
-    footnote(figure, recipe)
+    below = 0.54 + footnote(figure, recipe)
+    axes = figure.add_axes((left, below / height, right - left, 1 - (below + above) / height))
+    axes.set_title(lines, fontsize=TITLE)
     return figure, axes
 
 
-def _margin(rows: Sequence[ForestRow]) -> float:
-    return min(0.4, 0.03 + 0.0115 * max(len(row.label) for row in rows))
+def _rows_frame(
+    rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str, step: float, size: float = LABEL
+) -> tuple[Figure, Axes]:
+    """An axes with a line for every row, named at the left, its note at the right; `step` inches or more each."""
+    labels = [broken(row.label, 0.4 * WIDTH, size) for row in rows]
+    notes = [broken(row.note, 0.25 * WIDTH, size) for row in rows]
+    most = max(text.count("\n") for text in (*labels, *notes))
+    step = max(step, LEADING * size / 72 * (most + 1.5)) if most else step
+    left = 0.035 + max(widest(label, size) for label in labels) / WIDTH
+    right = min(0.8, _right(notes, size))
+    figure, axes = _frame(title, recipe, height=1.25 + step * len(rows), left=left, right=right)
+    for place, note in enumerate(notes):
+        axes.annotate(note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=size)
+    axes.set_yticks([-place for place in range(len(rows))], labels)
+    axes.set_ylim(-len(rows) + 0.4, 0.6)
+    axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=size)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(xlabel)
+    return figure, axes
+
+
+def widest(label: str, size: float = LABEL) -> float:
+    """The width in inches of the longest line of a text."""
+    return max(inches(line, size) for line in label.split("\n"))
+
+
+def _right(texts: Sequence[str], size: float = LABEL) -> float:
+    """Where an axes must end for these texts to stand beside it."""
+    return 0.96 - max(widest(text, size) for text in texts) / WIDTH
 
 
 def _line_at(axes: Axes, at: float, name: str, *, foot: bool = False) -> None:
@@ -232,10 +280,12 @@ def _line_at(axes: Axes, at: float, name: str, *, foot: bool = False) -> None:
     )
 
 
-def _name_ends(axes: Axes, lines: Sequence[PlottedLine]) -> None:
+def _name_ends(axes: Axes, lines: Sequence[PlottedLine], names: Sequence[str]) -> None:
     """Write each curve's name at its right end, moved apart where ends are close, the highest curve's name on top."""
     low, high = axes.get_ylim()
-    step = 0.065 * (high - low)
+    tall = axes.get_position().height * axes.figure.get_figheight()  # type: ignore[union-attr]
+    most = max(name.count("\n") + 1 for name in names)
+    step = LEADING * LABEL / 72 * most / tall * (high - low)
     order = sorted(range(len(lines)), key=lambda i: (round(float(lines[i].y[-1]) / step), float(np.mean(lines[i].y))))
     places = np.array([float(lines[i].y[-1]) for i in order])
     for i in range(1, len(places)):
@@ -247,4 +297,4 @@ def _name_ends(axes: Axes, lines: Sequence[PlottedLine]) -> None:
     for i, place in zip(order, places, strict=True):
         colour = COLOURS[i % len(COLOURS)]
         at = (1.02, place)
-        axes.annotate(lines[i].label, at, xycoords=RIGHT, color=colour, fontsize=8.5, va="center")
+        axes.annotate(names[i], at, xycoords=RIGHT, color=colour, fontsize=LABEL, va="center")

@@ -34,10 +34,23 @@ def plain(value: Any) -> Any:
 def count(number: int, thing: str) -> str:
     """A number with its noun.
 
-    >>> count(1, "vote"), count(2000, "vote")
-    ('1 vote', '2,000 votes')
+    >>> count(1, "vote"), count(2000, "vote"), count(2, "quality")
+    ('1 vote', '2,000 votes', '2 qualities')
     """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+    return f"{number:,} {thing if number == 1 else plural(thing)}"
+
+
+def plural(thing: str) -> str:
+    """A noun for several; one that ends in s is taken for a plural already, for it may name a user's own column.
+
+    >>> plural("rater"), plural("quality"), plural("day"), plural("class"), plural("box"), plural("scores")
+    ('raters', 'qualities', 'days', 'classes', 'boxes', 'scores')
+    """
+    if thing.endswith("y") and thing[-2:-1] not in ("", *"aeiou"):
+        return f"{thing[:-1]}ies"
+    if thing.endswith(("ss", "x", "z", "ch", "sh")):
+        return f"{thing}es"
+    return thing if thing.endswith("s") else f"{thing}s"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -59,13 +72,13 @@ def signed(value: float, digits: int = 1) -> str:
     return text.lstrip("+-") if float(text) == 0 else text.replace("-", MINUS)
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     """A share as people read it.
 
-    >>> percent(0.3451)
-    '34.5 %'
+    >>> percent(0.3451), percent(0.5, 0)
+    ('34.5 %', '50 %')
     """
-    return f"{share * 100:.1f} %"
+    return f"{share * 100:.{digits}f} %"
 
 
 def chance(share: float) -> str:
@@ -78,10 +91,20 @@ def chance(share: float) -> str:
 
 
 def p_equals(value: float) -> str:
-    """A p value within a sentence: `p = 0.0213`, `p < .0001`."""
+    """A p value within a sentence.
+
+    >>> p_equals(0.0213), p_equals(0.0)
+    ('p = 0.0213', 'p < .0001')
+    """
     return "p < .0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
 def p_value(value: float | None) -> str:
-    """A p value as a table shows it, never as zero."""
-    return "-" if value is None else "<.0001" if value < 0.0001 else f"{value:.4f}"
+    """A p value as a table shows it, never as zero; what is not defined is a dash.
+
+    >>> p_value(0.0213), p_value(0), p_value(None)
+    ('0.0213', '<.0001', '-')
+    """
+    if value is None or not math.isfinite(value):
+        return "-"
+    return "<.0001" if value < 0.0001 else f"{value:.4f}"

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.showing.tables import Table
-from analysis.showing.words import number, p_value, percent, plain
+from analysis.showing.words import number, p_value, percent, plain, plural
 from analysis.stats.components import Component
 from analysis.stats.reruns import Flip
 from analysis.variance.answer import Reversal, VarianceAnswer, VarianceTable
@@ -88,7 +88,7 @@ def _designs(table: VarianceTable) -> Table:
         for line in lines
     ]  # fmt: skip
     mean = f"each {table.target}'s mean" if table.target else "the mean"
-    head = [*(f"{name}s" for name in names), "observations", f"SE of {mean}", "E rho^2", "Phi"]
+    head = [*map(plural, names), "observations", f"SE of {mean}", "E rho^2", "Phi"]
     return Table(head, rows, "This study, then studies of other sizes (D-study)")
 
 
@@ -104,7 +104,7 @@ def _reversals(reversals: Sequence[Reversal]) -> Table:
 def _chance(flip: Flip | None) -> tuple[str, ...]:
     if flip is None:
         return "-", "-", "-"
-    return number(flip.se, 4), number(flip.p), f"{number(flip.low)} to {number(flip.high)}"
+    return number(flip.se, 4), p_value(flip.p), f"{number(flip.low)} to {number(flip.high)}"
 
 
 def _compared(rows: Sequence[ComparedModels]) -> Table:
