@@ -178,7 +178,8 @@ def change_over_rounds(votes: Votes) -> CochranQ | None:
     """Cochran's Q on ties over the rounds (HumanExp-k); None for fewer than two rounds."""
     if votes.round is None or len(votes.rounds) < 2:
         return None
-    return cochran_q(votes.pair, votes.round, votes.tie)
+    numbered = votes.in_round
+    return cochran_q(votes.pair[numbered], votes.round[numbered], votes.tie[numbered])
 
 
 def calibrated(matches: Matches) -> TieIndex | None:

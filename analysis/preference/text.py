@@ -137,7 +137,7 @@ def _checks(answer: PreferenceAnswer) -> Iterator[str]:
         share = f", {side.share.value:.3f} ({_reach(side.share)})" if side.share else ""
         decisive = count(side.test.a + side.test.b, "decisive vote")
         yield f"Left was chosen in {side.test.a:,} of {decisive}{share}; exact {p_equals(side.test.p)}."
-    if rounds := answer.rounds:
+    if (rounds := answer.rounds) and rounds.items:
         shares = ", ".join(map(number, rounds.shares))
         yield (
             f"Share of ties by round: {shares}. Cochran's Q = {rounds.statistic:.2f} on {rounds.freedom} degrees of "

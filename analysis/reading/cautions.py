@@ -31,7 +31,7 @@ def simulated(votes: Votes) -> list[str]:
 def _about_rounds(votes: Votes) -> list[str]:
     if votes.round is None:
         return ["The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results."]
-    said, counted = [], votes.round > 0
+    said, counted = [], votes.in_round
     if len(set(np.unique(votes.round[counted], return_counts=True)[1].tolist())) > 1:
         said.append("The experiments have different numbers of votes.")
     if twice := _repeated(votes.pair[counted], votes.round[counted]):

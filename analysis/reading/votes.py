@@ -52,7 +52,7 @@ class Votes:
     labels: tuple[str, ...] = LABELS
     rater: Ints | None = None  # code of the rater, into `raters`
     raters: tuple[str, ...] = ()
-    round: Ints | None = None  # 1..k, 0 for votes that are not counted
+    round: Ints | None = None  # as numbered in the file; `in_round` tells which votes belong to one
     left: Ints | None = None  # which response stood on the left: 0 = a, 1 = b, -1 = not known
     seconds: Floats | None = None  # time from showing to answering, NaN where not known
     dialogue: Ints | None = None  # code of the dialogue, into `dialogues`
@@ -78,7 +78,14 @@ class Votes:
     @property
     def rounds(self) -> tuple[int, ...]:
         """The rounds (HumanExp-k) that have votes, in order; empty without a round column."""
-        return () if self.round is None else tuple(int(k) for k in np.unique(self.round) if k > 0)
+        return () if self.round is None else tuple(np.unique(self.round[self.in_round]).tolist())
+
+    @property
+    def in_round(self) -> Bools:
+        """Which votes belong to a round; ours have 0 if they are not counted, and other tools may count from 0."""
+        if self.round is None:
+            return np.zeros(len(self), dtype=bool)
+        return (self.round > 0) | (True if self.counted is None else self.counted)
 
     def select(self, mask: NDArray[Any]) -> Votes:
         """The votes where `mask` is true; codes keep their meaning."""
@@ -241,7 +248,7 @@ def _rounds(read: Columns, rows: Ints, array: Any) -> Ints | None:
         found = array[row].as_py()
         raise InputError(
             f"{read.place(int(rows[row]))}: round is {'empty' if found is None else found}; give every vote 1, 2, ... "
-            "(or 0 where it is not counted), or leave the column out."
+            "(0 where `counted` says it is not), or leave the column out."
         )
     return np.asarray(array.to_numpy(), dtype=np.int64)
 
