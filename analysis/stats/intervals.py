@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, expit, logit, stdtrit
+from scipy.special import betaincinv, expit, logit, stdtr, stdtrit
 
 from dialogue.errors import InputError
 
@@ -50,7 +50,8 @@ def mean_interval(
 
     The t quantile has (smallest effective number of clusters - 1) degrees of freedom, at least 1. `share=True` works
     on the logit scale, so that the interval of a share stays within 0 and 1; where every vote is the same it is that
-    of Clopper and Pearson (1934) on the clusters. A two-way variance is never smaller than the larger one-way one.
+    of Clopper and Pearson (1934) on the clusters. A two-way variance is never smaller than the larger one-way one, and
+    where all clusters are alike though the votes are not, it is that of single votes.
     """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
@@ -60,12 +61,15 @@ def mean_interval(
         if count < 2:
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
     mean = float(values.mean())
-    se = float(np.sqrt(robust_variance(values, by=by, at_least_one_way=True)))
+    alone = float(values.var(ddof=1)) / len(values)
+    variance = robust_variance(values, by=by, at_least_one_way=True)
+    # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
+    se = float(np.sqrt(variance if variance > 1e-12 * alone else alone))
     # The effective number, not the number: a few raters who gave most of the votes are few raters.
     df = max(min([kish(codes) for codes in by.values()], default=float(len(values))) - 1, 1.0)
     low, high = _bounds(mean, se, df, level, share)
-    alone = float(values.var(ddof=1)) / len(values)
-    effect = se**2 / alone if alone > 0 else 1.0
+    # Where all votes are the same, all clusters are: as the interval says, they tell as much as df + 1 votes.
+    effect = se**2 / alone if alone > 0 else len(values) / (df + 1)
     return Interval(
         mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, len(values) / max(effect, 1.0)
     )
@@ -122,6 +126,19 @@ def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tup
         return mean - reach, mean + reach
     half = reach / (mean * (1 - mean))
     return float(expit(logit(mean) - half)), float(expit(logit(mean) + half))
+
+
+def share_test(interval: Interval, null: float) -> tuple[float | None, float]:
+    """t and two-sided p of a share against `null`, from the interval of `mean_interval(..., share=True)`.
+
+    p is under 1 - level exactly where the interval excludes `null`: t is a difference of logits over the same error,
+    and where every vote is the same (no t) p is the chance that all clusters agree, doubled as in the interval.
+    """
+    share = interval.value
+    if share in (0.0, 1.0):
+        return None, min(1.0, 2 * (null if share else 1 - null) ** (interval.df + 1))
+    t = float(logit(share) - logit(null)) * share * (1 - share) / interval.se
+    return t, 2 * float(stdtr(interval.df, -abs(t)))
 
 
 def groups(codes: Ints) -> int:

@@ -66,9 +66,10 @@ def share_interval(
         return None
     ways = {name: counts for name, counts in by.items() if counts.clusters > 1}
     parts = [_variance(ties, votes, counts) for counts in ways.values()]
-    parts = parts or [_variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))]
+    alone = _variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))
+    parts = parts or [alone]
     crossed = sum(parts) - _variance(ties, votes, cells) if len(parts) == 2 else 0.0
-    se = math.sqrt(max(crossed, *parts, 0.0))
+    se = math.sqrt(max(crossed, *parts, 0.0) or alone)  # clusters that are all alike would leave no width
     df = max(min((counts.kish for counts in ways.values()), default=float(votes)) - 1, 1.0)
     low, high = _bounds(ties, votes, se, df)
     return ShareInterval(ties / votes, se, df, low, high, "+".join(ways) or "vote")
