@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from analysis.stats import laws  # noqa: E402
-from analysis.ties.answer import Recipe, _vote_law  # noqa: E402
+from analysis.ties.sets import Recipe, vote_law  # noqa: E402
 
 VOTES, TIES, SIZE, SETS = 2_000, 700, 200, 50_000
 
@@ -38,7 +38,7 @@ def choice_loop():
 
 
 def sampled():
-    return _vote_law(VOTES, TIES, Recipe(SETS, SIZE, 0, "vote", False, "sample"), np.random.default_rng(0))
+    return vote_law(VOTES, TIES, Recipe(SETS, SIZE, 0, "vote", False, "sample"), np.random.default_rng(0))
 
 
 def write_votes(path):

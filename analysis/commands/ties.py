@@ -25,16 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sets", type=int, default=50_000, help="sets to sample if there is no exact distribution (default 50000)"
     )
-    parser.add_argument("--size", type=int, default=200, help="votes in a set (default 200)")
+    parser.add_argument("--size", type=int, default=200, help="votes in a set, exactly (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sampled sets (default 0)")
     parser.add_argument(
         "--unit",
-        choices=["vote", "pair", "dialogue", "rater", "pair+rater", "dialogue+rater"],
+        choices=["vote", "pair", "item", "dialogue", "rater", "pair+rater", "item+rater", "dialogue+rater"],
         default="vote",
-        help="what is drawn to form a set: single votes, as in the papers (default), whole pairs, ...",
+        help="what is drawn to form a set: single votes, as in the papers (default), or pairs, dialogues, ... until it "
+        "has its votes, the last one cut at random",
     )
     add_clusters_argument(parser)
-    parser.add_argument("--replace", action="store_true", help="sample with replacement")
+    parser.add_argument("--replace", action="store_true", help="draw sets with replacement")
     parser.add_argument(
         "--method",
         choices=["exact", "sample"],

@@ -19,16 +19,10 @@ from analysis.report.answers import VotesAnswers
 from analysis.report.probes import ProbeTable
 from analysis.showing.words import count, percent
 from analysis.stats.agreement import landis_koch
-from analysis.ties.answer import Curve, TiesAnswer
+from analysis.stats.intervals import Interval
+from analysis.ties.answer import TiesAnswer
 from analysis.ties.text import RESAMPLED, against_chance
 
-WIDEST = (
-    "dialogue+rater",
-    "pair+rater",
-    "dialogue",
-    "pair",
-    "rater",
-)  # the interval to quote, as far as the votes know it
 MANY_RATERS = 60
 POOR = 0.2  # below it Landis and Koch say "slight"
 
@@ -82,31 +76,21 @@ def _balanced(answer: PreferenceAnswer, one: Preference) -> str:
 def _ties(ties: TiesAnswer | None) -> str:
     if ties is None:
         return ""
-    pooled, wide, narrow = ties.pooled, _widest(ties), _unit(ties, "vote")
+    pooled, alone = ties.pooled, next((one.interval for one in ties.units if one.unit == "vote"), None)
     was = "was a tie" if pooled.ties == 1 else "were ties"
     text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({percent(pooled.share)}"
-    if wide and wide.interval and narrow and narrow.interval and wide is not narrow:
-        text += f"; 95 % interval {_span(wide)} from resampling {RESAMPLED[wide.unit]}"
-        text += f", {_span(narrow)} if votes were independent"
+    if (found := pooled.interval) and found.clusters and alone:
+        text += f"; 95 % interval {_span(found)} from resampling {RESAMPLED[found.unit]}"
+        text += f", {_span(alone)} if votes were independent"
     return text + ")."
 
 
-def _widest(ties: TiesAnswer) -> Curve | None:
-    """The interval by pair and rater, or the nearest to it that the votes allow."""
-    return next((curve for unit in WIDEST if (curve := _unit(ties, unit))), None)
-
-
-def _unit(ties: TiesAnswer, name: str) -> Curve | None:
-    return next((curve for curve in ties.units if curve.unit == name and curve.interval), None)
-
-
-def _span(curve: Curve) -> str:
-    interval = curve.interval
-    return "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+def _span(found: Interval) -> str:
+    return f"{percent(found.low)} to {percent(found.high)}"
 
 
 def _chance(ties: TiesAnswer | None) -> str:
-    if ties is None or not _widest(ties):
+    if ties is None or ties.pooled.interval is None:
         return ""
     verdict = against_chance(ties.pooled)
     rest = "So the share of ties alone does not rule out random clicking."

@@ -38,6 +38,7 @@ class Row:
     note: str = ""
     marks: tuple[Mark, ...] = ()
     curve: str = ""  # path in a box of 100 x 100
+    beside: str = ""  # another one, dashed
     colour: str = "c0"
     lines: int = 1
     described: str = ""

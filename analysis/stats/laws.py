@@ -6,6 +6,7 @@ of a set depends on the votes through their counts alone. Sources are named at e
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CHANCE = 1 / 3  # the share of each of three answers when nobody looks
 LATTICE = 200  # votes in a set beyond which a law is drawn as if it had this many
-GRID_CELLS = 1 << 22  # largest (votes × ties) grid that is convolved; beyond it the law is drawn
+GRID_CELLS = 1 << 22  # a hundred times as many products is the most that an exact law may cost; beyond it, it is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Law:
     share: Floats
     probability: Floats
     method: str  # exact law's name, or `sampled`
-    set_votes: float  # votes in a set (its expectation, where whole clusters are drawn)
+    set_votes: int  # votes in a set
+    drawn: int = 0  # sets that were drawn; 0 for an exact law
 
     @property
     def mean(self) -> float:
@@ -98,42 +100,72 @@ def beta_binomial(share: float, size: int, variance: float) -> Law:
     return Law(k / size, _normalised(np.exp(log)), "beta-binomial", size)
 
 
-def clusters_with_replacement(votes: Ints, ties: Ints, draws: int) -> Law | None:
-    """Ties over votes in `draws` whole clusters drawn with replacement: the `draws`-fold convolution of their law.
+def clusters_with_replacement(votes: Ints, ties: Ints, size: int) -> Law | None:
+    """Ties in exactly `size` votes: clusters drawn with replacement until the set is full, the last one cut at random.
 
-    `votes` and `ties` are per cluster, shape (clusters,). None where the grid would be too large to convolve.
+    `votes` and `ties` are per cluster, shape (clusters,). A renewal process: the ties among the first v votes, where v
+    ends a cluster, follow from those before its last cluster. Only sums of positive numbers, so tails keep their
+    digits. None where there are too many sizes of clusters for the table.
     """
-    set_votes = draws * float(votes.mean())
-    if (votes == votes[0]).all():
-        mass = _power(np.bincount(ties, minlength=int(votes[0]) + 1) / len(ties), draws)
-        return Law(np.arange(len(mass)) / (draws * votes[0]), mass, "exact clusters", set_votes)
-    shape = (draws * int(votes.max()) + 1, draws * int(ties.max()) + 1)
-    if shape[0] * shape[1] > GRID_CELLS:
+    sizes, place = np.unique(votes, return_inverse=True)
+    if size * size * int((sizes[sizes <= size] + 1).sum()) > 100 * GRID_CELLS:
         return None
-    one = np.zeros(shape)
-    np.add.at(one, (votes, ties), 1 / len(votes))
-    mass = np.maximum(np.fft.irfft2(np.fft.rfft2(one) ** draws, s=shape), 0.0)
-    mass[mass < 1e-15] = 0.0  # what the transform cannot tell from nothing
-    at_votes, at_ties = np.nonzero(mass)
-    return _gathered(at_ties / at_votes, mass[at_votes, at_ties], "exact clusters", set_votes)
+    whole = {int(each): np.bincount(ties[place == at]) / len(votes) for at, each in enumerate(sizes) if each <= size}
+    begun: list[Floats] = [np.ones(1)]  # [v]: ties among the first v votes, with the chance that v ends a cluster
+    for v in range(1, size):
+        before = [(part, begun[v - each]) for each, part in whole.items() if each <= v and begun[v - each].any()]
+        begun.append(_summed([np.convolve(*both) for both in before], v + 1))
+    left = _cut(votes, ties, whole, size)
+    mass = _summed([np.convolve(begun[size - r], left[r]) for r in range(1, size + 1)], size + 1)
+    return Law(np.arange(size + 1) / size, _normalised(mass), "exact clusters", size)
 
 
-def clusters_without_replacement(votes: Ints, ties: Ints, draws: int) -> Law | None:
+def _cut(votes: Ints, ties: Ints, whole: Mapping[int, Floats], size: int) -> list[Floats]:
+    """[r]: ties among r random votes of a cluster, with the chance that it has r or more, for r = 0..size."""
+    kinds, counts = np.unique(np.stack([votes, ties], axis=1)[votes > size], axis=0, return_counts=True)
+    large = [n * _hypergeometric(v, t, size) for (v, t), n in zip(kinds.tolist(), counts.tolist(), strict=True)]
+    parts = [_summed(large, size + 1) / len(votes)]
+    for r in range(size, 0, -1):
+        parts[-1] = _summed([parts[-1], whole.get(r, np.zeros(1))], r + 1)
+        parts.append(_without_one(parts[-1]))
+    return parts[::-1]
+
+
+def _without_one(mass: Floats) -> Floats:
+    """The law of the ties that are left when one vote is taken away at random; `mass` (votes + 1,)."""
+    votes = len(mass) - 1
+    k = np.arange(votes)
+    return np.asarray(mass[:-1] * (votes - k) / votes + mass[1:] * (k + 1) / votes)
+
+
+def clusters_without_replacement(votes: Ints, ties: Ints, size: int) -> Law | None:
     """The same drawn without replacement, for clusters of one size: multivariate hypergeometric, type by type.
 
     A type is the number of ties in a cluster; given how many clusters are still to come, those of the next type are
     hypergeometric. None where the clusters differ in size or the table would be too large.
     """
-    each = int(votes[0])
-    if not (votes == each).all() or (each + 1) * draws * draws * draws * each > 100 * GRID_CELLS:
+    each, draws, over = int(votes[0]), size // int(votes[0]), size % int(votes[0])
+    if not (votes == each).all() or (each + 1) ** 2 * (draws + 1) ** 3 * each > 100 * GRID_CELLS:
         return None
-    state = np.zeros((draws + 1, draws * each + 1))  # [clusters drawn, ties so far]
+    types = np.bincount(ties, minlength=each + 1)
+    if not over:
+        return Law(np.arange(size + 1) / size, _normalised(_whole(types, draws)), "exact clusters", size)
+    mass = np.zeros(size + 1)
+    for kind in np.flatnonzero(types).tolist():  # the type of the cluster that is cut
+        others = types - (np.arange(each + 1) == kind)
+        mass += types[kind] / len(ties) * np.convolve(_whole(others, draws), _hypergeometric(each, kind, over))
+    return Law(np.arange(size + 1) / size, _normalised(mass), "exact clusters", size)
+
+
+def _whole(types: Ints, draws: int) -> Floats:
+    """Ties in `draws` whole clusters, of which there are `types[k]` with k ties."""
+    state = np.zeros((draws + 1, draws * (len(types) - 1) + 1))  # [clusters drawn, ties so far]
     state[0, 0] = 1.0
-    left = len(ties)
-    for kind, count in enumerate(np.bincount(ties, minlength=each + 1).tolist()):
+    left = int(types.sum())
+    for kind, count in enumerate(types.tolist()):
         state = _with_type(state, kind, count, left, draws)
         left -= count
-    return Law(np.arange(draws * each + 1) / (draws * each), _normalised(state[draws]), "exact clusters", draws * each)
+    return np.asarray(state[draws])
 
 
 def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> Floats:
@@ -148,26 +180,18 @@ def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> F
     return after
 
 
-def sampled(shares: Floats, set_votes: float) -> Law:
+def sampled(shares: Floats, set_votes: int) -> Law:
     """The law of drawn shares, each with the same mass."""
     share, count = np.unique(np.round(shares, 12), return_counts=True)  # shares equal but for rounding are one
-    return Law(share, count / len(shares), "sampled", set_votes)
+    return Law(share, count / len(shares), "sampled", set_votes, len(shares))
 
 
-def _gathered(shares: Floats, mass: Floats, method: str, set_votes: float) -> Law:
-    share, where = np.unique(np.round(shares, 12), return_inverse=True)
-    return Law(share, _normalised(np.bincount(where, weights=mass)), method, set_votes)
-
-
-def _power(mass: Floats, times: int) -> Floats:
-    """The `times`-fold convolution by repeated squaring; only sums of positive numbers, so tails keep their digits."""
-    result = np.ones(1)
-    while times:
-        if times & 1:
-            result = np.convolve(result, mass)
-        mass = np.convolve(mass, mass)
-        times >>= 1
-    return result
+def _summed(parts: Sequence[Floats], length: int) -> Floats:
+    """The sum of vectors of several lengths."""
+    total = np.zeros(length)
+    for part in parts:
+        total[: len(part)] += part
+    return total
 
 
 def _log_choose(n: int, k: NDArray[np.int64]) -> Floats:
@@ -179,17 +203,9 @@ def _normalised(mass: NDArray[Any]) -> Floats:
 
 
 def density(law: Law, grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Density of a law at the points of `grid`, NaN where there is next to none.
-
-    It is the mass within half a vote of each point; a law on uneven shares (whole clusters of several sizes) is
-    gathered a little more widely, which adds about one hundredth to the SD that is seen and nothing to any number.
-    """
-    halves = [0.5 / min(law.set_votes, LATTICE)]
-    if len(law.share) > law.set_votes + 1.5:
-        halves = [max(halves[0], part * law.sd) for part in (0.15, 0.2, 0.25, 0.3, 0.35)]
+    """Density of a law at the points of `grid`, the mass within half a vote of each; NaN where it is next to 0."""
+    half = 0.5 / min(law.set_votes, LATTICE)
     middle = np.cumsum(law.probability) - law.probability / 2
-    height = np.zeros(len(grid))
-    for half in halves:
-        below, above = (np.interp(grid + side, law.share, middle, left=0.0, right=1.0) for side in (-half, half))
-        height += (above - below) / (2 * half * len(halves))
+    below, above = (np.interp(grid + side, law.share, middle, left=0.0, right=1.0) for side in (-half, half))
+    height = (above - below) / (2 * half)
     return np.where(height > 0.002 * height.max(), height, np.nan)

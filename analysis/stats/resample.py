@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+CELLS = 4_000_000  # numbers of a batch of shuffles: 16 MB
 BATCH = 128  # sets drawn at a time by the crossed bootstrap: their weights stay in the cache of the processor
 
 
@@ -31,39 +32,34 @@ class Clusters:
         sums = np.asarray(np.bincount(codes, weights=np.asarray(values, dtype=float)), dtype=float)
         return cls(votes[votes > 0], sums[votes > 0])
 
-    def draws(self, size: int) -> int:
-        """How many clusters come nearest to `size` votes."""
-        return max(1, round(size / float(self.votes.mean())))
+
+def set_shares(clusters: Clusters, *, size: int, sets: int, replace: bool, generator: np.random.Generator) -> Floats:
+    """Share of ties in each of `sets` sets of exactly `size` votes, shape (sets,); sums of clusters are whole numbers.
+
+    Clusters come in random order until the set is full; of the last one, as many votes as are missing, at random.
+    """
+    step = sets if replace else max(1, CELLS // len(clusters.votes))
+    parts = [_filled(clusters, size, min(step, sets - start), replace, generator) for start in range(0, sets, step)]
+    return np.concatenate(parts) / size
 
 
-def cluster_shares(
-    clusters: Clusters, *, draws: int, sets: int, replace: bool, generator: np.random.Generator
-) -> Floats:
-    """Mean of the values in each of `sets` sets of `draws` whole clusters, shape (sets,)."""
-    count = len(clusters.votes)
-    shares = np.empty(sets)
-    step = max(1, 2_000_000 // draws)
-    for start in range(0, sets, step):
-        rows = min(step, sets - start)
-        if replace:
-            chosen = generator.integers(0, count, size=(rows, draws))
-        else:
-            chosen = _distinct(count, draws, rows, generator)
-        shares[start : start + rows] = clusters.sums[chosen].sum(1) / clusters.votes[chosen].sum(1)
-    return shares
-
-
-def _distinct(count: int, draws: int, rows: int, generator: np.random.Generator) -> Ints:
-    """`draws` different numbers under `count` in each of `rows` rows: Floyd's algorithm (Bentley and Floyd 1987)."""
-    taken = np.zeros((rows, count), dtype=bool)
-    chosen = np.empty((rows, draws), dtype=np.int64)
-    row = np.arange(rows)
-    for column, last in enumerate(range(count - draws, count)):
-        pick = generator.integers(0, last + 1, size=rows)
-        pick = np.where(taken[row, pick], last, pick)
-        taken[row, pick] = True
-        chosen[:, column] = pick
-    return chosen
+def _filled(clusters: Clusters, size: int, rows: int, replace: bool, generator: np.random.Generator) -> Ints:
+    """Ties in each of `rows` sets. Without replacement this is the shuffle of Fisher and Yates, as far as needed."""
+    number, all_ties = len(clusters.votes), clusters.sums.astype(np.int64)
+    order = None if replace else np.tile(np.arange(number, dtype=np.int32), (rows, 1))
+    ties, missing, unfilled, drawn = np.zeros(rows, np.int64), np.full(rows, size), np.arange(rows), 0
+    while len(unfilled):
+        place = generator.integers(0 if replace else drawn, number, len(unfilled))
+        chosen = place if order is None else order[unfilled, place]
+        if order is not None:
+            order[unfilled, place] = order[unfilled, drawn]
+        votes, more, room = clusters.votes[chosen], all_ties[chosen], missing[unfilled]
+        cut = votes > room
+        more[cut] = generator.hypergeometric(more[cut], votes[cut] - more[cut], room[cut])
+        ties[unfilled] += more
+        missing[unfilled] -= np.minimum(votes, room)
+        unfilled, drawn = unfilled[missing[unfilled] > 0], drawn + 1
+    return ties
 
 
 def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.random.Generator) -> Floats:
@@ -77,9 +73,19 @@ def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.r
     number = len(table)
     # With nearly as many types as clusters the multinomial saves nothing and its matrix is large.
     if len(types) > number / 8:
-        return cluster_shares(clusters, draws=number, sets=sets, replace=True, generator=generator)
+        return _redrawn(clusters, sets, generator)
     drawn = generator.multinomial(number, counts / number, size=sets) @ types
     return np.asarray(drawn[:, 1] / drawn[:, 0])
+
+
+def _redrawn(clusters: Clusters, sets: int, generator: np.random.Generator) -> Floats:
+    number = len(clusters.votes)
+    shares = np.empty(sets)
+    step = max(1, 2_000_000 // number)
+    for start in range(0, sets, step):
+        chosen = generator.integers(0, number, size=(min(step, sets - start), number))
+        shares[start : start + step] = clusters.sums[chosen].sum(1) / clusters.votes[chosen].sum(1)
+    return shares
 
 
 def crossed_bootstrap(
@@ -104,6 +110,15 @@ def crossed_bootstrap(
         # A set in which no vote is left has no mean: another is drawn in its place.
         found.append((sums[votes > 0] / votes[votes > 0])[:missing].astype(float))
     return np.concatenate(found)
+
+
+def narrowed(shares: Floats, *, around: float, sd: float) -> Floats:
+    """The same drawn shares with no larger SD than `sd`, each moved towards `around` in proportion.
+
+    For the crossed bootstrap, whose variance is known to be too large: its shape is kept, its width is the interval's.
+    """
+    spread = float(shares.std())
+    return around + (shares - around) * min(1.0, sd / spread) if spread > 0 else shares
 
 
 def _coins(count: int, generator: np.random.Generator) -> NDArray[np.float32]:

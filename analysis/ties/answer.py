@@ -3,7 +3,9 @@ dashboard alike.
 
 `answer` gives the share of ties in sets of votes for each HumanExp, and its interval by every unit that the votes know.
 The paper draws 50,000 sets of 200 judgements from the 2,000 votes of one HumanExp. The number of ties in such a set is
-hypergeometric, so the law is computed instead of sampled; sampling it is there on demand and gives the same.
+hypergeometric, so the law is computed instead of sampled; sampling it is there on demand and gives the same. Where a
+set holds a larger part of the votes than the paper's, sets drawn without replacement vary too little to tell of new
+votes, so the law with replacement stands beside.
 """
 
 from __future__ import annotations
@@ -15,40 +17,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from analysis.reading.cautions import cautions
 from analysis.reading.clusters import clusters_of
 from analysis.reading.votes import Votes
-from analysis.showing.words import count
+from analysis.showing.words import count, percent, plural
 from analysis.stats import laws
-from analysis.stats.intervals import Interval, groups, kish, mean_interval
+from analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
 from analysis.stats.laws import CHANCE, Law
-from analysis.stats.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
+from analysis.ties.sets import Codes, Recipe, check_size, law_of_sets, unit_codes, unit_parts, whole_studies
 from dialogue.errors import InputError
-from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
-UNITS = ("vote", "pair", "dialogue", "rater", "pair+rater", "dialogue+rater")
+UNITS = ("vote", "pair", "item", "dialogue", "rater", "pair+rater", "item+rater", "dialogue+rater")
+PAPERS_PART = 10  # the papers' sets hold a tenth of a HumanExp
 MOST_ROUNDS = 100  # beyond it the column holds something else, such as times
-Codes = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How sets are drawn."""
-
-    sets: int
-    size: int
-    seed: int
-    unit: str
-    replace: bool
-    method: str
 
 
 @dataclass(frozen=True)
 class Chance:
-    """A share against clicking at random among three answers, by vote (z, exact p) and allowing for clusters (t, p)."""
+    """A share against clicking at random among three answers, by vote (z, exact p) and allowing for clusters (t, p).
+
+    `p` is under .05 exactly where the 95 % interval of the share excludes `share`, for both are by the same logit.
+    """
 
     share: float
     z_vote: float
@@ -59,12 +50,12 @@ class Chance:
 
     @property
     def p_shown(self) -> float:
-        """The p that allows for clusters; the one by vote where no cluster tells of a spread."""
+        """The p that allows for clusters; of a single vote, the exact one."""
         return self.p_vote if self.p is None else self.p
 
     @property
     def told_apart(self) -> bool:
-        """Whether these votes can be told from random clicking; an interval by the logit may say otherwise."""
+        """Whether these votes can be told from random clicking."""
         return self.p_shown < 0.05
 
 
@@ -78,6 +69,8 @@ class Curve:
     automatic: int  # ties on pairs whose two responses are the same text
     identical: int  # votes on such pairs
     law: Law
+    replace: bool  # whether the sets of `law` are drawn with replacement
+    replaced: Law | None  # the same with replacement, where sets without it share more votes than the paper's
     unit: str
     clusters: int  # units that the votes fall into (of the scarcer kind for pair+rater)
     interval: Interval | None  # of the share itself, from all these votes
@@ -91,6 +84,11 @@ class Curve:
         return self.ties / self.votes
 
     @property
+    def part(self) -> float:
+        """The part of these votes that a set holds."""
+        return self.law.set_votes / self.votes
+
+    @property
     def share_of_different(self) -> float | None:
         """Share of ties among the votes on pairs with two different texts."""
         rest = self.votes - self.identical
@@ -99,13 +97,18 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class TiesAnswer:
-    """All numbers of the question; `units` compares the spread of sets drawn by each unit, with replacement."""
+    """All numbers of the question; `units` compares the spread of sets drawn by each unit.
+
+    `crowded` says that a set holds more than a tenth of the votes of an experiment and the recipe draws without
+    replacement: then every curve has the law with replacement too, and `units` are drawn with replacement alone.
+    """
 
     experiments: tuple[Curve, ...]
     pooled: Curve
     units: tuple[Curve, ...]
     effective_raters: float | None
     recipe: Recipe
+    crowded: bool
     warnings: tuple[str, ...]
     signature: str
 
@@ -126,34 +129,40 @@ def answer(
     `unit` says what is drawn to form a set, `clusters` what the interval of the share allows for.
     """
     recipe = Recipe(sets, size, seed, unit, replace, method)
-    known = [name for name in UNITS if all(_codes(votes, part) is not None for part in _parts(name))]
-    for part in _parts(unit):
-        if groups(votes.need(part, f"--unit {unit}")) < 2:
-            raise InputError(f"--unit {unit} needs two {part}s or more; the votes have one.")
-    *experiments, pooled = [
-        _curve(name, part, recipe, clusters_of(part, clusters))
-        for name, part in [*_experiments(votes), ("pooled", votes)]
-    ]
-    by_unit = [dataclasses.replace(recipe, unit=name, replace=True) for name in known if _enough(votes, name)]
-    units = [_unit_curve(votes, one) for one in by_unit]
+    _check_unit(votes, unit)
+    parts = [*_experiments(votes), ("pooled", votes)]
+    for name, part in parts:
+        check_size(name, len(part), recipe)
+    crowded = not replace and any(PAPERS_PART * size > len(part) for _, part in parts)
+    *experiments, pooled = [_curve(name, part, recipe, clusters, crowded) for name, part in parts]
+    units = _unit_curves(votes, dataclasses.replace(recipe, replace=replace or crowded), _units(votes, pooled))
     return TiesAnswer(
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
         effective_raters=None if votes.rater is None else kish(votes.rater),
         recipe=recipe,
-        warnings=(*votes.warnings, *cautions(votes)),
-        signature=_signature(votes, recipe, [*experiments, pooled, *units]),
+        crowded=crowded,
+        warnings=(*_crowding([*experiments, pooled]), *votes.warnings, *cautions(votes)),
+        signature=_signature(recipe, pooled, [*experiments, pooled, *units]),
     )
 
 
+def _check_unit(votes: Votes, unit: str) -> None:
+    for part, codes in unit_codes(votes, unit).items():
+        if groups(codes) < 2:
+            raise InputError(f"--unit {unit} needs two {plural(part)} or more; the votes have one.")
+
+
 def _experiments(votes: Votes) -> list[tuple[str, Votes]]:
+    if votes.round is None:
+        return []
     if len(votes.rounds) > MOST_ROUNDS:
         raise InputError(
             f"The round column has {len(votes.rounds)} different values; it says which vote of its pair a vote is: "
             "1, 2, 3, ... Map the right column (--columns round=...)."
         )
-    return [(f"HumanExp-{k}", votes.select(np.equal(votes.need("round", "an experiment"), k))) for k in votes.rounds]
+    return [(f"HumanExp-{k}", votes.select(votes.in_round & (votes.round == k))) for k in votes.rounds]
 
 
 def smallest_experiment(votes: Votes) -> int:
@@ -167,141 +176,89 @@ def size_that_fits(votes: Votes, size: int = 200) -> int:
     return size if smallest >= size else max(smallest // 2, 1)
 
 
-def _unit_curve(votes: Votes, recipe: Recipe) -> Curve:
-    by = _clusters(votes, recipe.unit)
-    curve = _curve(recipe.unit, votes, recipe, by)
-    return curve if recipe.method == "exact" else dataclasses.replace(curve, bootstrap=_bootstrap(votes, by, recipe))
+def _unit_curves(votes: Votes, recipe: Recipe, units: Sequence[str]) -> list[Curve]:
+    """Sets of all votes drawn by each unit, with the interval that allows for the same clusters and no others."""
+    found: dict[str, Curve] = {}
+    for unit in units:
+        drawn = dataclasses.replace(recipe, unit=unit)
+        known = {name: curve.law for name, curve in found.items()}
+        curve = _counted(unit, votes, drawn, law_of_sets(votes, unit, drawn, known), unit_codes(votes, unit))
+        if recipe.method == "sample" and curve.interval:
+            curve = dataclasses.replace(curve, bootstrap=whole_studies(votes, drawn, curve.interval.se))
+        found[unit] = curve
+    return [*found.values()]
 
 
-def _bootstrap(votes: Votes, by: Mapping[str, Codes], recipe: Recipe) -> NDArray[np.float64]:
-    """The share in studies of the same size drawn afresh, shape (sets,)."""
-    generator = np.random.default_rng(child_seed(recipe.seed, "ties", "bootstrap", *by))
-    ways = list(by.values())
-    if len(ways) == 2:
-        return crossed_bootstrap(votes.tie, ways[0], ways[1], sets=recipe.sets, generator=generator)
-    codes = ways[0] if ways else np.arange(len(votes))
-    return bootstrap_mean(votes.tie, codes, sets=recipe.sets, generator=generator)
+def _curve(name: str, votes: Votes, recipe: Recipe, wanted: str, crowded: bool) -> Curve:
+    """The law of sets as the recipe draws them, and the interval that allows for the clusters of these votes."""
+    curve = _counted(name, votes, recipe, law_of_sets(votes, name, recipe), clusters_of(votes, wanted))
+    if not crowded:
+        return curve
+    return dataclasses.replace(curve, replaced=law_of_sets(votes, name, dataclasses.replace(recipe, replace=True)))
 
 
-def _curve(name: str, votes: Votes, recipe: Recipe, honest: Mapping[str, Codes]) -> Curve:
-    """The law of sets as the recipe draws them, and the interval that allows for the clusters in `honest`."""
+def _counted(name: str, votes: Votes, recipe: Recipe, law: Law, by: Mapping[str, Codes]) -> Curve:
     ties = votes.tie
     same = np.zeros(len(votes), dtype=bool) if votes.identical is None else votes.identical
-    by = _clusters(votes, recipe.unit)
-    interval = mean_interval(ties, by=honest, share=True) if len(ties) > 1 else None
+    interval = mean_interval(ties, by=by, share=True) if len(ties) > 1 else None
+    drawn = unit_codes(votes, recipe.unit).values()
     return Curve(
         name=name,
         votes=len(votes),
         ties=int(ties.sum()),
         automatic=int((ties & same).sum()),
         identical=int(same.sum()),
-        law=_law(votes, name, recipe, by),
+        law=law,
+        replace=recipe.replace,
+        replaced=None,
         unit=recipe.unit,
-        clusters=min((groups(codes) for codes in by.values()), default=len(votes)),
+        clusters=min((groups(codes) for codes in drawn), default=len(votes)),
         interval=interval,
         chance=_chance(len(votes), int(ties.sum()), interval),
         choices=dict(zip(votes.labels, np.bincount(votes.choice, minlength=len(votes.labels)).tolist(), strict=True)),
     )
 
 
-def _law(votes: Votes, name: str, recipe: Recipe, by: Mapping[str, Codes]) -> Law:
-    _check_size(votes, name, recipe)
-    generator = np.random.default_rng(child_seed(recipe.seed, "ties", name, recipe.unit))
-    if not by:
-        return _vote_law(len(votes), int(votes.tie.sum()), recipe, generator)
-    if len(by) == 2:
-        return _crossed_law(votes, name, recipe, by, generator)
-    return _cluster_law(Clusters.of(votes.tie, *by.values()), name, recipe, recipe.unit, generator)
-
-
-def _vote_law(votes: int, ties: int, recipe: Recipe, generator: np.random.Generator) -> Law:
-    if recipe.method == "exact":
-        if recipe.replace:
-            return laws.binomial(ties / votes, recipe.size)
-        return laws.hypergeometric(votes, ties, recipe.size)
-    if recipe.replace:
-        drawn = generator.binomial(recipe.size, ties / votes, recipe.sets)
-    else:
-        drawn = generator.hypergeometric(ties, votes - ties, recipe.size, recipe.sets)
-    return laws.sampled(drawn / recipe.size, recipe.size)
-
-
-def _cluster_law(clusters: Clusters, name: str, recipe: Recipe, unit: str, generator: np.random.Generator) -> Law:
-    draws = clusters.draws(recipe.size)
-    if not recipe.replace and draws > len(clusters.votes):
-        raise InputError(
-            f"{name} has {count(len(clusters.votes), unit)}, fewer than the {draws} that make a set of {recipe.size} "
-            "votes; choose a smaller --size or add --replace."
-        )
-    law = None
-    if recipe.method == "exact":
-        exact = laws.clusters_with_replacement if recipe.replace else laws.clusters_without_replacement
-        law = exact(clusters.votes, clusters.sums.astype(np.int64), draws)
-    if law is None:
-        shares = cluster_shares(clusters, draws=draws, sets=recipe.sets, replace=recipe.replace, generator=generator)
-        law = laws.sampled(shares, draws * float(clusters.votes.mean()))
-    return law
-
-
-def _crossed_law(
-    votes: Votes, name: str, recipe: Recipe, by: Mapping[str, Codes], generator: np.random.Generator
-) -> Law:
-    """Sets whose pairs and raters are both new.
-
-    No exact law is known for two crossed ways, so the variances by each are added, the one by vote is taken away (as in
-    Cameron, Gelbach and Miller 2011), and a beta-binomial law is given that variance.
-    """
-    share = float(votes.tie.mean())
-    exact = dataclasses.replace(recipe, method="exact")
-    single = [
-        _cluster_law(Clusters.of(votes.tie, codes), name, exact, way, generator).sd ** 2 for way, codes in by.items()
-    ]
-    alone = _vote_law(len(votes), int(votes.tie.sum()), exact, generator).sd ** 2
-    law = laws.beta_binomial(share, recipe.size, max(sum(single) - alone, *single))
-    if recipe.method == "exact":
-        return law
-    return laws.sampled(generator.choice(law.share, recipe.sets, p=law.probability), recipe.size)
-
-
 def _chance(votes: int, ties: int, interval: Interval | None) -> Chance:
     z = (ties / votes - CHANCE) / np.sqrt(CHANCE * (1 - CHANCE) / votes)
     mass = laws.binomial(CHANCE, votes).probability
     p_vote = min(1.0, float(mass[mass <= mass[ties] * (1 + 1e-7)].sum()))
-    if interval is None or interval.se < 1e-12:
+    if interval is None:
         return Chance(CHANCE, float(z), p_vote, None, None, "vote")
-    t = (interval.value - CHANCE) / interval.se
-    return Chance(CHANCE, float(z), p_vote, t, 2 * float(stdtr(interval.df, -abs(t))), interval.unit)
+    t, p = share_test(interval, CHANCE)
+    return Chance(CHANCE, float(z), p_vote, t, p, interval.unit)
 
 
-def _check_size(votes: Votes, name: str, recipe: Recipe) -> None:
-    if recipe.size < 1 or recipe.sets < 1:
-        raise InputError(f"--size and --sets must be 1 or more (got {recipe.size} and {recipe.sets}).")
-    if recipe.unit == "vote" and not recipe.replace and recipe.size > len(votes):
-        raise InputError(
-            f"{name} has {count(len(votes), 'vote')}, fewer than a set of {recipe.size}; "
-            "choose a smaller --size or add --replace."
-        )
-
-
-def _codes(votes: Votes, unit: str) -> Codes | None:
-    codes: Codes | None = getattr(votes, unit)
-    return codes
-
-
-def _clusters(votes: Votes, unit: str) -> dict[str, Codes]:
-    return {part: votes.need(part, f"--unit {unit}") for part in _parts(unit)}
-
-
-def _parts(unit: str) -> list[str]:
-    return [] if unit == "vote" else unit.split("+")
+def _units(votes: Votes, pooled: Curve) -> list[str]:
+    """The ways of drawing sets that these votes know; by item only where the interval allows for items."""
+    used = [] if pooled.interval is None else unit_parts(pooled.interval.unit)
+    return [name for name in UNITS if _enough(votes, name) and ("item" in used or "item" not in unit_parts(name))]
 
 
 def _enough(votes: Votes, unit: str) -> bool:
-    return all(groups(votes.need(part, unit)) > 1 for part in _parts(unit))
+    found = [getattr(votes, part) for part in unit_parts(unit)]
+    return all(codes is not None and groups(codes) > 1 for codes in found)
 
 
-def _signature(votes: Votes, recipe: Recipe, curves: Sequence[Curve]) -> str:
-    parts: dict[str, Any] = {"votes": len(votes), "unit": recipe.unit, "set": recipe.size}
-    if any(curve.law.method == "sampled" for curve in curves):
+def _crowding(curves: Sequence[Curve]) -> list[str]:
+    """That sets come too near to the whole, said of the smallest experiment."""
+    least = min(curves, key=lambda curve: curve.votes)
+    if least.replaced is None:
+        return []
+    size, part = least.law.set_votes, percent(least.part, 0)
+    name = least.name if least.name != "pooled" else "these votes"
+    return [
+        f"A set of {size} is {part} of the {count(least.votes, 'vote')} of {name}; in the papers it is a tenth. Drawn "
+        f"without replacement, two sets share {part} of their votes on average, so their SD "
+        f"({100 * least.law.sd:.1f} points) is smaller than that of new votes; with replacement it is "
+        f"{100 * least.replaced.sd:.1f}. Both are given."
+    ]
+
+
+def _signature(recipe: Recipe, pooled: Curve, curves: Sequence[Curve]) -> str:
+    parts: dict[str, Any] = {"votes": pooled.votes, "unit": recipe.unit, "set": recipe.size}
+    if any(law.method == "sampled" for curve in curves for law in (curve.law, curve.replaced) if law):
         parts |= {"sets": recipe.sets, "seed": recipe.seed}
-    return signature(**parts, replace=recipe.replace, law=recipe.method)
+    replace = (False, True) if pooled.replaced else recipe.replace
+    drawn_anew = None if pooled.interval is None else pooled.interval.unit
+    return signature(**parts, replace=replace, law=recipe.method, clusters=drawn_anew)

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analysis.showing.plots import BLUE, COLOURS, GREY, INK, RIGHT, VERMILION, WIDTH, footnote, styled
+from analysis.showing.plots import (
+    BLUE,
+    COLOURS,
+    GREY,
+    INK,
+    LABEL,
+    LEADING,
+    RIGHT,
+    TITLE,
+    VERMILION,
+    WIDTH,
+    broken,
+    footnote,
+    styled,
+    widest,
+)
+from analysis.showing.words import count, percent
 from analysis.stats.laws import CHANCE, density
-from analysis.ties.answer import Curve, TiesAnswer
+from analysis.ties.answer import UNITS, Curve, TiesAnswer
+
+NAMED = 5  # curves that can be named beside a panel; of more, only their number is told
+SMALL = 8.0  # points
 
 
 def figures(answer: TiesAnswer) -> dict[str, Figure]:
@@ -20,35 +41,87 @@ def figures(answer: TiesAnswer) -> dict[str, Figure]:
 @styled
 def laws_figure(answer: TiesAnswer) -> Figure:
     """Above, the tie distributions as the paper draws them; below, sets of that size drawn by each unit."""
-    rows = len(answer.units)
-    figure = Figure(figsize=(WIDTH, 3.45 + 0.48 * rows))
+    upper, lower = 1.72, 0.48 * len(answer.units)
+    labels = [_unit_label(curve) for curve in answer.units]
+    left = max(0.08, 0.03 + max(map(widest, labels)) / WIDTH)
+    names = _names(answer)
+    right = min(0.8, 0.95 - max(widest(name) for name, _ in names) / WIDTH)
+    said = [broken(_title(answer), (0.98 - left) * WIDTH, TITLE, "bold"), _key(answer, (0.98 - left) * WIDTH)]
+    top = 0.36 + sum(_tall(text, size) for text, size in zip(said, (TITLE, SMALL), strict=True))
+    figure = Figure(figsize=(WIDTH, top + upper + 0.55 + lower + 0.72))
     tall = figure.get_figheight()
-    above = figure.add_axes((0.19, 1 - 2.25 / tall, 0.61, 1.72 / tall))
-    below = figure.add_axes((0.19, 0.72 / tall, 0.61, 0.48 * rows / tall), sharex=above)
+    above = figure.add_axes((left, 1 - (top + upper) / tall, right - left, upper / tall))
+    below = figure.add_axes((left, 0.72 / tall, right - left, lower / tall), sharex=above)
     grid = _grid(answer)
     _experiments(above, answer, grid)
-    _units(below, answer, grid)
+    _units(below, answer, grid, labels)
     for axes in (above, below):
         axes.axvline(CHANCE, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
         axes.axvline(0.5, color=GREY, linewidth=0.9, zorder=0)
         axes.spines["left"].set_visible(False)
         axes.tick_params(axis="y", length=0, labelcolor=INK)
     _name_lines(above)
+    _name_curves(above, names, upper)
+    _heads(figure, said, left)
     footnote(figure, answer.signature)
     return figure
 
 
+def _heads(figure: Figure, said: Sequence[str], left: float) -> None:
+    """The title, and below it what fillings and dashes mean."""
+    at = 0.1
+    for text, size, weight, colour in zip(said, (TITLE, SMALL), ("bold", "normal"), ("black", INK), strict=True):
+        place = 1 - at / figure.get_figheight()
+        figure.text(left, place, text, fontsize=size, weight=weight, color=colour, ha="left", va="top")
+        at += _tall(text, size)
+
+
+def _tall(text: str, size: float) -> float:
+    return LEADING * size / 72 * (text.count("\n") + 1) if text else 0.0
+
+
 def _experiments(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> None:
-    curves = answer.experiments or (answer.pooled,)
-    for place, (curve, colour) in enumerate(zip(curves, COLOURS * len(curves), strict=False)):
-        height = density(curve.law, grid)
-        axes.fill_between(grid, height, color=colour, alpha=0.1, linewidth=0)
-        axes.plot(grid, height, color=colour)
-        _beside(axes, f"{curve.name}\n{curve.share * 100:.1f} % ties", (1.03, 0.84 - 0.27 * place), colour)
-    axes.set_title(_title(answer), y=1.1)
+    """Solid, the sets that tell of new votes; dashed, those that the papers draw, where the two differ."""
+    curves = _curves(answer)
+    many = len(curves) > NAMED
+    width, alpha, fill = (0.7, 0.4, 0.0) if many else (1.6, 1.0, 0.1)
+    for curve, colour in zip(curves, _colours(answer), strict=True):
+        height = density(curve.replaced or curve.law, grid)
+        axes.fill_between(grid, height, color=colour, alpha=fill, linewidth=0)
+        axes.plot(grid, height, color=colour, linewidth=width, alpha=alpha)
+        if curve.replaced:
+            dashes, dark = (0, (3, 2)), GREY if many else colour
+            axes.plot(grid, density(curve.law, grid), color=dark, linewidth=0.7 * width, alpha=alpha, linestyle=dashes)
     axes.set_yticks([])
     axes.set_ylim(0, None)
     axes.tick_params(axis="x", labelbottom=False)
+
+
+def _curves(answer: TiesAnswer) -> tuple[Curve, ...]:
+    return answer.experiments or (answer.pooled,)
+
+
+def _colours(answer: TiesAnswer) -> list[str]:
+    number = len(_curves(answer))
+    return list(COLOURS[:number]) if number <= NAMED else [BLUE] * number
+
+
+def _names(answer: TiesAnswer) -> list[tuple[str, str]]:
+    """What stands beside the curves with its colour: each by name, or how many there are where they are many."""
+    curves = _curves(answer)
+    if len(curves) > NAMED:
+        ends = f"{100 * min(one.share for one in curves):.1f}–{100 * max(one.share for one in curves):.1f} % ties"
+        return [(f"{len(curves)} experiments\n{ends}", BLUE)]
+    shown = [f"{broken(one.name, 0.3 * WIDTH, LABEL)}\n{one.share * 100:.1f} % ties" for one in curves]
+    return list(zip(shown, _colours(answer), strict=True))
+
+
+def _name_curves(axes: Axes, names: Sequence[tuple[str, str]], tall: float) -> None:
+    at = 0.96
+    for name, colour in names:
+        axes.annotate(name, (1.03, at), xycoords="axes fraction", color=colour, fontsize=LABEL, va="top",
+                      linespacing=LEADING)  # fmt: skip
+        at -= min((_tall(name, LABEL) + 0.12) / tall, 1 / len(names))
 
 
 def _title(answer: TiesAnswer) -> str:
@@ -56,12 +129,22 @@ def _title(answer: TiesAnswer) -> str:
     drawn = "vote by vote" if recipe.unit == "vote" else f"by {recipe.unit.replace('+', ' and ')}"
     if recipe.replace:
         drawn += " with replacement"
-    elif recipe.unit == "vote":
+    elif recipe.unit == "vote" and not answer.crowded:
         drawn += ", as in the paper"
-    return f"Sets of {recipe.size} votes, drawn {drawn}"
+    return f"Sets of {count(recipe.size, 'vote')}, drawn {drawn}"
 
 
-def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> None:
+def _key(answer: TiesAnswer, room: float) -> str:
+    if not answer.crowded:
+        return ""
+    least = min(_curves(answer), key=lambda curve: curve.votes)
+    of = "the votes" if least is answer.pooled else least.name
+    how = "as in the papers" if answer.recipe.unit == "vote" else "as the papers draw votes"
+    said = f"Solid: with replacement. Dashed: without, {how}, though a set is {percent(least.part, 0)} of {of}."
+    return broken(said, room, SMALL)
+
+
+def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64], labels: Sequence[str]) -> None:
     heights = [density(curve.law, grid) for curve in answer.units]
     tallest = max(float(np.nanmax(height)) for height in heights)
     for place, (curve, height) in enumerate(zip(answer.units, heights, strict=True)):
@@ -70,9 +153,7 @@ def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> None:
         axes.fill_between(grid, -place, 0.72 * height / tallest - place, color=colour, alpha=0.25, linewidth=0)
         axes.plot([low, high], [-place, -place], color=colour, linewidth=2.4)
         axes.annotate(f"{low * 100:.0f}–{high * 100:.0f} %", (1.03, -place), xycoords=RIGHT, color=colour)
-    axes.set_yticks(
-        [0.16 - place for place in range(len(answer.units))], [_unit_label(curve) for curve in answer.units]
-    )
+    axes.set_yticks([0.16 - place for place in range(len(answer.units))], labels)
     axes.set_ylim(-len(answer.units) + 0.82, 0.95)
     axes.set_title(_units_title(answer), y=1.0)
     _beside(axes, "95 % of sets", (1.03, 1.0), INK)
@@ -81,10 +162,10 @@ def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> None:
 
 
 def _units_title(answer: TiesAnswer) -> str:
-    *first, last = [f"{curve.name}s" for curve in answer.units if curve.name in ("pair", "dialogue", "rater")] or [
-        "votes"
-    ]
-    return f"The same when whole {', '.join(first)}{' or ' if first else ''}{last} are drawn"
+    known = {part for curve in answer.units for part in curve.name.split("+")} - {"vote"}
+    *first, last = [name for name in UNITS if name in known] or ["vote"]
+    drawn = "with replacement" if answer.units[0].replace else "drawn"
+    return f"Sets from all votes, {drawn} by {', '.join(first)}{' or ' if first else ''}{last}"
 
 
 def _unit_label(curve: Curve) -> str:
@@ -111,7 +192,8 @@ def _name_lines(axes: Axes) -> None:
 
 
 def _grid(answer: TiesAnswer) -> NDArray[np.float64]:
-    laws = [curve.law for curve in (*answer.experiments, answer.pooled, *answer.units)]
+    every = (*answer.experiments, answer.pooled, *answer.units)
+    laws = [law for curve in every for law in (curve.law, curve.replaced) if law]
     low = min(0.25, *(law.quantile(0.002) for law in laws))
     high = max(0.55, *(law.quantile(0.998) for law in laws))
     return np.linspace(max(low - 0.02, 0), min(high + 0.02, 1), 900)

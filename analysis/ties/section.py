@@ -9,10 +9,11 @@ import numpy as np
 from analysis.reading.study import Study
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, curve, round_steps
 from analysis.showing.tables import Table
-from analysis.showing.words import count, percent
-from analysis.stats.laws import CHANCE, density
+from analysis.showing.words import count, p_value, percent
+from analysis.stats.intervals import Interval
+from analysis.stats.laws import CHANCE, Law, density
 from analysis.ties.answer import Curve, TiesAnswer
-from analysis.ties.text import RESAMPLED
+from analysis.ties.text import RESAMPLED, majority
 
 SET = 200  # judgements in a set, as in the papers
 ROOM = 55.0  # percent of the width that the names of two lines take up on a phone
@@ -25,8 +26,9 @@ def section(answer: TiesAnswer | None, study: Study) -> Section | None:
     size, rounds = answer.recipe.size, len(answer.experiments)
     text = [
         f"The share of ties in sets of {count(size, 'judgement')} drawn vote by vote, as in the papers, follows a "
-        f"hypergeometric distribution. Its width depends only on the share and the size of the set, whatever the "
-        f"raters did. A new study would have new pairs and new raters, so its share would vary more."
+        f"hypergeometric distribution. Its width depends only on the share, the size of the set and that of the "
+        f"experiment, whatever the raters did. A new study would have new dialogues and new raters, so its share would "
+        f"vary more."
     ]
     if size < (asked := asked_size(study)):
         text.append(f"A set is half of the smallest experiment here, because that has fewer than {asked} votes.")
@@ -50,30 +52,36 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
     curves = answer.experiments or (answer.pooled,)
     axis = _axis([*curves])
     grid = np.linspace(axis.low, axis.high, 240)
-    heights = [density(one.law, grid) for one in curves]
-    tallest = max(float(np.nanmax(height)) for height in heights)
+    heights = [density(one.replaced or one.law, grid) for one in curves]
+    papers = [density(one.law, grid) for one in curves]
+    tallest = max(float(np.nanmax(height)) for height in (*heights, *papers))
     rows = [
         Row(
             one.name if answer.experiments else "all votes",
             f"{percent(one.share)} ties",
             (_bar(axis, one, f"c{k % 6}"),),
             curve(axis, grid, height, tallest),
+            curve(axis, grid, paper, tallest) if one.replaced else "",
             f"c{k % 6}",
             described=_described(one),
         )
-        for k, (one, height) in enumerate(zip(curves, heights, strict=True))
+        for k, (one, height, paper) in enumerate(zip(curves, heights, papers, strict=True))
     ]
-    if (wide := answer.units[-1]) and wide.interval and len(answer.units) > 1:
-        rows.append(_wide(axis, wide))
+    if (found := answer.pooled.interval) and found.clusters:
+        rows.append(_wide(axis, found))
     chance, half = axis.at(CHANCE), axis.at(0.5)
     noun = "every HumanExp" if len(curves) > 1 else "the votes"
     return RowFigure(
         f"Share of ties in sets of {count(answer.recipe.size, 'judgement')} from {noun}",
         tuple(rows), axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties",
         ((chance, "chance 33 %"), *([(half, "half")] if half - chance > ROOM else [])),
-        caption="Bars under the curves: 95 % of the sets. Last line: the share with its 95 % interval, from "
-        "resampling the named units. Chance: random clicking among three answers.",
+        caption=f"{_key(answer)}Bars under the curves: 95 % of the sets. Last line: the share with its 95 % interval, "
+        "from resampling the named units. Chance: random clicking among three answers.",
     )  # fmt: skip
+
+
+def _key(answer: TiesAnswer) -> str:
+    return "Filled: sets drawn with replacement. Dashed: without, as in the papers. " if answer.crowded else ""
 
 
 def units_figure(answer: TiesAnswer) -> RowFigure:
@@ -95,29 +103,36 @@ def units_figure(answer: TiesAnswer) -> RowFigure:
 
 
 def _axis(curves: Sequence[Curve]) -> Axis:
-    low = min(0.25, *(one.law.quantile(0.001) for one in curves))
-    high = max(0.55, *(one.law.quantile(0.999) for one in curves))
+    laws = [one.replaced or one.law for one in curves]
+    low = min(0.25, *(law.quantile(0.001) for law in laws))
+    high = max(0.55, *(law.quantile(0.999) for law in laws))
     return Axis(max(low - 0.02, 0.0), min(high + 0.02, 1.0))
 
 
 def _bar(axis: Axis, one: Curve, colour: str) -> Mark:
-    return Mark("bar", axis.at(one.law.quantile(0.025)), axis.at(one.law.quantile(0.975)), 0, colour)
+    law = one.replaced or one.law
+    return Mark("bar", axis.at(law.quantile(0.025)), axis.at(law.quantile(0.975)), 0, colour)
 
 
 def _described(one: Curve) -> str:
-    ends = (percent(one.law.quantile(part)) for part in (0.025, 0.975))
-    return f"{one.name}: {percent(one.share)} ties; 95 % of the sets lie within {' and '.join(ends)}"
+    text = f"{one.name}: {percent(one.share)} ties; 95 % of the sets lie within {_reach(one.replaced or one.law)}"
+    return f"{text} with replacement, {_reach(one.law)} without" if one.replaced else text
 
 
-def _wide(axis: Axis, one: Curve) -> Row:
-    found = one.interval
-    ends = (0.0, 0.0, 0.0) if found is None else (found.low, found.value, found.high)
-    note = f"{100 * ends[0]:.0f}\N{EN DASH}{100 * ends[2]:.0f} %"
-    return Row(f"all votes, resampling {RESAMPLED[one.unit]}", note, axis.interval(*ends), described=note)
+def _reach(law: Law) -> str:
+    return f"{percent(law.quantile(0.025))} to {percent(law.quantile(0.975))}"
+
+
+def _wide(axis: Axis, found: Interval) -> Row:
+    note = f"{100 * found.low:.0f}\N{EN DASH}{100 * found.high:.0f} %"
+    marks = axis.interval(found.low, found.value, found.high)
+    return Row(f"all votes, resampling {RESAMPLED[found.unit]}", note, marks, described=note)
 
 
 def _tables(answer: TiesAnswer) -> tuple[Table, ...]:
-    head = ("experiment", "votes", "ties", "share", "95 % of sets", "P(majority of ties)", "p against 33.3 %")
+    sets = ("95 % of sets", "P(majority of ties)")
+    beside = tuple(f"{name}, with replacement" for name in sets) if answer.crowded else ()
+    head = ("experiment", "votes", "ties", "share", "p against 33.3 %", *sets, *beside)
     rows = tuple(_curve(one) for one in [*answer.experiments, answer.pooled])
     first = Table(head, rows, "Tie shares of each experiment and of all votes together")
     units = tuple(row for one in answer.units if (row := _unit(one)))
@@ -126,10 +141,8 @@ def _tables(answer: TiesAnswer) -> tuple[Table, ...]:
 
 
 def _curve(one: Curve) -> tuple[str, ...]:
-    law = one.law
-    reach = f"{percent(law.quantile(0.025))} to {percent(law.quantile(0.975))}"
-    tests = f"{law.above(0.5):.2g}", f"{one.chance.p_shown:.2g}"
-    return one.name, f"{one.votes:,}", f"{one.ties:,}", percent(one.share), reach, *tests
+    told = one.name, f"{one.votes:,}", f"{one.ties:,}", percent(one.share), p_value(one.chance.p_shown)
+    return *told, *(text for law in (one.law, one.replaced) if law for text in (_reach(law), majority(law)))
 
 
 def _unit(one: Curve) -> tuple[str, ...]:

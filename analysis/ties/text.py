@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.showing.tables import Table
-from analysis.showing.words import count, percent
-from analysis.ties.answer import Curve, TiesAnswer
+from analysis.showing.words import count, p_equals, p_value, percent, plural
+from analysis.stats.laws import Law
+from analysis.ties.answer import UNITS, Curve, TiesAnswer
 
-RESAMPLED = {"vote": "votes one by one", "pair": "pairs", "dialogue": "dialogues", "rater": "raters",
-             "pair+rater": "pairs and raters", "dialogue+rater": "dialogues and raters"}  # fmt: skip
+RESAMPLED = {"vote": "votes one by one", **{name: " and ".join(map(plural, name.split("+"))) for name in UNITS[1:]}}
 
 
 def document(answer: TiesAnswer) -> dict[str, Any]:
@@ -25,6 +25,7 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
         "chance": dataclasses.asdict(answer.pooled.chance),
         "effective_raters": answer.effective_raters,
         "recipe": dataclasses.asdict(answer.recipe),
+        "crowded": answer.crowded,
         "warnings": list(answer.warnings),
         "signature": answer.signature,
     }
@@ -32,7 +33,6 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
 
 def _curve(curve: Curve) -> dict[str, Any]:
     law = curve.law
-    bins = max(round(law.set_votes), 1) if law.set_votes <= 200 else 200
     return {
         "name": curve.name,
         "votes": curve.votes,
@@ -40,20 +40,30 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "choices": dict(curve.choices),
         "chance": dataclasses.asdict(curve.chance),
         "share": curve.share,
+        **_law(law),
+        "unit": curve.unit,
+        "replace": curve.replace,
+        "with_replacement": None if curve.replaced is None else _law(curve.replaced),
+        "clusters": curve.clusters,
+        "set_votes": law.set_votes,
+        "set_part": curve.part,
+        "automatic_ties": curve.automatic,
+        "identical_votes": curve.identical,
+        "share_of_different": curve.share_of_different,
+        "interval": dataclasses.asdict(curve.interval) if curve.interval else None,
+        "bootstrap": None if curve.bootstrap is None else _resampled(curve.bootstrap),
+    }
+
+
+def _law(law: Law) -> dict[str, Any]:
+    bins = min(law.set_votes, 200)
+    return {
         "mean": law.mean,
         "sd": law.sd,
         "low": law.quantile(0.025),
         "high": law.quantile(0.975),
         "p_majority": law.above(0.5),
         "method": law.method,
-        "unit": curve.unit,
-        "clusters": curve.clusters,
-        "set_votes": law.set_votes,
-        "automatic_ties": curve.automatic,
-        "identical_votes": curve.identical,
-        "share_of_different": curve.share_of_different,
-        "interval": dataclasses.asdict(curve.interval) if curve.interval else None,
-        "bootstrap": None if curve.bootstrap is None else _resampled(curve.bootstrap),
         "histogram": {"step": 1 / bins, "mass": law.within((np.arange(bins + 2) - 0.5) / bins).tolist()},
     }
 
@@ -71,8 +81,8 @@ def parts(answer: TiesAnswer) -> list[Table | str]:
 def tables(answer: TiesAnswer) -> tuple[Table, Table]:
     """One line a curve: first the experiments as the paper draws them, then the pooled votes by every unit."""
     size = f"SD of {answer.recipe.size}"
-    head = ["", "votes", "a", "b", "ties", "95 % interval", size, "95 % of sets", "P(> .5)", "p(1/3)"]
-    first = Table(head, [_row(curve, answer.recipe.sets) for curve in [*answer.experiments, answer.pooled]])
+    head = ["", "votes", "a", "b", "ties", "95 % interval", "p(1/3)", size, "95 % of sets", "P(> .5)"]
+    first = Table(head, [row for curve in [*answer.experiments, answer.pooled] for row in _rows(curve)])
     resampled = any(curve.bootstrap is not None for curve in answer.units)
     by = ["drawn by", "units", "95 % interval", "design effect", "worth votes", size, "95 % of sets", "law"]
     second = [_unit_row(curve) for curve in answer.units]
@@ -86,18 +96,32 @@ def _range(shares: NDArray[np.float64] | None) -> str:
     return "-" if shares is None else "{:.3f}-{:.3f}".format(*np.quantile(shares, [0.025, 0.975]))
 
 
-def _row(curve: Curve, sets: int) -> list[str]:
-    law, interval = curve.law, curve.interval
-    return [
+def _rows(curve: Curve) -> list[list[str]]:
+    """The votes and their sets; below, in a row of its own, the sets with replacement where they stand beside."""
+    interval = curve.interval
+    row = [
         curve.name,
         str(curve.votes),
         *(f"{curve.choices[label] / curve.votes:.3f}" for label in ("a", "b", "tie")),
         f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-",
-        f"{law.sd:.4f}",
-        f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
-        f"<{1 / sets:.1g}" if law.method == "sampled" and not law.above(0.5) else f"{law.above(0.5):.2g}",
-        f"{curve.chance.p_shown:.2g}",
+        p_value(curve.chance.p_shown),
+        *_spread(curve.law),
+        majority(curve.law),
     ]
+    if curve.replaced is None:
+        return [row]
+    beside = ["  with replacement", *[""] * (len(row) - 4), *_spread(curve.replaced), majority(curve.replaced)]
+    return [row, beside]
+
+
+def _spread(law: Law) -> list[str]:
+    return [f"{law.sd:.4f}", f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}"]
+
+
+def majority(law: Law) -> str:
+    """The probability that more than half of a set are ties; of drawn sets, never less than they can tell."""
+    above = law.above(0.5)
+    return f"<{1 / law.drawn:.1g}" if law.drawn and not above else f"{above:.2g}"
 
 
 def _unit_row(curve: Curve) -> list[str]:
@@ -108,8 +132,7 @@ def _unit_row(curve: Curve) -> list[str]:
         f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-",
         f"{interval.design_effect:.2f}" if interval else "-",
         f"{interval.effective_n:.0f}" if interval else "-",
-        f"{law.sd:.4f}",
-        f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}",
+        *_spread(law),
         law.method,
     ]
 
@@ -145,8 +168,8 @@ def _found(answer: TiesAnswer) -> str:
 def against_chance(curve: Curve) -> str:
     """Whether the share of ties differs from that of random clicking, for the terminal and the report alike."""
     verb = "differs significantly from" if curve.chance.told_apart else "does not differ significantly from"
-    p = f"{curve.chance.p_shown:.2g}"
-    return f"Random clicking among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that (p = {p})."
+    p = p_equals(curve.chance.p_shown)
+    return f"Random clicking among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that ({p})."
 
 
 def _raters(answer: TiesAnswer) -> list[str]:

@@ -255,7 +255,7 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
 
 
 def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, asked, say):
-    """By its logit the interval of 8 ties in 9 reaches from 6 to 100 %, and by the t test p = .04: one verdict."""
+    """By its logit the interval of 8 ties in 9 reaches from 6 to 100 %, and so does p: by the share it would be .04."""
     rows = [
         {"pair": f"p{n}", "rater": f"r{k}", "choice": "a" if n == k == 2 else "tie", "round": k + 1}
         for n in range(3)
@@ -264,12 +264,13 @@ def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, as
     (tmp_path / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found, told, _ = asked(tmp_path)
     pooled = told["ties"]["pooled"]
-    assert pooled["interval"]["low"] < 1 / 3 and pooled["chance"]["p"] < 0.05
+    assert pooled["interval"]["low"] < 1 / 3 and pooled["chance"]["p"] > 0.05
     sentence = (
-        "Random clicking among three answers gives 33.3 % ties; 88.9 % differs significantly from that (p = 0.038)."
+        "Random clicking among three answers gives 33.3 % ties; 88.9 % does not differ significantly from that "
+        f"(p = {pooled['chance']['p']:.4f})."
     )
     assert sentence in say("ties", tmp_path, "--size", 1, "--out", tmp_path)
-    assert sentence in found["findings"]
+    assert any(finding.startswith(sentence) for finding in found["findings"])
     assert not any("lies inside" in finding for finding in found["findings"])
 
 

@@ -36,7 +36,10 @@ MANY = Ranking(
 )  # fmt: skip
 
 
-def small_study(**more):
+LONG = "org/a-very-long-model-name-with-instructions-and-date-20260101"  # 62 letters
+
+
+def small_study(size=10, unit="vote", **more):
     pairs = np.repeat(np.arange(20), 3)
     table = {
         "pair": pairs,
@@ -45,7 +48,7 @@ def small_study(**more):
         "rater": np.resize(np.arange(7), 60),
         **more,
     }
-    return answer(votes_from_columns({k: v for k, v in table.items() if v is not None}), size=10)
+    return answer(votes_from_columns({k: v for k, v in table.items() if v is not None}), size=size, unit=unit)
 
 
 def texts(figure):
@@ -56,6 +59,23 @@ FIGURES = {
     "ties": lambda: laws_figure(small_study()),
     "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
     "ties by every unit": lambda: laws_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
+    "ties in sets of a tenth of a round": lambda: laws_figure(small_study(size=2)),
+    "ties in 59 experiments": lambda: laws_figure(small_study(round=np.arange(60) % 59, size=1)),
+    "ties in experiments of long names": lambda: laws_figure(
+        small_study(round=np.resize([20260101120000000, 1], 60), unit="pair+rater")
+    ),
+    "many rows": lambda: plots.forest_figure(ROWS * 30, **TEXT),
+    "long names": lambda: plots.forest_figure(
+        [ForestRow(f"{LONG}-{k}", 1, 0, 2, LONG) for k in range(4)],
+        title=f"{LONG} over {LONG}-b",
+        xlabel="x",
+        recipe="|".join(["votes:1", *(f"key{k}:value" for k in range(40))]),
+    ),
+    "long names of bars": lambda: plots.bars_figure([ForestRow(LONG, 1, 0, 2, LONG)], **TEXT),
+    "long names of curves": lambda: plots.curves_figure(
+        [PlottedLine(LONG, X, X / k) for k in range(1, 9)], ylabel="y", **TEXT
+    ),
+    "names with signs of mathematics": lambda: plots.forest_figure([ForestRow("a_$x$_{b", 1, 0, 2, "$\\frac")], **TEXT),
     "ranking": lambda: ranking_figure(RANKING, TEXT["recipe"]),
     "ranks": lambda: ranks_figure(RANKING, TEXT["recipe"]),
     "ranking of sixty": lambda: ranking_figure(MANY, TEXT["recipe"]),
@@ -113,6 +133,51 @@ def test_sixty_rows_stand_apart_and_leave_the_axis_and_the_footnote_their_places
     assert figure.get_figheight() < 11.7  # a page
 
 
+def boxes_of(figure, *words):
+    with mpl.rc_context(fname=plots.STYLE):
+        figure.draw_without_rendering()
+        found = [text for text in figure.findobj(mpl.text.Text) if text.get_text() in words]
+        return [text.get_window_extent() for text in found]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 59])
+def test_the_label_of_the_axis_stays_off_the_footnote(rows):
+    label, note = boxes_of(plots.forest_figure((ROWS * 30)[:rows], **TEXT), TEXT["xlabel"], TEXT["recipe"])
+    assert label.y0 > note.y1 + 2
+
+
+@pytest.mark.parametrize("name", ["ties", "ties by every unit", "ties in experiments of long names"])
+def test_the_words_above_the_ties_do_not_cover_each_other(name):
+    figure = FIGURES[name]()
+    with mpl.rc_context(fname=plots.STYLE):
+        figure.draw_without_rendering()
+    title, key = (text.get_window_extent() for text in figure.texts[:2])
+    above = [text.get_window_extent() for text in figure.findobj(mpl.text.Text) if text.get_text() == "chance 1/3"]
+    assert title.y0 >= key.y1 - 1 and key.y0 >= above[0].y1 - 1
+
+
+def test_both_laws_are_drawn_and_named_where_a_set_is_near_the_round():
+    figure = laws_figure(small_study())
+    dashed = [line for line in figure.axes[0].lines if line.get_linestyle() == "--"]
+    said = " ".join(" ".join(texts(figure)).split())
+    assert len(dashed) == 3 + 1  # and the line of pure chance
+    assert "Solid: with replacement. Dashed: without, as in the papers, though a set is 50 % of HumanExp-1." in said
+    plain = laws_figure(small_study(size=2))
+    assert len([line for line in plain.axes[0].lines if line.get_linestyle() == "--"]) == 1
+    assert "Sets of 2 votes, drawn vote by vote, as in the paper" in texts(plain)
+
+
+def test_the_filled_curves_above_are_the_laws_that_are_drawn_below():
+    found = small_study(size=10)
+    above, below = laws_figure(found).axes
+    pooled = small_study(size=10, round=None)
+    alone = laws_figure(pooled).axes[0]
+    height = max(line.get_ydata().max() for line in alone.lines[:1])
+    expected = np.nanmax(laws.density(found.units[0].law, alone.lines[0].get_xdata()))
+    assert abs(height - expected) < 1e-12
+    assert len(below.collections) == len(found.units) and len(above.collections) == 3
+
+
 def test_names_at_curve_ends_do_not_overlap():
     figure = plots.curves_figure(
         [PlottedLine(f"curve {i}", X, 1 - np.exp(-X * i)) for i in range(1, 6)], ylabel="y", **TEXT
@@ -131,7 +196,7 @@ def test_the_readers_own_settings_stay_as_they_were():
 
 def test_the_drawn_density_integrates_to_one_and_keeps_the_mean():
     grid = np.linspace(-0.1, 1.1, 4001)
-    uneven = laws.clusters_with_replacement(np.array([1, 4, 7, 9]), np.array([1, 0, 5, 3]), 6)
+    uneven = laws.clusters_with_replacement(np.array([1, 4, 7, 9]), np.array([1, 0, 5, 3]), 30)
     for law in (laws.hypergeometric(2000, 700, 200), laws.binomial(0.5, 20), uneven):
         height = np.nan_to_num(laws.density(law, grid))
         step = grid[1] - grid[0]

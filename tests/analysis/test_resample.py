@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.stats import resample
 from analysis.stats.intervals import robust_variance
-from analysis.stats.resample import Clusters, bootstrap_mean, cluster_shares, crossed_bootstrap
+from analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
 
 
 def votes(pairs=60, raters=20, each=3, seed=0):
@@ -43,17 +44,43 @@ def test_the_bootstrap_by_pair_agrees_with_the_robust_error():
 
 
 def test_sets_without_replacement_never_hold_a_cluster_twice():
-    clusters = Clusters(np.array([1] * 6), 2.0 ** np.arange(6))
-    shares = cluster_shares(clusters, draws=3, sets=5_000, replace=False, generator=np.random.default_rng(1))
-    sums = np.rint(shares * 3).astype(int)
+    clusters = Clusters(np.full(6, 32), 2.0 ** np.arange(6))
+    shares = set_shares(clusters, size=96, sets=5_000, replace=False, generator=np.random.default_rng(1))
+    sums = np.rint(shares * 96).astype(int)
     assert {number.bit_count() for number in sums.tolist()} == {3}
     assert np.bincount(sums)[[7, 56, 21, 42]].min() > 5_000 / 20 * 0.7  # every subset as likely: 20 of them
+
+
+def test_a_set_of_all_votes_holds_every_cluster_and_one_vote_less_all_but_one():
+    clusters = Clusters(np.array([1, 2, 4, 8]), np.array([1.0, 0, 3, 5]))
+    whole = set_shares(clusters, size=15, sets=50, replace=False, generator=np.random.default_rng(0))
+    assert set(np.rint(whole * 15).tolist()) == {9}
+    less = np.rint(14 * set_shares(clusters, size=14, sets=400, replace=False, generator=np.random.default_rng(0)))
+    assert set(less.tolist()) == {8, 9}
+
+
+def test_many_clusters_are_shuffled_in_batches_with_the_same_law(monkeypatch):
+    clusters = Clusters(np.arange(1, 31), np.arange(1, 31) // 2.0)
+    whole = set_shares(clusters, size=40, sets=20_000, replace=False, generator=np.random.default_rng(1))
+    monkeypatch.setattr(resample, "CELLS", 3_000)
+    parts = set_shares(clusters, size=40, sets=20_000, replace=False, generator=np.random.default_rng(2))
+    assert len(whole) == len(parts) == 20_000
+    assert abs(whole.mean() - parts.mean()) < 5 * whole.std() / np.sqrt(10_000)
+    assert abs(whole.std() / parts.std() - 1) < 0.04
+
+
+def test_shares_are_narrowed_to_the_error_of_the_interval_and_never_widened():
+    drawn = np.random.default_rng(1).beta(4, 6, 2_000)
+    narrow = narrowed(drawn, around=0.4, sd=0.05)
+    assert abs(narrow.std() - 0.05) < 1e-12
+    np.testing.assert_allclose((narrow - 0.4) / 0.05, (drawn - 0.4) / drawn.std())
+    np.testing.assert_allclose(narrowed(drawn, around=0.4, sd=0.5), drawn)
+    assert narrowed(np.full(5, 0.2), around=0.2, sd=0.1).tolist() == [0.2] * 5
 
 
 def test_clusters_gather_votes_and_sums_whatever_their_codes():
     clusters = Clusters.of([1, 0, 1, 1], np.array([7, 3, 7, 9]))
     assert clusters.votes.tolist() == [1, 2, 1] and clusters.sums.tolist() == [0, 2, 1]
-    assert clusters.draws(8) == 6 and clusters.draws(1) == 1
 
 
 def test_the_crossed_bootstrap_has_the_law_of_the_plain_loop():

@@ -1,7 +1,6 @@
 """Tie distributions: exact laws, drawn ones, and what analyze_ties.py says and writes."""
 
 import gzip
-import itertools
 import json
 import subprocess
 import sys
@@ -9,15 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.commands import ties as program
+from analysis.preference.answer import change_over_rounds
 from analysis.reading.votes import votes_from_columns
-from analysis.stats import laws
 from analysis.ties.answer import UNITS, answer
-from analysis.ties.text import document, parts, sentences
+from analysis.ties.text import document, parts, sentences, tables
 from dialogue.errors import InputError
 from tests.house.typed import typed_program
 
@@ -36,81 +33,11 @@ def paper_votes(ties=(700, 700, 700), pairs=2000, raters=508):
     return votes_from_columns(rows)
 
 
-def test_the_papers_figures_follow_from_the_counts_alone():
-    law = laws.hypergeometric(2000, 700, 200)
-    assert round(law.sd, 4) == 0.0320
-    assert (law.quantile(0.025), law.quantile(0.975)) == (0.29, 0.415)
-    assert f"{law.above(0.5):.1e}" == "1.5e-06"
-    law = laws.binomial(0.35, 200)
-    assert round(law.sd, 4) == 0.0337
-    assert (law.quantile(0.025), law.quantile(0.975)) == (0.285, 0.415)
-    assert f"{law.above(0.5):.1e}" == "4.9e-06"
-
-
 def test_the_chance_line_is_tested_with_the_papers_numbers():
     ties = answer(paper_votes().select(np.arange(6000) < 2000))
     assert round(ties.pooled.chance.z_vote, 2) == 1.58
     assert round(ties.pooled.chance.p_vote, 2) == 0.12
     assert abs(ties.pooled.chance.p_vote - stats.binomtest(700, 2000, 1 / 3).pvalue) < 1e-12
-
-
-@pytest.mark.parametrize(("votes", "ties", "size"), [(2000, 700, 200), (10, 0, 5), (10, 10, 5), (7, 3, 7), (1, 1, 1)])
-def test_the_vote_laws_are_scipys(votes, ties, size):
-    k = np.arange(size + 1)
-    ours = laws.hypergeometric(votes, ties, size).probability
-    np.testing.assert_allclose(ours, stats.hypergeom(votes, ties, size).pmf(k), rtol=1e-10, atol=1e-300)
-    ours = laws.binomial(ties / votes, size).probability
-    np.testing.assert_allclose(ours, stats.binom(size, ties / votes).pmf(k), rtol=1e-10, atol=1e-300)
-
-
-def enumerated(votes, ties, draws, replace):
-    """Slow twin: every ordered draw of whole clusters, one by one."""
-    law = {}
-    for chosen in itertools.product(range(len(votes)), repeat=draws):
-        if replace or len(set(chosen)) == draws:
-            share = round(sum(ties[i] for i in chosen) / sum(votes[i] for i in chosen), 12)
-            law[share] = law.get(share, 0) + 1
-    total = sum(law.values())
-    return {share: count / total for share, count in sorted(law.items())}
-
-
-@pytest.mark.parametrize("replace", [True, False])
-@pytest.mark.parametrize(
-    ("votes", "ties"), [([3] * 6, [0, 1, 1, 2, 3, 3]), ([2] * 5, [0, 0, 0, 2, 2]), ([1, 3, 2, 5, 3], [0, 3, 1, 1, 2])]
-)
-def test_the_cluster_laws_are_those_of_every_draw_one_by_one(votes, ties, replace):
-    exact = laws.clusters_with_replacement if replace else laws.clusters_without_replacement
-    law = exact(np.array(votes), np.array(ties), 4)
-    if law is None:
-        assert not replace and len(set(votes)) > 1
-        return
-    truth = enumerated(votes, ties, 4, replace)
-    found = {round(s, 12): p for s, p in zip(law.share.tolist(), law.probability.tolist(), strict=True) if p > 1e-14}
-    assert found.keys() == truth.keys()
-    assert all(abs(found[share] - truth[share]) < 1e-13 for share in truth)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 400), st.data())
-def test_every_vote_law_is_a_law_with_the_known_moments(votes, data):
-    ties = data.draw(st.integers(0, votes))
-    size = data.draw(st.integers(1, votes))
-    p = ties / votes
-    without, with_ = laws.hypergeometric(votes, ties, size), laws.binomial(p, size)
-    for law in (without, with_):
-        assert abs(law.probability.sum() - 1) < 1e-12 and (law.probability >= 0).all()
-        assert abs(law.mean - p) < 1e-9
-    assert abs(with_.sd**2 - p * (1 - p) / size) < 1e-9
-    left = (votes - size) / (votes - 1) if votes > 1 else 0
-    assert abs(without.sd**2 - p * (1 - p) / size * left) < 1e-9
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.floats(0.01, 0.99), st.integers(2, 300), st.floats(1.0, 20.0))
-def test_the_beta_binomial_has_the_variance_that_is_asked_for(share, size, effect):
-    variance = min(effect / size, 0.9) * share * (1 - share)
-    law = laws.beta_binomial(share, size, variance)
-    assert abs(law.mean - share) < 1e-6 and abs(law.sd**2 - variance) < 1e-6
 
 
 def study(**changes):
@@ -126,7 +53,24 @@ def study(**changes):
     return votes_from_columns({name: column for name, column in table.items() if column is not None})
 
 
+@pytest.mark.parametrize("method", ["exact", "sample"])
+@pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("unit", UNITS)
+def test_a_set_holds_exactly_the_votes_of_its_heading(unit, replace, method):
+    """Raters of 3 to 27 votes: whole raters alone would make sets of 14 or of 50 under the heading of 24."""
+    uneven = np.repeat(np.arange(12), [3, 3, 3, 3, 6, 6, 9, 12, 12, 18, 18, 27])
+    law = answer(
+        study(rater=uneven, item=np.repeat(np.arange(20), 6)), size=24, unit=unit, replace=replace, method=method,
+        sets=500,
+    ).pooled.law  # fmt: skip
+    assert law.set_votes == 24
+    np.testing.assert_allclose(law.share * 24, np.rint(law.share * 24), atol=1e-9)
+
+
+PLAIN = [unit for unit in UNITS if "item" not in unit]
+
+
+@pytest.mark.parametrize("unit", PLAIN)
 @pytest.mark.parametrize("replace", [True, False])
 def test_drawing_sets_gives_the_law_that_is_written_down(unit, replace):
     exact = answer(study(), size=24, unit=unit, replace=replace).pooled.law
@@ -142,6 +86,74 @@ def test_the_same_seed_draws_the_same_sets_and_seed_zero_is_one_of_many():
     laws_ = [answer(study(), size=24, method="sample", sets=500, seed=seed).pooled.law for seed in (0, 0, 1)]
     assert laws_[0].probability.tolist() == laws_[1].probability.tolist()
     assert laws_[0].probability.tolist() != laws_[2].probability.tolist()
+
+
+def test_sets_near_the_size_of_the_round_say_so_and_stand_beside_those_with_replacement():
+    found = answer(paper_votes(ties=(84, 84, 84), pairs=240))
+    one = found.experiments[0]
+    assert found.crowded and one.part == 200 / 240
+    assert round(one.law.sd, 4) == 0.0138 and round(one.replaced.sd, 4) == 0.0337
+    assert (one.replace, found.recipe.replace) == (False, False) and all(unit.replace for unit in found.units)
+    assert found.warnings[0] == (
+        "A set of 200 is 83 % of the 240 votes of HumanExp-1; in the papers it is a tenth. Drawn without replacement, "
+        "two sets share 83 % of their votes on average, so their SD (1.4 points) is smaller than that of new votes; "
+        "with replacement it is 3.4. Both are given."
+    )
+    shown = document(found)
+    assert shown["crowded"] and "|replace:no,yes|" in shown["signature"]
+    for curve in [*shown["experiments"], shown["pooled"]]:
+        assert curve["with_replacement"]["sd"] > curve["sd"] and curve["with_replacement"]["method"] == "binomial"
+    rows = [row[0] for row in tables(found)[0].rows]
+    assert rows == ["HumanExp-1", "  with replacement", "HumanExp-2", "  with replacement", "HumanExp-3",
+                    "  with replacement", "pooled", "  with replacement"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pairs", "replace", "crowded"), [(2000, False, False), (1998, False, True), (240, True, False)]
+)
+def test_the_papers_own_sets_are_a_tenth_and_stand_alone(pairs, replace, crowded):
+    found = answer(paper_votes(ties=(700, 700, 700) if pairs > 700 else (84, 84, 84), pairs=pairs), replace=replace)
+    assert found.crowded is crowded
+    assert any("in the papers it is a tenth" in warning for warning in found.warnings) is crowded
+    every = [*found.experiments, found.pooled]
+    assert all((curve.replaced is not None) is crowded for curve in every)
+    # Both panels of the figure draw alike, and what is filled above is drawn below.
+    assert {unit.replace for unit in found.units} == {replace or crowded}
+    assert found.units[0].law.method == ("binomial" if replace or crowded else "hypergeometric")
+
+
+def test_the_recipe_names_what_is_drawn_anew_for_sets_and_for_the_interval():
+    found = answer(study(), size=4, unit="rater")
+    assert "|unit:rater|" in found.signature and "|clusters:dialogue+rater|" in found.signature
+    assert "|clusters:pair|" in answer(study(), size=4, clusters="pair").signature
+    assert "|clusters:vote|" in answer(study(), size=4, clusters="vote").signature
+    assert found.pooled.chance.unit == "dialogue+rater"
+
+
+def test_sets_by_item_are_shown_where_the_interval_allows_for_items():
+    names = [curve.name for curve in answer(study(item=np.repeat(np.arange(20), 6)), size=4).units]
+    assert names == PLAIN
+    names = [curve.name for curve in answer(study(dialogue=None, item=np.repeat(np.arange(20), 6)), size=4).units]
+    assert names == ["vote", "pair", "item", "rater", "pair+rater", "item+rater"]
+
+
+def test_rounds_numbered_from_zero_keep_their_first_experiment():
+    found = answer(study(round=np.tile([0, 1, 2], 40)), size=4)
+    assert [curve.name for curve in found.experiments] == ["HumanExp-0", "HumanExp-1", "HumanExp-2"]
+    assert sum(curve.votes for curve in found.experiments) == 120
+    assert not any("extra vote" in warning for warning in found.warnings)
+    found = answer(study(round=np.tile([0, 1, 2], 40), counted=[True] * 120), size=4)
+    assert len(found.experiments) == 3
+
+
+def test_votes_that_our_own_files_do_not_count_are_no_round_of_their_own():
+    late = {"round": np.tile([1, 2, 0], 40), "counted": np.tile([True, True, False], 40)}
+    votes = votes_from_columns({"pair": np.repeat(np.arange(40), 3), "choice": np.resize(["a", "tie"], 120), **late},
+                               uncounted=True)  # fmt: skip
+    found = answer(votes, size=4)
+    assert found.pooled.votes == 120
+    assert [(curve.name, curve.votes) for curve in found.experiments] == [("HumanExp-1", 40), ("HumanExp-2", 40)]
+    assert change_over_rounds(votes).items == 40
 
 
 def test_automatic_ties_stand_apart_from_those_of_people():
@@ -204,8 +216,9 @@ def test_missing_columns_leave_out_their_units_only():
         ({"round": np.arange(1, 121)}, {"size": 1}, "round column has 120 different values"),
         ({"rater": None}, {"size": 9, "unit": "rater"}, "no rater column, and --unit rater needs it"),
         ({"rater": ["r"] * 120}, {"size": 9, "unit": "rater"}, "--unit rater needs two raters or more"),
-        ({"round": None}, {"size": 150, "unit": "rater"}, "pooled has 12 raters, fewer than the 15"),
-        ({}, {"size": 45, "unit": "dialogue"}, "10 dialogues, fewer than"),
+        ({"round": None}, {"size": 121, "unit": "rater"}, "pooled has 120 votes, fewer than a set of 121"),
+        ({}, {"size": 45, "unit": "dialogue"}, "HumanExp-1 has 40 votes, fewer than a set of 45"),
+        ({}, {"size": 9, "clusters": "item"}, "no item column, and --clusters item needs it"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_sentence(changes, recipe, message):
@@ -236,7 +249,7 @@ def test_all_ties_and_no_ties_have_an_interval_that_is_not_a_point():
         interval = found.pooled.interval
         assert (interval.low, interval.high)[choice == "tie"] == (0.0, 1.0)[choice == "tie"]
         assert low <= interval.low < interval.high <= high
-        assert found.pooled.law.sd == 0 and found.pooled.chance.p is None
+        assert found.pooled.law.sd == 0 and found.pooled.chance.t is None
         json.dumps(document(found), allow_nan=False)
 
 
@@ -271,6 +284,7 @@ def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path):
         "chance",
         "effective_raters",
         "recipe",
+        "crowded",
         "warnings",
         "signature",
     ]
@@ -301,9 +315,18 @@ def test_json_goes_to_standard_output_alone(tmp_path):
     assert json.loads(done.stdout)["pooled"]["votes"] > 100
 
 
-def whole_clusters(names, tie):
-    """Votes and ties of every cluster, one loop."""
-    return np.array([[(names == name).sum(), tie[names == name].sum()] for name in np.unique(names)]).T
+def plain_sets(names, tie, size, sets):
+    """Shares in sets of `size` votes of clusters drawn with replacement, in plain loops: votes, not counts."""
+    generator = np.random.default_rng(1)
+    clusters = [tie[names == name].tolist() for name in np.unique(names)]
+    shares = []
+    for _ in range(sets):
+        held = []
+        while len(held) < size:
+            more = clusters[generator.integers(len(clusters))]
+            held += more if len(held) + len(more) <= size else generator.permutation(more)[: size - len(held)].tolist()
+        shares.append(sum(held) / size)
+    return shares
 
 
 def test_a_choice_with_two_meanings_and_a_folder_that_cannot_be_made_are_refused(tmp_path):
@@ -330,12 +353,11 @@ def test_a_real_evaluation_is_reproduced_from_its_raw_file_through_the_command_l
     shares = {label: round(100 * count / pooled["votes"], 2) for label, count in pooled["choices"].items()}
     assert shares == {"tie": 68.28, "a": 20.98, "b": 10.74}
     spread = {curve["name"]: curve["sd"] for curve in found["units"]}
-    assert {name: round(sd, 4) for name, sd in spread.items()} == {"vote": 0.0329, "pair": 0.0455, "dialogue": 0.0495}
+    assert {name: round(sd, 4) for name, sd in spread.items()} == {"vote": 0.0329, "pair": 0.0456, "dialogue": 0.0489}
     verdicts = np.array([line.split(",") for line in lines[1:]])
     for unit, column in (("pair", 0), ("dialogue", 1)):
-        votes, ties = whole_clusters(verdicts[:, column], verdicts[:, 3] == "Tie")
-        drawn = np.random.default_rng(1).integers(0, len(votes), (100_000, round(200 / votes.mean())))
-        assert abs((ties[drawn].sum(1) / votes[drawn].sum(1)).std() / spread[unit] - 1) < 0.008  # 3.5 errors of an SD
+        drawn = plain_sets(verdicts[:, column], verdicts[:, 3] == "Tie", 200, 4_000)
+        assert abs(np.std(drawn) / spread[unit] - 1) < 0.04  # 3.5 errors of an SD from 4,000 sets
     assert abs(spread["vote"] - np.sqrt(1520 * 706 / 2226**2 / 200)) < 1e-12
     told = {"vote": 0.0325, "pair": 0.0451, "dialogue": 0.0491}  # drawn by others; one error of the SD of 2,000 sets:
     assert all(abs(sd / spread[unit] - 1) < 1 / np.sqrt(2 * 2000) for unit, sd in told.items())
