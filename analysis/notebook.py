@@ -53,16 +53,13 @@ def ties(
     return Result(document(found), parts(found), draw)
 
 
-def agreement(
-    votes: Any, *, labels: str = "tie", unit: str = "pair", sets: int = 2000, seed: int = 0, **reading: Any
-) -> Result:
+def agreement(votes: Any, *, labels: str = "tie", clusters: str = "auto", seed: int = 0, **reading: Any) -> Result:
     """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`)."""
     from analysis.agreement.answer import answer
     from analysis.agreement.text import document, parts
 
-    check_ranges(locals(), sets=(0, math.inf))
     read = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
-    found = answer(read, labels=labels, unit=unit, sets=sets, seed=seed)
+    found = answer(read, labels=labels, clusters=clusters, seed=seed)
 
     def draw() -> Any:
         from analysis.agreement.figures import figures

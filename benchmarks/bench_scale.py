@@ -39,7 +39,7 @@ from large_studies import SYSTEMS, write_scores, write_study  # noqa: E402
 
 from analysis.reading.votes import read_votes  # noqa: E402
 from analysis.stats import davidson  # noqa: E402
-from analysis.stats.agreement import coefficients, count_table  # noqa: E402
+from analysis.stats.agreement import coefficients  # noqa: E402
 from analysis.stats.components import components  # noqa: E402
 from analysis.stats.davidson_errors import clustered  # noqa: E402
 from analysis.stats.intervals import mean_interval  # noqa: E402
@@ -193,7 +193,6 @@ def vote_costs(folder: Path, number: int) -> Mapping[str, float]:
     systems, net = [str(n) for n in range(SYSTEMS)], np.array([1.0, -1.0, 0.0])[votes.choice]
     a = votes.pair % SYSTEMS
     played = davidson.games(systems, a, (a + 1) % SYSTEMS, votes.choice, votes.left)
-    counts = count_table(votes.pair, votes.choice, 3)
     acts = {
         "reading": lambda: read_votes(folder / "votes.jsonl"),
         "two-way interval": lambda: mean_interval(net, by=by),
@@ -202,8 +201,8 @@ def vote_costs(folder: Path, number: int) -> Mapping[str, float]:
         f"tie share, {SETS:,} sets of pairs x raters": lambda: crossed_bootstrap(
             votes.tie, votes.pair, votes.rater, sets=SETS, generator=generator
         ),
-        f"agreement, {SETS:,} sets of pairs": lambda: coefficients(
-            counts, votes.labels, values=None, generator=generator, sets=SETS
+        "agreement, pairs and raters left out in turn": lambda: coefficients(
+            votes.pair, votes.choice, votes.labels, values=None, clusters=by
         ),
     }
     return {name: min(seconds(act) for _ in range(3)) for name, act in acts.items()}

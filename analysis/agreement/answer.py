@@ -1,7 +1,7 @@
 """How far raters agree: the one place where coefficients and their intervals are computed, for all who show them.
 
-`answer` gives every coefficient with its bootstrap interval, each rater's habits, the crowd's, Dawid and Skene's model
-and the cautions without which the numbers would mislead.
+`answer` gives every coefficient with an interval that draws pairs (or dialogues) and raters anew, each rater's habits,
+the crowd's, two models of the hidden truth and the cautions without which the numbers would mislead.
 
 To add a coefficient: its formula and its field in stats/agreement.py, and a row of `AgreementAnswer.coefficients`; the
 command, `--json`, the figure and the report show that list.
@@ -15,14 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.reading.clusters import Ways, clusters_of
 from analysis.reading.votes import Votes
-from analysis.stats.agreement import Agreement, Coefficient, coefficients, count_table, label_order, two_raters
+from analysis.showing.words import count
+from analysis.stats.agreement import Agreement, Coefficient, coefficients, label_order
+from analysis.stats.cohen import two_raters
 from analysis.stats.dawid_skene import DawidSkene, dawid_skene
+from analysis.stats.mace import Mace, mace
 from analysis.stats.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
-SMOOTHING = 1.0  # imaginary votes in every cell of a rater's table: a crowd's raters have a dozen votes each
+SMOOTHING = 6.0  # imaginary votes a true label: a crowd's raters have a dozen votes each (docs/method-agreement.md)
 SURE = 0.95  # a pair whose posterior exceeds it counts as sure
 NONE_TWICE = "No pair has two votes or more, so agreement cannot be measured."
 
@@ -49,6 +53,18 @@ class HiddenTruth:
 
 
 @dataclass(frozen=True, slots=True)
+class Spamming:
+    """MACE's model in short."""
+
+    prior: tuple[float, ...]  # of each label
+    sure: float  # share of the pairs whose posterior exceeds SURE
+    spam: float  # share of the votes that do not look at the pair
+    spammers: int  # raters whose votes are spam more often than not
+    steps: int
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NamedCoefficient:
     """A coefficient that is 0 as by chance and 1 at best, under its key of `--json` (`group.part` in a group)."""
 
@@ -69,6 +85,7 @@ class AgreementAnswer:
     raters: tuple[RaterHabits, ...]  # most votes first
     crowd: tuple[Habit, ...]
     truth: HiddenTruth | None
+    spamming: Spamming | None
     warnings: tuple[str, ...]
     signature: str
 
@@ -91,27 +108,35 @@ class AgreementAnswer:
         """Whether any pair has two votes, without which there is no agreement to speak of."""
         return self.found.usable_items > 0
 
+    @property
+    def drawn(self) -> str:
+        """What the intervals draw anew, e.g. `120 pairs and 30 raters`; empty where there are none."""
+        return " and ".join(count(number, name) for name, number in self.found.clusters.items())
 
-def answer(
-    votes: Votes, *, labels: str = "tie", unit: str = "pair", sets: int = 2000, seed: int = 0
-) -> AgreementAnswer:
-    """Every number on these votes; `labels` says how they are ordered, `unit` what the intervals resample."""
+
+def answer(votes: Votes, *, labels: str = "tie", clusters: str = "auto", seed: int = 0) -> AgreementAnswer:
+    """Every number on these votes; `labels` says how they are ordered, `clusters` what the intervals draw anew."""
     order, numbers = label_order(votes.labels, labels)
     place, names = np.argsort(order)[votes.choice], [votes.labels[code] for code in order]
-    # One generator for all: the intervals depend on the order of these calls, so a new one comes last.
+    ways = _ways(votes, clusters)
+    found = coefficients(votes.pair, place, names, values=numbers, clusters=ways)
     generator = np.random.default_rng(child_seed(seed, "agreement"))
-    counts, cluster = count_table(votes.pair, place, len(names)), _unit_of_pair(votes, unit)
-    found = coefficients(counts, names, values=numbers, generator=generator, sets=sets, cluster=cluster)
     halves = None if numbers is None else split_half(votes.pair, np.asarray(numbers)[place], generator=generator)
-    cohen, truth = None, None
+    cohen, truth, spamming = None, None, None
     raters: tuple[RaterHabits, ...] = ()
     if votes.rater is not None:
-        raters = _raters(votes, ties=labels == "tie")
-        cohen = two_raters(votes.pair, votes.rater, votes.choice, len(names), generator=generator, sets=sets)
-        truth = _in_short(hidden_truth(votes))
-    recipe = signature(votes=len(votes), pairs=found.items, unit=unit, sets=sets, seed=seed, labels=labels)
+        fitted = spam_model(votes)
+        raters = _raters(votes, fitted, ties=labels == "tie")
+        shared = next((codes for name, codes in ways.items() if name != "rater"), None)
+        cohen = two_raters(votes.pair, votes.rater, votes.choice, len(names), cluster=shared)
+        truth, spamming = _in_short(hidden_truth(votes)), _spamming(fitted, raters)
+    recipe = signature(
+        votes=len(votes), pairs=found.items, unit=found.unit or "none", interval="jackknife", seed=seed, labels=labels
+    )
     cautions = (*votes.warnings, *_cautions(votes, found))
-    return AgreementAnswer(votes.labels, found, cohen, halves, raters, _crowd(raters), truth, cautions, recipe)
+    return AgreementAnswer(
+        votes.labels, found, cohen, halves, raters, _crowd(raters), truth, spamming, cautions, recipe
+    )
 
 
 def hidden_truth(votes: Votes) -> DawidSkene:
@@ -120,20 +145,21 @@ def hidden_truth(votes: Votes) -> DawidSkene:
     return dawid_skene(votes.pair, rater, votes.choice, len(votes.labels), smoothing=SMOOTHING)
 
 
-def _unit_of_pair(votes: Votes, unit: str) -> NDArray[np.int64] | None:
-    """Code of every pair's dialogue, or None where pairs themselves are resampled."""
-    if unit == "pair":
-        return None
-    of_pair = np.zeros(len(votes.pairs), dtype=np.int64)
-    of_pair[votes.pair] = votes.need("dialogue", "--unit dialogue")
-    return of_pair
+def spam_model(votes: Votes) -> Mace:
+    """MACE's model of these votes; needs raters."""
+    return mace(votes.pair, votes.need("rater", "--posteriors"), votes.choice, len(votes.labels))
 
 
-def _raters(votes: Votes, *, ties: bool) -> tuple[RaterHabits, ...]:
+def _ways(votes: Votes, clusters: str) -> Ways:
+    """What hangs together. Agreement compares votes on one pair, so that pairs are the least it can draw."""
+    return clusters_of(votes, clusters) or clusters_of(votes, "auto" if clusters == "auto" else "pair")
+
+
+def _raters(votes: Votes, fitted: Mace, *, ties: bool) -> tuple[RaterHabits, ...]:
     """Without ties among the labels there are no two sides either: a left label has no meaning."""
     tie, left = (votes.labels.index("tie"), votes.left) if ties else (None, None)
     table = rater_table(votes.pair, np.asarray(votes.rater), votes.choice, len(votes.labels), tie=tie, left=left)
-    return tuple(rows(table, votes.raters))
+    return tuple(rows(table, votes.raters, fitted.spamming))
 
 
 def _crowd(raters: Sequence[RaterHabits]) -> tuple[Habit, ...]:
@@ -141,6 +167,7 @@ def _crowd(raters: Sequence[RaterHabits]) -> tuple[Habit, ...]:
         ("says tie", [one.tie_rate for one in raters]),
         ("agrees with the other votes", [one.with_rest for one in raters]),
         ("chooses the left side", [one.left_rate for one in raters]),
+        ("spams, by MACE's model", [one.spam for one in raters]),
     )
     known = [(name, sorted(rate for rate in rates if np.isfinite(rate))) for name, rates in habits]
     return tuple(
@@ -149,25 +176,56 @@ def _crowd(raters: Sequence[RaterHabits]) -> tuple[Habit, ...]:
 
 
 def _in_short(model: DawidSkene) -> HiddenTruth:
-    sure = float((model.posterior.max(1) > SURE).mean())
-    return HiddenTruth(tuple(model.prior.tolist()), sure, model.steps, model.converged)
+    return HiddenTruth(tuple(model.prior.tolist()), _sure(model.posterior), model.steps, model.converged)
+
+
+def _spamming(model: Mace, raters: Sequence[RaterHabits]) -> Spamming:
+    return Spamming(
+        prior=tuple(model.prior.tolist()),
+        sure=_sure(model.posterior),
+        spam=float(model.spam.mean()),
+        spammers=sum(one.spam > 0.5 for one in raters),
+        steps=model.steps,
+        converged=model.converged,
+    )
+
+
+def _sure(posterior: NDArray[np.float64]) -> float:
+    return float((posterior.max(1) > SURE).mean())
 
 
 def _cautions(votes: Votes, found: Agreement) -> list[str]:
-    cautions = []
+    cautions = _of_raters(votes, found)
+    if not found.usable_items:
+        return [*cautions, NONE_TWICE]
+    if alone := found.items - found.usable_items:
+        text = "1 pair has one vote only and is" if alone == 1 else f"{alone:,} pairs have one vote only and are"
+        cautions.append(f"{text} left out: a single vote says nothing about agreement.")
+    if not found.unit and not found.raters_held:
+        cautions.append("The votes that can be compared are on one pair or dialogue, so there are no intervals.")
+    elif found.observed.value in (0.0, 1.0):
+        cautions.append(
+            "Votes agree on every pair or on none, so only the share of agreeing votes has an interval: nothing shows "
+            "how the coefficients would vary."
+        )
+    elif not np.isfinite(found.fleiss_kappa.low):
+        cautions.append("All labels but one come from a single cluster, so kappa and alpha have no interval.")
+    return cautions
+
+
+def _of_raters(votes: Votes, found: Agreement) -> list[str]:
+    """Who the intervals speak for, and votes that are not another rater's."""
     if votes.rater is None:
-        cautions.append("The votes name no rater, so there is no table or model of raters.")
-    elif again := len(votes) - len({*zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)}):
+        return ["The votes name no rater, so there is no table or model of raters, and the intervals ignore how "
+                "raters differ."]  # fmt: skip
+    cautions, raters = [], len(np.unique(votes.rater))
+    if raters == 1:
+        cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
+    elif found.usable_items and found.raters_held:
+        who = "Two raters" if raters == 2 else "Raters of whom one is in every comparison"
+        so = "the intervals are about other pairs judged by them" if found.unit else "there are no intervals"
+        cautions.append(f"{who} cannot speak for other raters: {so}.")
+    if again := len(votes) - len(np.unique(votes.pair * (int(votes.rater.max()) + 1) + votes.rater)):
         who = "1 vote is by a rater" if again == 1 else f"{again:,} votes are by raters"
         cautions.append(f"{who} who had already voted on the same pair; each such vote counts as another rater's.")
-    if not found.usable_items:
-        cautions.append(NONE_TWICE)
-    elif alone := found.items - found.usable_items:
-        text = "1 pair has" if alone == 1 else f"{alone:,} pairs have"
-        cautions.append(f"{text} one vote only and {'says' if alone == 1 else 'say'} nothing about agreement.")
-    if found.observed.value in (0.0, 1.0) and found.usable_items > 1:
-        cautions.append(
-            "Votes agree on every pair or on none, so resampling pairs shows no spread and the intervals are too "
-            "narrow."
-        )
     return cautions

@@ -1,4 +1,4 @@
-"""The figures of agreement, by what their files' names end in: coefficients (""), raters ("-raters")."""
+"""The figures of agreement, by what their files' names end in: coefficients (""), raters ("-raters", "-spam")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def figures(answer: AgreementAnswer) -> dict[str, Figure]:
-    """The coefficients with their intervals, and every rater's ties against agreement with the rest."""
+    """The coefficients with their intervals, and every rater's ties and spam against agreement with the rest."""
     drawn = {}
     if rows := _estimates(answer):
         title = f"Agreement on {count(answer.found.items, 'pair')}, {count(answer.found.votes, 'vote')}"
@@ -30,9 +30,10 @@ def figures(answer: AgreementAnswer) -> dict[str, Figure]:
             recipe=answer.signature,
             references={0.0: "chance"},
         )
-    raters = [one for one in answer.raters if isfinite(one.tie_rate) and isfinite(one.with_rest)]
-    if raters:
-        drawn["-raters"] = _raters(raters, answer.signature)
+    for name, habit in (("-raters", "tie_rate"), ("-spam", "spam")):
+        raters = [one for one in answer.raters if isfinite(getattr(one, habit)) and isfinite(one.with_rest)]
+        if raters:
+            drawn[name] = _raters(raters, habit, answer.signature)
     return drawn
 
 
@@ -46,18 +47,24 @@ def _estimates(answer: AgreementAnswer) -> list[ForestRow]:
     ]
 
 
-def _raters(raters: Sequence[RaterHabits], recipe: str) -> Figure:
-    ties, agree = np.array([one.tie_rate for one in raters]), np.array([one.with_rest for one in raters])
+AXES = {
+    "tie_rate": "share of ties among a rater's votes",
+    "spam": "share of a rater's votes that MACE takes for spam",
+}
+
+
+def _raters(raters: Sequence[RaterHabits], habit: str, recipe: str) -> Figure:
+    share, agree = np.array([getattr(one, habit) for one in raters]), np.array([one.with_rest for one in raters])
     votes = np.array([one.votes for one in raters])
     chance = float(np.average([one.expected for one in raters], weights=votes))
     return scatter_figure(
-        ties,
+        share,
         agree,
-        title=f"{len(raters)} raters; a larger dot has more votes",
-        xlabel="share of ties among a rater's votes",
+        title=f"{count(len(raters), 'rater')}; a larger dot has more votes",
+        xlabel=AXES[habit],
         ylabel="agreement with the other votes",
         recipe=recipe,
         sizes=votes,
         horizontal={chance: "by chance"},
-        vertical={float(np.average(ties, weights=votes)): "all votes"},
+        vertical={float(np.average(share, weights=votes)): "all votes"},
     )

@@ -11,6 +11,7 @@ from math import isfinite
 import numpy as np
 
 from analysis.agreement.answer import AgreementAnswer, Habit
+from analysis.agreement.text import spam_sentence
 from analysis.reading.study import Study
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
@@ -24,10 +25,12 @@ def section(answer: AgreementAnswer | None, study: Study) -> Section | None:
     """Coefficients with their intervals, the raters as a crowd, what the gate did, and every caution."""
     text, figures = [], []
     if answer is not None and answer.comparable:
-        text.append(_kappa(answer.found.fleiss_kappa))
+        text.append(_kappa(answer.found.fleiss_kappa, answer.drawn))
         figures.append(_agreement_figure(answer))
     if answer is not None and len(answer.raters) > 1:
         figures.append(_crowd_figure(answer.crowd, len(answer.raters)))
+        if answer.spamming is not None:
+            text.append(spam_sentence(answer.spamming, len(answer.raters)))
     if study.raters:
         text.append(gate_sentence(study))
     notes = () if answer is None else answer.warnings
@@ -37,13 +40,13 @@ def section(answer: AgreementAnswer | None, study: Study) -> Section | None:
                    tables=(_gate_table(study),) if study.raters else (), notes=notes)  # fmt: skip
 
 
-def _kappa(kappa: Coefficient) -> str:
+def _kappa(kappa: Coefficient, drawn: str) -> str:
     if not isfinite(kappa.value):
         return "Fleiss' kappa is not defined: all votes have the same label."
+    anew = f"The intervals draw {drawn} anew." if drawn else "There are no intervals."
     return (
         f"Fleiss' kappa is {signed(kappa.value, 2).lstrip('+')} ({landis_koch(kappa.value)} on Landis and Koch's "
-        f"scale). It is 0 for votes that do not depend on the pair and 1 for complete agreement. The "
-        "intervals resample pairs."
+        f"scale). It is 0 for votes that do not depend on the pair and 1 for complete agreement. {anew}"
     )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.agreement.answer import AgreementAnswer, HiddenTruth, NamedCoefficient
+from analysis.agreement.answer import AgreementAnswer, HiddenTruth, NamedCoefficient, Spamming
 from analysis.showing.tables import Table
-from analysis.showing.words import count, number, plain
+from analysis.showing.words import chance, count, number, plain
 from analysis.stats.agreement import Category, Coefficient, landis_koch
 from analysis.stats.raters import RaterHabits, SplitHalf
 
@@ -17,7 +17,7 @@ MOST_RATERS = 10  # in the table; --json has them all
 
 def document(answer: AgreementAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
-    found, truth = answer.found, answer.truth
+    found = answer.found
     numbers: dict[str, Any] = plain(
         {
             "pairs": found.items,
@@ -30,9 +30,8 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
                 c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in found.categories
             },
             "raters": [asdict(one) for one in answer.raters],
-            "dawid_skene": None
-            if truth is None
-            else {**asdict(truth), "prior": dict(zip(answer.labels, truth.prior, strict=True))},
+            "dawid_skene": _model(answer.truth, answer.labels),
+            "mace": _model(answer.spamming, answer.labels),
             "warnings": answer.warnings,
             "signature": answer.signature,
         }
@@ -50,24 +49,34 @@ def _by_key(coefficients: Sequence[NamedCoefficient]) -> dict[str, Any]:
     return numbers
 
 
+def _model(found: HiddenTruth | Spamming | None, labels: Sequence[str]) -> dict[str, Any] | None:
+    return None if found is None else {**asdict(found), "prior": dict(zip(labels, found.prior, strict=True))}
+
+
 def _bounds(found: Coefficient | SplitHalf | None) -> dict[str, float] | None:
     """Value and interval of a coefficient that has them."""
     return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
 
 
 def parts(answer: AgreementAnswer) -> list[Table | str]:
-    """Coefficients, categories, raters, Dawid and Skene, the cautions, and the recipe last."""
+    """Coefficients, categories, raters, the two models of a hidden truth, the cautions, and the recipe last."""
     shown: list[Table | str] = [_coefficients(answer), _categories(answer.found.categories)]
     if answer.raters:
         shown += _raters(answer.raters)
     if answer.truth:
-        shown.append(_hidden(answer.truth, answer.labels))
+        shown.append("Dawid and Skene's model: " + _hidden(answer.truth, answer.labels))
+    if answer.spamming:
+        shown.append(
+            spam_sentence(answer.spamming, len(answer.raters)) + " It gives " + _hidden(answer.spamming, answer.labels)
+        )
     return [*shown, *answer.warnings, answer.signature]
 
 
 def _coefficients(answer: AgreementAnswer) -> Table:
     head = ["coefficient", "value", "low", "high", "Landis and Koch"]
     caption = f"{count(answer.found.votes, 'vote')} on {count(answer.found.items, 'pair')}"
+    if answer.drawn:
+        caption += f"; 95 % intervals draw {answer.drawn} anew"
     return Table(head, list(_coefficient_rows(answer)), caption)
 
 
@@ -92,18 +101,32 @@ def _categories(found: Sequence[Category]) -> Table:
 
 def _raters(raters: Sequence[RaterHabits]) -> list[Table | str]:
     rows = [
-        [one.rater, one.votes, *map(number, (one.tie_rate, one.left_rate, one.left_p, one.with_rest, one.expected))]
+        [
+            one.rater,
+            one.votes,
+            *map(number, (one.tie_rate, one.left_rate, one.left_p, one.with_rest, one.expected, one.spam)),
+        ]
         for one in raters[:MOST_RATERS]
     ]
-    head = ["rater", "votes", "ties", "left", "left p", "agrees with rest", "by chance"]
+    head = ["rater", "votes", "ties", "left", "left p", "agrees with rest", "by chance", "spam"]
     more = len(raters) - MOST_RATERS
     return [Table(head, rows), *([f"{count(more, 'more rater')}: see --json."] if more > 0 else [])]
 
 
-def _hidden(found: HiddenTruth, labels: Sequence[str]) -> str:
+def _hidden(found: HiddenTruth | Spamming, labels: Sequence[str]) -> str:
     prior = ", ".join(f"{label} {number(share)}" for label, share in zip(labels, found.prior, strict=True))
     steps = f"{count(found.steps, 'step')}{'' if found.converged else ', not converged'}"
     return (
-        f"Dawid and Skene's model: estimated shares of the true labels {prior}; a label has a posterior above .95 on "
-        f"{found.sure:.0%} of the pairs ({steps})."
+        f"estimated shares of the true labels {prior}; a label has a posterior above .95 on {chance(found.sure)} of "
+        f"the pairs ({steps})."
+    )
+
+
+def spam_sentence(found: Spamming, raters: int) -> str:
+    """What MACE says, and how not to read it."""
+    some = "no rater" if not found.spammers else f"{found.spammers:,} of {count(raters, 'rater')}"
+    return (
+        "MACE's model, for which every vote either tells the pair's true label or is spam, takes "
+        f"{chance(found.spam)} of the votes for spam; {some} {'spams' if found.spammers < 2 else 'spam'} more often "
+        "than not. Close calls and another taste look like spam to it: compare raters by it, and block nobody for it."
     )

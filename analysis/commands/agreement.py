@@ -1,8 +1,8 @@
 """How far raters agree: Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, each label and each rater, with intervals.
 
-The intervals resample whole pairs (or dialogues: --unit). With --labels any, every value of the choice is a label of
-its own: numbers are ordered as numbers, and --labels low,middle,high gives words an order. Without an order there is
-no ordinal or interval alpha. The usual labels are ordered a, tie, b.
+The intervals draw pairs (or dialogues) and raters anew: --clusters. With --labels any, every value of the choice is a
+label of its own: numbers are ordered as numbers, and --labels low,middle,high gives words an order. Without an order
+there is no ordinal or interval alpha. The usual labels are ordered a, tie, b.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from analysis.arguments import (
     READING,
+    add_clusters_argument,
     add_json_argument,
     add_vote_arguments,
     deliver,
@@ -35,14 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="tie|any|L1,L2",
         help="tie: a, b and tie (default); any: every value found; or the labels in rising order",
     )
-    parser.add_argument("--unit", choices=("pair", "dialogue"), default="pair", help="what is resampled (default pair)")
-    parser.add_argument("--sets", type=int, default=2000, help="bootstrap samples (default 2000)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+    add_clusters_argument(parser)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random halves (default 0)")
     parser.add_argument(
         "--posteriors", metavar="FILE", help="write the probability that each label is a pair's true label, as CSV"
     )
     parser.add_argument(
-        "--figure", metavar="STEM", help="draw the coefficients (STEM.png, .pdf) and the raters (STEM-raters.*)"
+        "--model",
+        choices=("dawid-skene", "mace"),
+        default="dawid-skene",
+        help="whose probabilities --posteriors writes (default dawid-skene)",
+    )
+    parser.add_argument(
+        "--figure",
+        metavar="STEM",
+        help="draw the coefficients (STEM.png, .pdf) and the raters (STEM-raters.*, STEM-spam.*)",
     )
     add_json_argument(parser)
 
@@ -51,10 +59,10 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import agreement
 
-    asked = {"labels": args.labels, "unit": args.unit, "sets": args.sets, "seed": args.seed}
+    asked = {"labels": args.labels, "clusters": args.clusters, "seed": args.seed}
     found = agreement(args.votes, **asked, **reading(args))
     if args.posteriors:
-        write_posteriors(args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any"))
+        write_posteriors(args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any"), args.model)
     if args.figure:
         found.plot().save(args.figure)
     deliver(args, str(found), found.document, then=_then(args))
@@ -69,13 +77,13 @@ def _then(args: argparse.Namespace) -> str:
     return "python -m analysis plan"
 
 
-def write_posteriors(path: str, votes: Votes) -> None:
-    """One line a pair: the chance of each label being its hidden truth, by Dawid and Skene's model."""
-    from analysis.agreement.answer import hidden_truth
+def write_posteriors(path: str, votes: Votes, model: str) -> None:
+    """One line a pair: the chance of each label being its hidden truth, by Dawid and Skene's model or by MACE's."""
+    from analysis.agreement.answer import hidden_truth, spam_model
     from dialogue.files import atomic
 
-    model = hidden_truth(votes)
+    fitted = spam_model(votes) if model == "mace" else hidden_truth(votes)
     with atomic(path) as handle:
         table = csv.writer(handle, lineterminator="\n")
         table.writerow(["pair", *votes.labels])
-        table.writerows([name, *row] for name, row in zip(votes.pairs, model.posterior.round(6), strict=True))
+        table.writerows([name, *row] for name, row in zip(votes.pairs, fitted.posterior.round(6), strict=True))

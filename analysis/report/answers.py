@@ -50,7 +50,7 @@ def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAns
         return VotesAnswers(None, None, None, ())
     preference, refusal = _preference(study, margin, clusters)
     ties = ask_ties(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters) if len(votes) > 1 else None
-    return VotesAnswers(ties, ask_agreement(votes), preference, (refusal,) if refusal else ())
+    return VotesAnswers(ties, ask_agreement(votes, clusters=clusters), preference, (refusal,) if refusal else ())
 
 
 def variance_of(study: Study, panels: Sequence[Panel]) -> VarianceAnswer | None:

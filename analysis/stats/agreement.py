@@ -1,34 +1,40 @@
 """Agreement between raters: Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, and every category by itself.
 
-Everything is a function of one table: how often each item got each category (items x categories).
-Items with equal rows are interchangeable, so the item bootstrap draws how often each *kind of row* comes up (one
-multinomial draw) instead of drawing items one by one: the same law, hundreds of times faster.
+Every coefficient is a function of one matrix, the coincidences of labels among pairs of votes on one item. So its
+interval can draw items (or dialogues) and raters anew: each is left out in turn, with all its pairs of votes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
+from analysis.stats.coincidences import Coincidences, PairedVotes, coincidences, without_each
+from analysis.stats.intervals import crossed, groups, kish, unit_name
+from analysis.stats.jackknife import Jackknife, LeftOut, jackknife, on_fishers_z, on_the_logit
 from dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
+Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Statistic = Callable[[Coincidences], Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """One coefficient with its percentile interval over the item bootstrap and the whole distribution."""
+    """One coefficient with its interval, standard error and degrees of freedom; NaN: it has none."""
 
     value: float
-    low: float
-    high: float
-    distribution: Floats
+    low: float = np.nan
+    high: float = np.nan
+    se: float = np.nan
+    df: float = np.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All coefficients of one table; ordinal and interval alpha are None where the labels have no order."""
+    """All coefficients of one study; ordinal and interval alpha are None where the labels have no order."""
 
     items: int
     votes: int
@@ -55,182 +61,173 @@ class Agreement:
     alpha_interval: Coefficient | None
     gwet_ac1: Coefficient
     categories: tuple[Category, ...]
-
-
-def count_table(item: Ints, choice: Ints, categories: int) -> Ints:
-    """Items x categories counts from long votes; `item` holds codes 0..n-1, `choice` codes 0..categories-1."""
-    items = int(item.max()) + 1 if item.size else 0
-    flat = np.bincount(item.astype(np.int64) * categories + choice, minlength=items * categories)
-    return flat.reshape(items, categories)
+    unit: str  # what the intervals draw anew, such as pair+rater; "" if there are none
+    clusters: Mapping[str, int] = field(default_factory=dict)  # how many of each
+    raters_held: bool = False  # raters were to be drawn anew, but one of them is in every pair of votes
 
 
 def coefficients(
-    counts: Ints,
+    item: Ints,
+    choice: Ints,
     labels: Sequence[str],
     *,
     values: Sequence[float] | None,
-    generator: np.random.Generator,
-    sets: int = 2000,
+    clusters: Mapping[str, Codes],
     level: float = 0.95,
-    cluster: Ints | None = None,
 ) -> Agreement:
-    """Every coefficient of a table (items x categories), with intervals from `sets` bootstrap samples of the items.
+    """Every coefficient of long votes, with intervals that draw the `clusters` (name -> code of each vote) anew.
 
-    `values` are the categories' numbers in rising order of meaning (None: no order, nominal only). With `cluster`
-    (one code an item, e.g. its dialogue) whole clusters are resampled; one alone has no interval.
+    `values` are the categories' numbers in rising order of meaning (None: no order, nominal only). An item with a
+    single vote enters nowhere, neither the agreement nor that by chance.
     """
-    seen = counts.any(1)
-    # Drawn with replacement, a single cluster is itself every time: an interval without width would be a lie.
-    alone = len(np.unique(np.arange(len(counts))[seen] if cluster is None else cluster[seen])) < 2
-    rows, weights = _weighted_rows(counts, cluster, generator, 0 if alone else sets)
-    point, drawn = _sums(rows, weights[:1]), _sums(rows, weights[1:])
-    tail = (1 - level) / 2
+    votes = PairedVotes.of(item, choice, len(labels))
+    statistics = _statistics(values)
+    codes = {
+        name: np.unique(way[votes.kept], return_inverse=True)[1].astype(np.int64) for name, way in clusters.items()
+    }
+    left = {name: _left_out(votes, way, statistics) for name, way in codes.items()}
+    remaining = {name: way for name, way in codes.items() if np.isfinite(left[name]["observed"]).all()}
+    ways = _drawn_anew(votes, codes, remaining)
+    whole = coincidences(votes)
+    both = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
 
-    def made(statistic: Callable[[_Sums], Floats]) -> Coefficient:
-        spread = statistic(drawn)
-        # A set that happens to hold one category only has no kappa; it is left out rather than taken as 0 or 1.
-        low, high = np.nanquantile(spread, [tail, 1 - tail]) if np.isfinite(spread).any() else (np.nan, np.nan)
-        return Coefficient(float(statistic(point)[0]), float(low), float(high), spread)
+    def made(name: str) -> Coefficient:
+        value = float(statistics[name](whole))
+        if not ways or not np.isfinite(value):
+            return Coefficient(value)
+        parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
+        return _coefficient(name, value, jackknife(value, parts, None if both is None else both[name]), level)
 
-    number = None if values is None else np.asarray(values, dtype=np.float64)
     return Agreement(
-        items=int((counts.sum(1) > 0).sum()),
-        votes=int(counts.sum()),
-        usable_items=int((counts.sum(1) > 1).sum()),
-        observed=made(observed),
-        fleiss_kappa=made(fleiss),
-        alpha_nominal=made(nominal),
-        alpha_ordinal=None if number is None else made(ordinal),
-        alpha_interval=None if number is None else made(partial(interval, values=number)),
-        gwet_ac1=made(gwet),
-        categories=_categories(counts, labels),
+        items=len(np.unique(item)),
+        votes=len(item),
+        usable_items=len(votes.counts),
+        observed=made("observed"),
+        fleiss_kappa=made("fleiss_kappa"),
+        alpha_nominal=made("alpha_nominal"),
+        alpha_ordinal=None if values is None else made("alpha_ordinal"),
+        alpha_interval=None if values is None else made("alpha_interval"),
+        gwet_ac1=made("gwet_ac1"),
+        categories=_categories(votes.counts, labels),
+        unit=unit_name(ways) if ways else "",
+        clusters={name: groups(codes) for name, codes in ways.items()},
+        raters_held="rater" in codes and "rater" not in remaining,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Weighted sums over items, one row a set: all that the coefficients need."""
+def _statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
+    found: dict[str, Statistic] = {
+        "observed": observed, "fleiss_kappa": fleiss, "gwet_ac1": gwet, "alpha_nominal": nominal
+    }  # fmt: skip
+    if values is None:
+        return found
+    number = np.asarray(values, dtype=np.float64)
+    return {**found, "alpha_ordinal": ordinal, "alpha_interval": partial(interval, values=number)}
 
-    items: Floats  # (sets,) items with any vote
-    pairable: Floats  # (sets,) items with two votes or more
-    agreeing: Floats  # (sets,) sum of each such item's share of agreeing vote pairs
-    shares: Floats  # (sets, C) sum of each item's category shares
-    coincidences: Floats  # (sets, C, C) Krippendorff's coincidence matrix
+
+def _left_out(votes: PairedVotes, way: Codes, statistics: Mapping[str, Statistic]) -> dict[str, Floats]:
+    """Every statistic without each cluster in turn."""
+    blocks = [{name: f(left) for name, f in statistics.items()} for left in without_each(votes, way)]
+    return {name: np.concatenate([np.empty(0), *(block[name] for block in blocks)]) for name in statistics}
 
 
-def _weighted_rows(
-    counts: Ints, cluster: Ints | None, generator: np.random.Generator, sets: int
-) -> tuple[Floats, Floats]:
-    """The distinct rows, and how often each stands in the sample (first row of weights) and in every drawn set."""
-    rows, inverse, number = np.unique(counts[counts.any(1)], axis=0, return_inverse=True, return_counts=True)
-    if cluster is None:
-        drawn = generator.multinomial(number.sum(), number / number.sum(), size=sets).astype(np.float64)
+def _drawn_anew(votes: PairedVotes, wanted: Mapping[str, Codes], remaining: Mapping[str, Codes]) -> Mapping[str, Codes]:
+    """The ways that can be drawn anew: whatever is left out, pairs of votes must remain.
+
+    Raters alone are not enough, since votes on one item say nothing about others.
+    """
+    several = len(votes.counts) > 1 and all(name == "rater" or name in remaining for name in wanted)
+    return remaining if several else {}
+
+
+def _coefficient(name: str, value: float, found: Jackknife, level: float) -> Coefficient:
+    """The interval on the scale that suits the coefficient.
+
+    The chance of kappa and alpha holds squared shares, whose own error makes these coefficients too low in small
+    studies; their intervals are laid around the value less that bias.
+    """
+    if name == "observed" and value in (0.0, 1.0):
+        return Coefficient(value, *_all_alike(value, found.df, level), 0.0, found.df)
+    if not found.se > 0:  # nothing varies, or something left out leaves no coefficient
+        return Coefficient(value)
+    if name == "observed":
+        low, high = on_the_logit(value, found, level)
     else:
-        _, unit = np.unique(cluster[counts.any(1)], return_inverse=True)
-        held = np.zeros((int(unit.max()) + 1, len(rows)))
-        np.add.at(held, (unit, inverse.ravel()), 1.0)
-        drawn = generator.multinomial(len(held), np.full(len(held), 1 / len(held)), size=sets) @ held
-    return rows.astype(np.float64), np.vstack([number.astype(np.float64), drawn])
+        centre = value if name == "gwet_ac1" else value - found.bias
+        low, high = on_fishers_z(centre, found, level)
+    return Coefficient(value, low, high, found.se, found.df)
 
 
-def _sums(rows: Floats, weights: Floats) -> _Sums:
-    categories = rows.shape[1]
-    size = rows.sum(1)
-    pairable = size > 1
-    same = np.where(pairable, (rows * (rows - 1)).sum(1) / np.maximum(size * (size - 1), 1), 0.0)
-    pairs = rows[:, :, None] * rows[:, None, :] - rows[:, :, None] * np.eye(categories)
-    pairs *= (pairable / np.maximum(size - 1, 1))[:, None, None]
-    return _Sums(
-        items=weights.sum(1),
-        pairable=weights @ pairable.astype(np.float64),
-        agreeing=weights @ same,
-        shares=weights @ (rows / size[:, None]),
-        coincidences=(weights @ pairs.reshape(len(rows), -1)).reshape(-1, categories, categories),
-    )
+def _all_alike(value: float, df: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval (1934) where df + 1 clusters have all agreed, or none has."""
+    edge = float(betaincinv(df + 1, 1, (1 - level) / 2))
+    return (edge, 1.0) if value else (0.0, 1 - edge)
 
 
 def divided(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Division that gives NaN where there is nothing to divide by (one category only: agreement is not defined)."""
-    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.abs(below) > 1e-15))
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.abs(below) > 1e-12))
 
 
-def observed(sums: _Sums) -> Floats:
-    """Share of agreeing pairs of votes, averaged over items with two votes or more."""
-    return divided(sums.agreeing, sums.pairable)
+def _shares(matrix: Floats) -> tuple[Floats, Floats]:
+    """Share of agreeing pairs of votes, and of every label among them."""
+    total = matrix.sum((-2, -1))
+    return divided(np.trace(matrix, axis1=-2, axis2=-1), total), divided(
+        matrix.sum(-1), np.broadcast_to(total[..., None], matrix.shape[:-1])
+    )
 
 
-def fleiss(sums: _Sums) -> Floats:
-    """Fleiss 1971: (P - Pe) / (1 - Pe), Pe = sum of squared shares; uneven votes as in Gwet 2014, section 2.4."""
-    chance = ((sums.shares / sums.items[:, None]) ** 2).sum(1)
-    return divided(observed(sums) - chance, 1 - chance)
+def observed(pairs: Coincidences) -> Floats:
+    """Share of agreeing pairs of votes, averaged over items."""
+    return _shares(pairs.by_item)[0]
 
 
-def gwet(sums: _Sums) -> Floats:
+def fleiss(pairs: Coincidences) -> Floats:
+    """Fleiss 1971: (P - Pe) / (1 - Pe), Pe = sum of squared shares, the mean over items."""
+    agreeing, share = _shares(pairs.by_item)
+    chance = (share**2).sum(-1)
+    return divided(agreeing - chance, 1 - chance)
+
+
+def gwet(pairs: Coincidences) -> Floats:
     """Gwet's AC1 (2008): chance is sum of p (1 - p) / (C - 1), which stays small when one category is common."""
-    share = sums.shares / sums.items[:, None]
-    chance = (share * (1 - share)).sum(1) / max(share.shape[1] - 1, 1)
-    return divided(observed(sums) - chance, 1 - chance)
+    agreeing, share = _shares(pairs.by_item)
+    chance = (share * (1 - share)).sum(-1) / max(share.shape[-1] - 1, 1)
+    return divided(agreeing - chance, 1 - chance)
 
 
-def _alpha(sums: _Sums, distance: Floats) -> Floats:
-    """Krippendorff 2011: 1 - observed / expected disagreement, from coincidences; `distance` is (sets or 1, C, C)."""
-    margin = sums.coincidences.sum(2)
-    observed = (sums.coincidences * distance).sum((1, 2)) * (margin.sum(1) - 1)
-    return 1 - divided(observed, (margin[:, :, None] * margin[:, None, :] * distance).sum((1, 2)))
+def _alpha(pairs: Coincidences, distance: Floats) -> Floats:
+    """Krippendorff 2011: 1 - observed / expected disagreement; `distance` is (..., C, C)."""
+    margin = pairs.by_vote.sum(-1)
+    found = (pairs.by_vote * distance).sum((-2, -1)) * (margin.sum(-1) - 1)
+    return 1 - divided(found, (margin[..., :, None] * margin[..., None, :] * distance).sum((-2, -1)))
 
 
-def nominal(sums: _Sums) -> Floats:
+def nominal(pairs: Coincidences) -> Floats:
     """Alpha where every disagreement counts the same."""
-    return _alpha(sums, 1 - np.eye(sums.shares.shape[1])[None])
+    return _alpha(pairs, 1 - np.eye(pairs.by_vote.shape[-1]))
 
 
-def interval(sums: _Sums, values: Floats) -> Floats:
+def interval(pairs: Coincidences, values: Floats) -> Floats:
     """Alpha where a disagreement counts by the squared difference of the values."""
-    return _alpha(sums, ((values[:, None] - values[None, :]) ** 2)[None])
+    return _alpha(pairs, (values[:, None] - values[None, :]) ** 2)
 
 
-def ordinal(sums: _Sums) -> Floats:
+def ordinal(pairs: Coincidences) -> Floats:
     """Alpha on ranks: the distance of two categories is the number of votes from one to the other, ends half."""
-    margin = sums.coincidences.sum(2)
-    middle = np.cumsum(margin, axis=1) - margin / 2
-    return _alpha(sums, (middle[:, :, None] - middle[:, None, :]) ** 2)
+    margin = pairs.by_vote.sum(-1)
+    middle = np.cumsum(margin, axis=-1) - margin / 2
+    return _alpha(pairs, (middle[..., :, None] - middle[..., None, :]) ** 2)
 
 
 def _categories(counts: Ints, labels: Sequence[str]) -> tuple[Category, ...]:
     """Fleiss 1971 on single categories: P_j = sum n (n-1) / sum n (m-1), kappa_j = (P_j - p_j) / (1 - p_j)."""
-    rows = counts[counts.sum(1) > 1].astype(np.float64)
+    rows = counts.astype(np.float64)
     size = rows.sum(1)
     share = rows.sum(0) / size.sum() if len(rows) else np.full(counts.shape[1], np.nan)
     again = divided((rows * (rows - 1)).sum(0), (rows * (size - 1)[:, None]).sum(0))
     kappa = divided(again - share, 1 - share)
     return tuple(Category(*row) for row in zip(labels, share.tolist(), again.tolist(), kappa.tolist(), strict=True))
-
-
-def cohen_kappa(table: NDArray[Any]) -> Any:
-    """Cohen 1960 for two raters on the same items; `table` (..., C, C) counts first rater's x second's category."""
-    share = table / table.sum((-2, -1), keepdims=True)
-    chance = (share.sum(-2) * share.sum(-1)).sum(-1)
-    return divided(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
-
-
-def two_raters(
-    item: Ints, rater: Ints, choice: Ints, categories: int, *, generator: np.random.Generator, sets: int
-) -> Coefficient | None:
-    """Cohen's kappa where exactly two raters have judged items once each; None in every other design."""
-    names, who = np.unique(rater, return_inverse=True)
-    if len(names) != 2:
-        return None
-    table = np.full((int(item.max()) + 1, 2), -1)
-    table[item, who] = choice
-    both = table[(table >= 0).all(1)]
-    if len(both) * 2 != len(item):  # not every item has one vote of each rater
-        return None
-    counts = np.bincount(both[:, 0] * categories + both[:, 1], minlength=categories**2)
-    drawn = generator.multinomial(len(both), counts / len(both), size=sets if len(both) > 1 else 0)
-    spread = cohen_kappa(drawn.reshape(-1, categories, categories))
-    low, high = np.nanquantile(spread, [0.025, 0.975]) if np.isfinite(spread).any() else (np.nan, np.nan)
-    value = float(cohen_kappa(counts.reshape(categories, categories)))
-    return Coefficient(value, float(low), float(high), spread)
 
 
 def landis_koch(kappa: float) -> str:

@@ -40,8 +40,9 @@ def dawid_skene(
 ) -> DawidSkene:
     """Fit by EM until the log-likelihood a vote gains less than `tolerance`.
 
-    `smoothing` adds that many imaginary votes to every cell of every rater's table (0: the paper's maximum likelihood;
-    with a dozen votes a rater that overfits, and 1 gives better posteriors: see docs/method-agreement.md).
+    `smoothing` adds so many imaginary votes to every rater's table for each true label, half of them right and half
+    spread evenly over all labels (0: the paper's maximum likelihood, which overfits a dozen votes a rater). One vote
+    in every cell, the usual remedy, says that raters guess, and drowns a dozen votes: docs/method-agreement.md.
     """
     items, raters = int(item.max()) + 1, int(rater.max()) + 1
     shape = (items, raters * categories)
@@ -62,7 +63,8 @@ def dawid_skene(
 
 def _m_step(by_label: sparse.csr_matrix, posterior: Floats, smoothing: float, categories: int) -> Floats:
     """Raters x label x truth: each rater's reports, shared out over the truths by the posterior (2.3)."""
-    reports = (by_label @ posterior).reshape(-1, categories, categories) + smoothing
+    imagined = smoothing / 2 * (np.eye(categories) + 1 / categories)
+    reports = (by_label @ posterior).reshape(-1, categories, categories) + imagined
     return np.asarray(reports / np.maximum(reports.sum(1, keepdims=True), np.finfo(float).tiny))
 
 

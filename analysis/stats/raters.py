@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest
+from scipy.special import bdtr
 
-from analysis.stats.agreement import count_table, divided
+from analysis.stats.agreement import divided
+from analysis.stats.coincidences import count_table
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -31,7 +32,10 @@ class RaterTable:
 
 @dataclass(frozen=True, slots=True)
 class RaterHabits:
-    """One rater's habits; `left_p` is the exact test that left and right are chosen alike. NaN: cannot be told."""
+    """One rater's habits; NaN: cannot be told.
+
+    `left_p` is the exact test that left and right are chosen alike, `spam` MACE's share of votes that do not look.
+    """
 
     rater: str
     votes: int
@@ -40,6 +44,7 @@ class RaterHabits:
     left_p: float
     with_rest: float
     expected: float
+    spam: float = np.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +95,27 @@ def split_half(unit: Ints, score: Floats, *, generator: np.random.Generator, spl
 
     Units with one score are left out; of an odd number the spare one goes to either half at random.
     """
-    enough = np.bincount(unit)[unit] > 1
-    _, codes = np.unique(unit[enough], return_inverse=True)
-    values = score[enough]
-    units = int(codes.max()) + 1 if codes.size else 0
+    tables = _by_size(unit, score)
+    units = sum(len(table) for table in tables)
     if units < 3:
         return SplitHalf(np.nan, np.nan, np.nan, units, np.full(splits, np.nan))
-    made = np.array([_one_split(codes, values, units, generator) for _ in range(splits)])
+    made = np.array([_one_split(tables, generator) for _ in range(splits)])
     low, high = np.quantile(made, [0.025, 0.975])
     return SplitHalf(float(made.mean()), float(low), float(high), units, made)
 
 
-def _one_split(codes: NDArray[np.intp], values: Floats, units: int, generator: np.random.Generator) -> float:
-    # One sort shuffles every unit's scores: codes are whole numbers, so a random part below 1 keeps units together.
-    order = np.argsort(codes + generator.random(len(codes)), kind="stable")
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes[order])) + 1])
-    place = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    half = (place + generator.integers(2, size=units)[codes[order]]) % 2
-    sums = [np.bincount(codes[order][half == side], values[order][half == side], units) for side in (0, 1)]
-    sizes = [np.bincount(codes[order][half == side], minlength=units) for side in (0, 1)]
-    first, second = (total / size for total, size in zip(sums, sizes, strict=True))
+def _by_size(unit: Ints, score: Floats) -> list[Floats]:
+    """Units with as many scores as each other make one table (units, scores), so that all are shuffled at once."""
+    counts = np.bincount(unit)
+    ordered = score[np.argsort(unit, kind="stable")]
+    starts = np.cumsum(counts) - counts
+    sizes = np.unique(counts[counts > 1])
+    return [ordered[starts[counts == size][:, None] + np.arange(size)] for size in sizes.tolist()]
+
+
+def _one_split(tables: Sequence[Floats], generator: np.random.Generator) -> float:
+    halves = [_halves(generator.permuted(table, axis=1), generator) for table in tables]
+    first, second = (np.concatenate(half) for half in zip(*halves, strict=True))
     if first.std() == 0 or second.std() == 0:
         return float("nan")
     r = float(np.corrcoef(first, second)[0, 1])
@@ -117,23 +123,39 @@ def _one_split(codes: NDArray[np.intp], values: Floats, units: int, generator: n
     return 2 * r / (1 + r) if 1 + r > 1e-9 else float("nan")
 
 
-def rows(table: RaterTable, names: Sequence[str]) -> list[RaterHabits]:
-    """One line a rater who voted, most votes first."""
+def _halves(shuffled: Floats, generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """The means of the two halves of every row."""
+    size = shuffled.shape[1]
+    small, large = shuffled[:, : size // 2].mean(1), shuffled[:, size // 2 :].mean(1)
+    swap = generator.integers(2, size=len(shuffled)).astype(bool) if size % 2 else np.zeros(len(shuffled), dtype=bool)
+    return np.where(swap, large, small), np.where(swap, small, large)
+
+
+def rows(table: RaterTable, names: Sequence[str], spam: Floats | None = None) -> list[RaterHabits]:
+    """One line a rater who voted, most votes first; `spam` has MACE's share for each."""
     order = np.argsort(-table.votes, kind="stable")
+    chance = left_chance(table.lefts, table.decisive)
     return [
         RaterHabits(
             rater=names[r],
             votes=int(table.votes[r]),
             tie_rate=float(table.tie_rate[r]),
             left_rate=float(table.left_rate[r]),
-            left_p=_two_sided(int(table.lefts[r]), int(table.decisive[r])),
+            left_p=float(chance[r]),
             with_rest=float(table.with_rest[r]),
             expected=float(table.expected[r]),
+            spam=float("nan") if spam is None else float(spam[r]),
         )
         for r in order
         if table.votes[r]
     ]
 
 
-def _two_sided(lefts: int, decisive: int) -> float:
-    return float(binomtest(lefts, decisive).pvalue) if decisive else float("nan")
+def left_chance(lefts: Ints, decisive: Ints) -> Floats:
+    """The exact two-sided binomial p of so many lefts, for all raters at once; NaN without a decisive vote.
+
+    At 1/2 both tails are alike, so it is twice the smaller one (1 where they meet).
+    """
+    smaller = np.minimum(lefts, decisive - lefts)
+    p = np.minimum(1.0, 2 * bdtr(smaller.astype(float), decisive.astype(np.int64), 0.5))
+    return np.where(decisive > 0, p, np.nan)

@@ -47,9 +47,9 @@ def command(*words):
 
 
 def test_a_frame_a_mapping_records_and_the_file_give_the_numbers_of_the_command(pytestconfig, frame):
-    told = command("agreement", VOTES, "--sets", "50")
+    told = command("agreement", VOTES)
     forms = [frame, dict(frame), frame.to_dict("records"), pytestconfig.rootpath / VOTES]
-    assert [agreement(form, sets=50).document == told for form in forms] == [True] * 4
+    assert [agreement(form).document == told for form in forms] == [True] * 4
 
 
 def test_a_folder_knows_its_pairs_and_records_take_them(pytestconfig, study):
@@ -185,7 +185,7 @@ def test_a_notebook_shows_tables_with_heads_and_the_recipe_and_no_script(study):
 def test_one_call_draws_what_the_command_draws(frame, tmp_path):
     for found, files in (
         (ties(frame), ["ties"]),
-        (agreement(frame, sets=50), ["agreement", "agreement-raters"]),
+        (agreement(frame), ["agreement", "agreement-raters", "agreement-spam"]),
         (preference(frame, sets=50), ["preference"]),
         (plan(frame), ["plan", "plan-stopping"]),
         (variance(frame, score="tie", sets=20), ["variance-1"]),

@@ -147,7 +147,7 @@ def test_every_caution_of_a_command_stands_in_the_report(study, asked, change):
     for page in pages:
         assert [caution for caution in cautions if not given(caution, page)] == []
     if change == "agreeing":
-        assert any("the intervals are too narrow" in caution for caution in cautions)
+        assert any("only the share of agreeing votes has an interval" in caution for caution in cautions)
     if change == "one vote a pair":
         assert NONE_TWICE in cautions
 
