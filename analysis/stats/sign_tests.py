@@ -1,5 +1,7 @@
 """Exact tests on counts of votes: signs, sides, rounds, and where a tie share lies between its two anchors.
 
+Holm's adjustment and Cochran's Q are those of statsmodels, the sign test is scipy's.
+
 They take votes as independent unless they say otherwise; intervals that allow for clusters are in stats.intervals.
 """
 
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, chi2
+from scipy.stats import binomtest
 
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -57,11 +59,11 @@ class TieIndex:
 
 def holm(values: Floats) -> Floats:
     """P values adjusted for their number (Holm 1979): the largest error over all of them stays at the level."""
-    order = np.argsort(values)
-    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(steps, 1.0)
-    return adjusted
+    if len(values) < 2:
+        return values  # one p is its own, and most studies need not wait for the library
+    from statsmodels.stats.multitest import multipletests
+
+    return np.asarray(multipletests(values, method="holm")[1])
 
 
 def sign_test(choice: Ints) -> SignTest:
@@ -90,11 +92,13 @@ def cochran_q(pair: Ints, round: Ints, yes: NDArray[np.bool_]) -> CochranQ:
     np.add.at(seen, place, 1)
     np.add.at(table, place, yes)
     table = table[(seen == 1).all(1)]  # a pair judged twice in a round would count double in its block
-    k, columns, rows = len(rounds), table.sum(0), table.sum(1)
-    below = k * rows.sum() - (rows**2).sum()
-    q = float((k - 1) * (k * (columns**2).sum() - columns.sum() ** 2) / below) if below > 0 else 0.0
-    shares = tuple((columns / max(len(table), 1)).tolist())
-    return CochranQ(q, k - 1, float(chi2.sf(q, k - 1)) if k > 1 else 1.0, len(table), shares)
+    shares, freedom = tuple((table.sum(0) / max(len(table), 1)).tolist()), len(rounds) - 1
+    if not freedom or (table == table[:, :1]).all():  # no pair was judged differently, so nothing can have changed
+        return CochranQ(0.0, freedom, 1.0, len(table), shares)
+    from statsmodels.stats.contingency_tables import cochrans_q
+
+    found = cochrans_q(table)
+    return CochranQ(float(found.statistic), freedom, float(found.pvalue), len(table), shares)
 
 
 def tie_index(

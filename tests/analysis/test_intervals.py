@@ -5,8 +5,10 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import expit
 from scipy.stats import beta, t
+from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.sandwich_covariance import cov_cluster
 
+from analysis.stats.equivalence import unanimous
 from analysis.stats.intervals import crossed, kish, mean_interval, robust_variance
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -75,6 +77,19 @@ def test_the_variance_is_never_smaller_than_that_of_one_way():
     values, pair, rater = crossed_votes(30, 30, 2, seed=8)
     largest = max(robust_variance(values, by={"x": x}) for x in (pair, rater))
     assert robust_variance(values, by={"pair": pair, "rater": rater}, at_least_one_way=True) >= largest
+
+
+@pytest.mark.parametrize("clusters", [2, 7.3, 20, 400])
+def test_the_edge_of_a_unanimous_share_is_clopper_and_pearsons_of_statsmodels(clusters):
+    """Our own two lines, because statsmodels takes longer to import than `ties` to run: so held equal."""
+    values, codes = np.ones(800), np.arange(800) % int(clusters)
+    if clusters == int(clusters):
+        interval = mean_interval(values, by={"rater": codes}, share=True)
+        ends = proportion_confint(clusters, clusters, method="beta")
+        assert (interval.low, interval.high) == pytest.approx(ends)
+    low, high = unanimous(1.0, clusters, 0.025)
+    edge = proportion_confint(clusters, clusters, method="beta")[0]
+    assert (low, high) == pytest.approx((2 * edge - 1, 1.0)), "a net preference is twice a share less one"
 
 
 @pytest.mark.parametrize("mean", [0.0, 1.0])

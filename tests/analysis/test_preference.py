@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from statsmodels.stats.contingency_tables import cochrans_q
-from statsmodels.stats.multitest import multipletests
+from scipy.stats import chi2
 
 from analysis.__main__ import COMMANDS
 from analysis.preference.answer import led, prefer
@@ -109,21 +108,33 @@ def test_left_against_right_uses_decisive_votes_with_a_known_side():
     assert (found.a, found.b, found.ties) == (3, 1, 1)
 
 
-def test_cochrans_q_equals_statsmodels_and_leaves_out_incomplete_pairs():
+def test_cochrans_q_is_its_formula_and_leaves_out_incomplete_pairs():
+    """Cochran 1950: Q = (k-1)(k sum T^2 - T..^2) / (k T.. - sum L^2), T the ties of a round and L those of a pair."""
     generator = np.random.default_rng(0)
-    table = generator.random((50, 3)) < [0.3, 0.5, 0.4]
+    table = (generator.random((50, 3)) < [0.3, 0.5, 0.4]).astype(int)
     pair, round = np.repeat(np.arange(50), 3), np.tile([1, 2, 3], 50)
-    theirs = cochrans_q(table.astype(int))
-    found = cochran_q(np.append(pair, [50, 51]), np.append(round, [1, 2]), np.append(table.ravel(), [True, True]))
-    assert (found.statistic, found.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    found = cochran_q(np.append(pair, [50, 51]), np.append(round, [1, 2]), np.append(table.ravel() == 1, [True, True]))
+    rounds, pairs = table.sum(0), table.sum(1)
+    q = 2 * (3 * (rounds**2).sum() - table.sum() ** 2) / (3 * table.sum() - (pairs**2).sum())
+    assert (found.statistic, found.freedom, found.p) == pytest.approx((q, 2, chi2.sf(q, 2)))
     assert found.items == 50
     assert found.shares == pytest.approx(table.mean(0))
-    assert cochran_q(pair, round, np.ones(150, bool)).p == 1.0
 
 
-def test_holms_adjustment_equals_statsmodels():
-    values = np.array([0.01, 0.04, 0.03, 0.2, 0.005])
-    assert holm(values) == pytest.approx(multipletests(values, method="holm")[1])
+def test_cochrans_q_finds_no_change_where_no_pair_was_judged_differently():
+    pair, round = np.repeat(np.arange(50), 3), np.tile([1, 2, 3], 50)
+    for ties in (np.ones(150, bool), np.zeros(150, bool), pair % 2 == 0):
+        found = cochran_q(pair, round, ties)
+        assert (found.statistic, found.p, found.items) == (0.0, 1.0, 50)
+    lone = cochran_q(np.arange(3), np.array([1, 2, 3]), np.array([True, False, True]))
+    assert (lone.p, lone.items, lone.shares) == (1.0, 0, (0.0, 0.0, 0.0))
+
+
+def test_holms_adjustment_is_its_definition():
+    """Holm 1979: the k-th smallest of m is multiplied by m - k + 1, and none falls below one before it, or above 1."""
+    assert holm(np.array([0.01, 0.04, 0.03, 0.2, 0.005])) == pytest.approx([0.04, 0.09, 0.09, 0.2, 0.025])
+    assert holm(np.array([0.7, 0.6])) == pytest.approx([1.0, 1.0])
+    assert holm(np.array([0.03])) == pytest.approx([0.03])
 
 
 def test_the_tie_index_is_fiellers_ratio():
