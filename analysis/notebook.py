@@ -77,6 +77,7 @@ def preference(
     model: Literal["davidson", "rao-kupper"] = "davidson",
     clusters: str = "auto",
     sets: int = 5000,
+    careful: bool | None = None,
     seed: int = 0,
     **reading: Any,
 ) -> Result:
@@ -87,7 +88,9 @@ def preference(
     check_ranges(locals(), sets=(2, math.inf))
     check_margin(margin)
     matches, known = matches_of(votes, pairs, kinds=JUDGED, **reading)
-    found = answer(matches, known=known, margin=margin, model=model, clusters=clusters, sets=sets, seed=seed)
+    found = answer(
+        matches, known=known, margin=margin, model=model, clusters=clusters, sets=sets, careful=careful, seed=seed
+    )
 
     def draw() -> Any:
         from analysis.preference.figures import figures

@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_clusters_argument(parser)
     parser.add_argument("--sets", type=int, default=5000, help="draws behind the sets of ranks (default 5000)")
+    parser.add_argument(
+        "--careful",
+        action=argparse.BooleanOptionalAction,
+        help="add a Bayesian hierarchical model, for few or unequal raters (default: if they are worth fewer than 8)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
     add_json_argument(parser)
@@ -51,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import preference
 
-    asked = ("pairs", "margin", "model", "clusters", "sets", "seed")
+    asked = ("pairs", "margin", "model", "clusters", "sets", "careful", "seed")
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)

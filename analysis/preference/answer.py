@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtr
 
+from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.ranking import Ranking, ranking_of
 from analysis.reading.cautions import NO_DIALOGUE
 from analysis.reading.clusters import clusters_of
@@ -76,6 +77,7 @@ class PreferenceAnswer:
     position: Position | None
     rounds: CochranQ | None
     ranking: Ranking | None
+    careful: Careful | None  # the Bayesian answer beside it, where raters are few or it was asked for
     index: TieIndex | None
     shares: tuple[TieShare, ...]  # of the real pairs, then of every kind of control pairs
     warnings: tuple[str, ...]
@@ -95,10 +97,12 @@ def answer(
     model: Model = "davidson",
     clusters: str = "auto",
     sets: int = 5000,
+    careful: bool | None = None,
     seed: int = 0,
 ) -> PreferenceAnswer:
     """Every number on these votes; `margin` is the smallest net preference that matters, as a share, if one was stated.
 
+    `careful` asks for the Bayesian answer, or forbids it; None gives it where raters are few.
     A pair of systems with a single vote is left out with a warning; where no pair has more, there is no answer.
     """
     votes, every = matches.votes, contrasts(matches)
@@ -106,7 +110,8 @@ def answer(
     found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
     generator = np.random.default_rng(child_seed(seed, "preference"))
     ranking, refusal = ranking_of(matches, model, clusters, sets, generator)
-    doubts = [refusal] if ranking is None else []
+    beside = careful_answer(matches, asked=careful, clusters=clusters, ranking=ranking, seed=seed)
+    doubts = [*([refusal] if ranking is None else []), *disagreeing(beside)]
     recipe = signature(
         votes=len(votes), pairs=len(np.unique(votes.pair)), unit=found[0].net.unit, margin=margin,
         model=model, sets=sets, seed=seed,
@@ -119,6 +124,7 @@ def answer(
         position=position(votes, clusters),
         rounds=change_over_rounds(votes),
         ranking=ranking,
+        careful=beside,
         index=calibrated(matches),
         shares=_shares(matches),
         warnings=(*votes.warnings, *_cautions(matches, known), *_alone(every), *doubts),

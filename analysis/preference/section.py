@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, isfinite
 
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
+from analysis.preference.careful_text import careful_sentences, careful_tables
 from analysis.reading.study import Study
 from analysis.reading.systems import DIFFERENT, SAME
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
@@ -36,8 +37,11 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     if study.controls is not None and len(answer.shares) > 1:
         drawn.append(_controls_figure(answer.shares))
     items = (*alike(answer.led), *_index(answer.index), *_checks(answer))
-    return Section("preferred", "Which is preferred", text, tuple(drawn), items, tables=(_table(answer),),
-                   notes=answer.warnings)  # fmt: skip
+    tables: tuple[Table, ...] = (_table(answer),)
+    if answer.careful is not None:
+        items += tuple(careful_sentences(answer.careful))
+        tables += tuple(careful_tables(answer.careful))
+    return Section("preferred", "Which is preferred", text, tuple(drawn), items, tables=tables, notes=answer.warnings)
 
 
 def drawn_anew(answer: PreferenceAnswer) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 from analysis.preference.answer import Position, Preference, PreferenceAnswer
+from analysis.preference.careful_text import careful_document, careful_sentences, careful_tables
 from analysis.preference.ranking import Ranked, Ranking
 from analysis.showing.tables import Table
 from analysis.showing.words import count, number, p_equals, p_value, plain
@@ -38,6 +39,7 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
             "position": None if answer.position is None else _position(answer.position),
             "rounds": None if answer.rounds is None else asdict(answer.rounds),
             "davidson": None if answer.ranking is None else _ranking(answer.ranking),
+            "careful": None if answer.careful is None else careful_document(answer.careful),
             "tie_index": None if answer.index is None else asdict(answer.index),
             "warnings": answer.warnings,
             "signature": answer.signature,
@@ -95,6 +97,8 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
     shown: list[Table | str] = [_net_table(answer), *_claims(answer), *_checks(answer)]
     if answer.ranking:
         shown += _strengths(answer.ranking)
+    if answer.careful:
+        shown += [*careful_tables(answer.careful), *careful_sentences(answer.careful)]
     if index := answer.index:
         shown.append(
             f"Tie index {number(index.value)} ({_reach(index)}): 0 is the tie share of clearly different pairs "

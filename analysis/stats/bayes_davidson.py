@@ -36,6 +36,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SPREAD, POSITION, TIE = 1.0, 1.0, 1.5  # prior scales
+AGREED = 1.1  # R-hat below which the chains agree
 NO_TIES = -40.0  # log nu where ties do not exist
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
@@ -101,12 +102,20 @@ def hierarchical_davidson(
     warm_up: int = 120,
     draws: int = 90,
 ) -> HierarchicalFit:
-    """Fit to votes; `by` names what votes may share, the widest first (dialogue, pair, rater -> codes of the votes)."""
+    """Fit to votes; `by` names what votes may share, the widest first (dialogue, pair, rater -> codes of the votes).
+
+    Where the chains do not agree yet, they are drawn anew twice as long, and once more.
+    """
     model = davidson_effects(len(systems), a, b, left, by, ties=float((choice == 2).mean()))
-    found = hamiltonian_draws(
-        model, davidson_likelihood(choice), generator=generator, chains=chains, warm_up=warm_up, draws=draws
-    )
-    return hierarchical_fit(systems, model, found)
+    likelihood = davidson_likelihood(choice)
+    for longer in (1, 2, 4):
+        drawn = hamiltonian_draws(
+            model, likelihood, generator=generator, chains=chains, warm_up=longer * warm_up, draws=longer * draws
+        )
+        found = hierarchical_fit(systems, model, drawn)
+        if found.r_hat < AGREED:
+            break
+    return found
 
 
 def davidson_effects(

@@ -1,0 +1,161 @@
+"""The careful answer for few or unequal raters: a Bayesian hierarchical Davidson, beside the default, never instead.
+
+It runs where it is asked for, and by itself where the votes are worth fewer than eight equally busy raters: there the
+default's interval rests on a handful of clusters and may say nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.preference.ranking import Ranking
+from analysis.reading.clusters import clusters_of
+from analysis.reading.systems import Matches
+from analysis.showing.words import count, number
+from analysis.stats.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
+from analysis.stats.intervals import groups, kish
+from dialogue.errors import InputError
+from dialogue.seeds import child_seed
+
+Floats = NDArray[np.float64]
+
+FEW_RATERS = 8  # below it t has fewer than seven degrees of freedom; at ten even raters both answers cover
+MOST_UNASKED = 2_000  # votes: a few seconds; beyond it the answer waits until it is asked for
+MOST_SYSTEMS = 12  # likewise
+MOST_VOTES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Credible:
+    """Median and central 95 % of a posterior."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class CarefulSystem:
+    """One system; `strength` is for the average vote, as in the default, `typical` for one typical rater and pair."""
+
+    system: str
+    strength: Credible
+    typical: Credible
+    rank: int
+    default_rank: int | None  # None: the default found no ranking
+    ranks: tuple[float, ...]  # chance of being first, second, ...
+    below_next: float | None  # chance of being in truth below the next; None for the last
+
+    @property
+    def best(self) -> float:
+        """Chance of being the best of all."""
+        return self.ranks[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CarefulContrast:
+    """Two systems before new raters and new pairs."""
+
+    first: str
+    second: str
+    net: Credible
+    ties: Credible
+    better: float  # chance that the first is the stronger one
+
+
+@dataclass(frozen=True, slots=True)
+class Careful:
+    """The systems from the best down, and how much raters, dialogues and pairs differ (SDs on the log scale)."""
+
+    reason: str
+    systems: tuple[CarefulSystem, ...]
+    contrasts: tuple[CarefulContrast, ...]
+    spreads: Mapping[str, Credible]
+    draws: int
+    r_hat: float
+
+    @property
+    def moved(self) -> tuple[CarefulSystem, ...]:
+        """The systems that stand elsewhere than in the default's ranking."""
+        return tuple(one for one in self.systems if one.default_rank not in (None, one.rank))
+
+
+def careful_answer(
+    matches: Matches, *, asked: bool | None, clusters: str, ranking: Ranking | None, seed: int
+) -> Careful | None:
+    """The careful answer, or None where nobody asked and raters are many; `asked` is None where nobody said."""
+    reason = "it was asked for" if asked else _few(matches)
+    if asked is False or reason is None:
+        return None
+    votes = matches.votes
+    if len(votes) > MOST_VOTES:
+        raise InputError(
+            f"--careful takes up to {MOST_VOTES:,} votes, and these are {len(votes):,}. It is made for few votes "
+            "or few raters; leave it out, or give it a part of the votes."
+        )
+    found = hierarchical_davidson(
+        matches.systems, matches.a, matches.b, votes.choice, votes.left, _shared(matches, clusters),
+        generator=np.random.default_rng(child_seed(seed, "careful")),
+    )  # fmt: skip
+    return _told(found, reason, {} if ranking is None else {one.system: one.rank for one in ranking.systems}, matches)
+
+
+def disagreeing(found: Careful | None) -> list[str]:
+    """The caution that the draws are not to be trusted, where that is so."""
+    if found is None or found.r_hat < AGREED:
+        return []
+    return [
+        f"The chains of the careful answer disagree (R-hat {number(found.r_hat, 2)}), so do not rely on it; another "
+        "--seed or more votes may help."
+    ]
+
+
+def _few(matches: Matches) -> str | None:
+    """Why the careful answer is needed, or None where it is not, or would take long."""
+    votes = matches.votes
+    if votes.rater is None or groups(votes.rater) < 2:
+        return None  # nothing can be said about people other than this one, by any model
+    worth = kish(votes.rater)
+    if worth >= FEW_RATERS or len(votes) > MOST_UNASKED or len(matches.systems) > MOST_SYSTEMS:
+        return None
+    return f"the votes of {count(groups(votes.rater), 'rater')} are worth {number(worth, 1)} equally busy ones"
+
+
+def _shared(matches: Matches, clusters: str) -> dict[str, NDArray[np.int64]]:
+    """What votes share, the widest first: the clusters of the default, and the pairs within them."""
+    found = clusters_of(matches.votes, clusters)
+    wide = {name: codes for name, codes in found.items() if name != "rater"}
+    rater = {name: codes for name, codes in found.items() if name == "rater"}
+    return {**wide, **({"pair": matches.votes.pair} if wide else {}), **rater}
+
+
+def _told(found: HierarchicalFit, reason: str, before: Mapping[str, int], matches: Matches) -> Careful:
+    averaged = found.averaged
+    order = np.argsort(-np.median(averaged, axis=0), kind="stable")
+    shares = np.stack([(found.ranks == place).mean(0) for place in range(1, len(order) + 1)], axis=1)
+    below = [float((averaged[:, i] < averaged[:, j]).mean()) for i, j in pairwise(order)]
+    systems = tuple(
+        CarefulSystem(found.systems[k], _credible(averaged[:, k]), _credible(found.strengths[:, k]), place,
+                      before.get(found.systems[k]), tuple(shares[k].tolist()), p)
+        for place, (k, p) in enumerate(zip(order, [*below, None], strict=True), 1)
+    )  # fmt: skip
+    met = np.unique(np.sort(np.stack([matches.a, matches.b]), axis=0), axis=1).T
+    contrasts = tuple(_contrast(found, int(one), int(other)) for one, other in met)
+    spreads = {name: _credible(part) for name, part in found.spreads.items()}
+    return Careful(reason, systems, contrasts, spreads, len(averaged), found.r_hat)
+
+
+def _contrast(found: HierarchicalFit, one: int, other: int) -> CarefulContrast:
+    chances = found.outcome(one, other)
+    net, better = chances[:, 0] - chances[:, 1], float((chances[:, 0] > chances[:, 1]).mean())
+    return CarefulContrast(found.systems[one], found.systems[other], _credible(net), _credible(chances[:, 2]), better)
+
+
+def _credible(draws: Floats) -> Credible:
+    low, value, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    return Credible(float(value), float(low), float(high))

@@ -1,0 +1,125 @@
+"""The careful answer beside the default: when it is given, that it changes nothing else, and that all doors show it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.__main__ import COMMANDS
+from analysis.notebook import preference
+from analysis.preference.answer import answer
+from analysis.preference.careful import FEW_RATERS, MOST_VOTES, careful_answer, disagreeing
+from analysis.preference.careful_text import careful_sentences
+from analysis.preference.text import document
+from analysis.reading.systems import fixed_sides
+from analysis.reading.votes import votes_from_columns
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from dialogue.files import read_records, write_records
+from dialogue.records import Vote
+from tests.analysis.report_study import add_votes
+
+
+def few(raters, votes=80, seed=0):
+    """Votes on 20 pairs of `a` and `b`, which is somewhat better."""
+    generator = np.random.default_rng(seed)
+    return fixed_sides(
+        votes_from_columns(
+            {
+                "pair": [f"p{k % 20}" for k in range(votes)],
+                "rater": [f"r{k}" for k in generator.permutation(np.arange(votes) % raters)],
+                "choice": generator.choice(["a", "b", "tie"], votes, p=[0.5, 0.2, 0.3]),
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("raters", "asked", "given"),
+    [(5, None, True), (5, False, False), (FEW_RATERS, None, False), (FEW_RATERS, True, True), (1, None, False)],
+)
+def test_it_is_given_where_raters_are_few_or_where_it_was_asked_for(raters, asked, given):
+    found = careful_answer(few(raters), asked=asked, clusters="auto", ranking=None, seed=0)
+    assert (found is not None) == given
+    if found is not None:
+        assert found.reason == (
+            "it was asked for" if asked else "the votes of 5 raters are worth 5.0 equally busy ones"
+        )
+
+
+def test_it_stands_beside_the_default_and_changes_none_of_its_numbers():
+    matches = few(5)
+    with_it, without = (document(answer(matches, careful=careful)) for careful in (None, False))
+    careful = with_it.pop("careful")
+    assert without.pop("careful") is None
+    assert with_it == without
+    assert careful["r_hat"] < 1.1 and careful["draws"] >= 1000
+    assert set(careful["spreads"]) == {"pair taste", "pair ties", "rater taste", "rater ties"}
+    (contrast,) = careful["contrasts"]
+    assert contrast["net"]["low"] < contrast["net"]["value"] < contrast["net"]["high"]
+    assert contrast["p_first"] == pytest.approx(careful["systems"]["a"]["p_best"], abs=1e-12)
+    for system in careful["systems"].values():
+        assert sum(system["p_ranks"]) == pytest.approx(1.0)
+        assert system["rank"] == system["default_rank"]
+
+
+def test_the_same_votes_and_seed_give_the_same_answer_and_another_seed_nearly_the_same():
+    one, again, other = (
+        careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=seed) for seed in (0, 0, 1)
+    )
+    assert one == again
+    assert one.contrasts[0].net.value == pytest.approx(other.contrasts[0].net.value, abs=0.03)
+
+
+def test_votes_taken_as_independent_have_no_raters_in_the_model_either():
+    found = careful_answer(few(5), asked=None, clusters="vote", ranking=None, seed=0)
+    assert found.spreads == {} and found.systems[0].system == "a"
+    assert "SD on the log scale" not in "".join(careful_sentences(found))
+
+
+def test_too_many_votes_are_refused_with_a_sentence():
+    with pytest.raises(InputError, match=r"--careful takes up to 20,000 votes, and these are 20,001"):
+        careful_answer(few(50, MOST_VOTES + 1), asked=True, clusters="auto", ranking=None, seed=0)
+    assert careful_answer(few(5, MOST_VOTES + 1), asked=None, clusters="auto", ranking=None, seed=0) is None
+
+
+def test_chains_that_disagree_are_said_to():
+    found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    assert disagreeing(found) == disagreeing(None) == []
+    (sentence,) = disagreeing(replace(found, r_hat=1.4))
+    assert sentence.startswith("The chains of the careful answer disagree (R-hat 1.40)")
+
+
+def test_a_system_that_moves_is_named_with_both_ranks():
+    found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    first, second = found.systems
+    assert "There is no default ranking to compare it with." in careful_sentences(found)[0]
+    kept = replace(found, systems=(replace(first, default_rank=1), replace(second, default_rank=2)))
+    assert "It leaves every system at its rank." in careful_sentences(kept)[0]
+    turned = replace(found, systems=(replace(first, default_rank=2), replace(second, default_rank=1)))
+    assert "It moves a (from 2 to 1), b (from 1 to 2)." in careful_sentences(turned)[0]
+
+
+def test_command_notebook_and_report_show_the_same_careful_answer(tmp_path, capsys):
+    add_votes(tmp_path)
+    votes = [
+        Vote(**{f: getattr(v, f) for f in Vote.__slots__ if f != "rater"}, rater=f"r{int(v.rater[1:]) % 4}")
+        for v in read_records(tmp_path / "votes.jsonl", Vote)
+    ]
+    write_records(tmp_path / "votes.jsonl", votes, signature="votes:few|v:0", kind=Vote)
+
+    def say(*words):
+        assert dispatch("analysis", "", COMMANDS, [*map(str, words)]) == 0
+        return capsys.readouterr().out
+
+    told = json.loads(say("preference", tmp_path, "--json", "-"))
+    assert told["careful"]["reason"] == "the votes of 4 raters are worth 3.9 equally busy ones"
+    shown = say("preference", tmp_path)
+    assert "Careful answer: Bayesian hierarchical Davidson" in shown and "P(best)" in shown
+    say("report", tmp_path)
+    assert json.loads((tmp_path / "report.json").read_text())["preference"] == told
+    for suffix in ("html", "md"):
+        assert "The careful answer stands beside the default" in (tmp_path / f"report.{suffix}").read_text()
+    assert preference(tmp_path, careful=False).document["careful"] is None
+    assert json.loads(say("preference", tmp_path, "--no-careful", "--json", "-"))["careful"] is None
