@@ -35,6 +35,7 @@ def ties(
     method: str = "exact",
     sets: int = 50_000,
     clusters: str = "auto",
+    mixed: bool = False,
     seed: int = 0,
     **reading: Any,
 ) -> Result:
@@ -43,7 +44,9 @@ def ties(
     from analysis.ties.text import document, parts
 
     read = votes_of(votes, **reading)
-    found = answer(read, size=size, unit=unit, replace=replace, method=method, sets=sets, clusters=clusters, seed=seed)
+    found = answer(
+        read, size=size, unit=unit, replace=replace, method=method, sets=sets, clusters=clusters, mixed=mixed, seed=seed
+    )
 
     def draw() -> Any:
         from analysis.ties.figures import figures

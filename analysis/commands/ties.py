@@ -42,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="exact",
         help="compute the distribution exactly (default) or sample it",
     )
+    parser.add_argument(
+        "--mixed", action="store_true", help="add a mixed logit with crossed effects of raters and pairs"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
     add_json_argument(parser)
 
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.notebook import ties
     from dialogue.files import write_json
 
-    asked = ("size", "unit", "replace", "method", "sets", "clusters", "seed")
+    asked = ("size", "unit", "replace", "method", "sets", "clusters", "mixed", "seed")
     found = ties(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     out = args.out or (args.votes if args.votes.is_dir() else args.votes.parent)
     write_json(out / "ties.json", found.document)

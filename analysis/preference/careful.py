@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.preference.ranking import Ranking
-from analysis.reading.clusters import clusters_of
+from analysis.reading.clusters import ways_within
 from analysis.reading.systems import Matches
 from analysis.showing.words import count, number
 from analysis.stats.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
@@ -99,7 +99,7 @@ def careful_answer(
             "or few raters; leave it out, or give it a part of the votes."
         )
     found = hierarchical_davidson(
-        matches.systems, matches.a, matches.b, votes.choice, votes.left, _shared(matches, clusters),
+        matches.systems, matches.a, matches.b, votes.choice, votes.left, ways_within(votes, clusters),
         generator=np.random.default_rng(child_seed(seed, "careful")),
     )  # fmt: skip
     return _told(found, reason, {} if ranking is None else {one.system: one.rank for one in ranking.systems}, matches)
@@ -124,14 +124,6 @@ def _few(matches: Matches) -> str | None:
     if worth >= FEW_RATERS or len(votes) > MOST_UNASKED or len(matches.systems) > MOST_SYSTEMS:
         return None
     return f"the votes of {count(groups(votes.rater), 'rater')} are worth {number(worth, 1)} equally busy ones"
-
-
-def _shared(matches: Matches, clusters: str) -> dict[str, NDArray[np.int64]]:
-    """What votes share, the widest first: the clusters of the default, and the pairs within them."""
-    found = clusters_of(matches.votes, clusters)
-    wide = {name: codes for name, codes in found.items() if name != "rater"}
-    rater = {name: codes for name, codes in found.items() if name == "rater"}
-    return {**wide, **({"pair": matches.votes.pair} if wide else {}), **rater}
 
 
 def _told(found: HierarchicalFit, reason: str, before: Mapping[str, int], matches: Matches) -> Careful:

@@ -34,6 +34,13 @@ def clusters_of(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
     return {name: _asked(votes, name, wanted) for name in wanted.split("+") if name != "vote"}
 
 
+def ways_within(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
+    """What votes share as a model of effects needs it, the widest first: the clusters, and the pairs within them."""
+    found = clusters_of(votes, wanted)
+    wide = {name: codes for name, codes in found.items() if name != "rater"}
+    return {**wide, **({"pair": votes.pair} if wide else {}), **found}
+
+
 def _found(votes: Votes) -> dict[str, Ints]:
     shared = [] if not len(votes) else [name for name in COARSEST_FIRST if _gathers(votes, name)]
     named = [*shared[:1], "rater"]

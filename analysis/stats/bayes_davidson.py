@@ -5,9 +5,9 @@
     t = log nu + what this rater, dialogue and pair add
 
 What a rater adds to a system's strength is drawn from N(0, s^2), with one s for the raters' tastes, another for their
-inclination to tie, and two for each further way of grouping the votes. Priors: a strength N(0, tau^2) with tau
-half-normal(1); position N(0, 1); log nu N(0, 1.5^2); every s half-normal(1). On the log scale 1 is much: it turns 50 %
-of the decisive votes into 73 %.
+inclination to tie, and two for each further way of grouping the votes. Priors: a strength N(0, tau^2), with tau 1, or
+half-normal(1) from five systems on; position N(0, 1); log nu N(0, 1.5^2); every s half-normal(1). On the log scale 1 is
+much: it turns 50 % of the decisive votes into 73 %.
 
 A strength inside the model is that for one typical rater and pair. What the default estimates is an average over all
 raters and pairs, which is nearer to zero: `averaged` gives that one, for new raters and new pairs.
@@ -35,7 +35,8 @@ from analysis.stats.hamiltonian import (
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-SPREAD, POSITION, TIE = 1.0, 1.0, 1.5  # prior scales
+SPREAD, STRENGTH, POSITION, TIE = 1.0, 1.0, 1.0, 1.5  # prior scales
+SEVERAL = 5  # systems from which on the spread of their strengths is asked of the votes
 AGREED = 1.1  # R-hat below which the chains agree
 NO_TIES = -40.0  # log nu where ties do not exist
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -127,7 +128,9 @@ def davidson_effects(
     apart = basis[a] - basis[b]
     side = np.zeros(n) if left is None else np.select([left == 0, left == 1], [1.0, -1.0], 0.0)
     made = _Columns(n)
-    strength = made.add("strength", _spread_out(apart, np.zeros(n, np.int64)), tied=False)
+    # The spread of two or three strengths is hardly known, and leaving it open would draw them to each other.
+    tau = STRENGTH if systems < SEVERAL else None
+    strength = made.add("strength", _spread_out(apart, np.zeros(n, np.int64)), tied=False, known=tau)
     if side.any():
         made.add("position", sparse.csr_matrix(side[:, None]), tied=False, known=POSITION)
     tie = made.add("tie", sparse.csr_matrix(np.ones((n, 1))), tied=True, known=TIE) if ties else None

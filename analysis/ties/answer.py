@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.cautions import cautions
-from analysis.reading.clusters import clusters_of
+from analysis.reading.clusters import clusters_of, ways_within
 from analysis.reading.votes import Votes
 from analysis.showing.words import count, percent, plural
 from analysis.stats import laws
 from analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
 from analysis.stats.laws import CHANCE, Law
+from analysis.stats.mixed import CrossedLogit, crossed_logit
 from analysis.ties.sets import Codes, Recipe, check_size, law_of_sets, unit_codes, unit_parts, whole_studies
 from dialogue.errors import InputError
 from dialogue.signature import signature
@@ -32,6 +33,7 @@ from dialogue.signature import signature
 UNITS = ("vote", "pair", "item", "dialogue", "rater", "pair+rater", "item+rater", "dialogue+rater")
 PAPERS_PART = 10  # the papers' sets hold a tenth of a HumanExp
 MOST_ROUNDS = 100  # beyond it the column holds something else, such as times
+MOST_MIXED = 20_000  # votes
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class TiesAnswer:
     pooled: Curve
     units: tuple[Curve, ...]
     effective_raters: float | None
+    mixed: CrossedLogit | None  # a crossed mixed logit beside the interval, where it was asked for
     recipe: Recipe
     crowded: bool
     warnings: tuple[str, ...]
@@ -122,6 +125,7 @@ def answer(
     method: str = "exact",
     sets: int = 50_000,
     clusters: str = "auto",
+    mixed: bool = False,
     seed: int = 0,
 ) -> TiesAnswer:
     """The ties of every HumanExp, pooled, and by every unit that the votes know.
@@ -141,6 +145,7 @@ def answer(
         pooled=pooled,
         units=tuple(units),
         effective_raters=None if votes.rater is None else kish(votes.rater),
+        mixed=_mixed(votes, clusters) if mixed else None,
         recipe=recipe,
         crowded=crowded,
         warnings=(*_crowding([*experiments, pooled]), *votes.warnings, *cautions(votes)),
@@ -152,6 +157,15 @@ def _check_unit(votes: Votes, unit: str) -> None:
     for part, codes in unit_codes(votes, unit).items():
         if groups(codes) < 2:
             raise InputError(f"--unit {unit} needs two {plural(part)} or more; the votes have one.")
+
+
+def _mixed(votes: Votes, clusters: str) -> CrossedLogit:
+    if len(votes) > MOST_MIXED:
+        raise InputError(
+            f"--mixed takes up to {MOST_MIXED:,} votes, and these are {len(votes):,}; it would run for minutes. Leave "
+            "it out, or give it a part of the votes."
+        )
+    return crossed_logit(votes.tie, ways_within(votes, clusters))
 
 
 def _experiments(votes: Votes) -> list[tuple[str, Votes]]:

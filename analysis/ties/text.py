@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_equals, p_value, percent, plural
 from analysis.stats.laws import Law
+from analysis.stats.mixed import CrossedLogit
 from analysis.ties.answer import UNITS, Curve, TiesAnswer
 
 RESAMPLED = {"vote": "votes one by one", **{name: " and ".join(map(plural, name.split("+"))) for name in UNITS[1:]}}
@@ -24,6 +25,7 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
         "units": [_curve(curve) for curve in answer.units],
         "chance": dataclasses.asdict(answer.pooled.chance),
         "effective_raters": answer.effective_raters,
+        "mixed": None if answer.mixed is None else dataclasses.asdict(answer.mixed),
         "recipe": dataclasses.asdict(answer.recipe),
         "crowded": answer.crowded,
         "warnings": list(answer.warnings),
@@ -144,6 +146,7 @@ def sentences(answer: TiesAnswer) -> list[str]:
         against_chance(answer.pooled),
         *_raters(answer),
         *_automatic(answer.pooled),
+        *_mixed(answer.mixed),
         *answer.warnings,
     ]
 
@@ -179,6 +182,22 @@ def _raters(answer: TiesAnswer) -> list[str]:
         if found
         else []
     )
+
+
+def _mixed(found: CrossedLogit | None) -> list[str]:
+    """The share over everybody first, since it is that one which the default estimates."""
+    if found is None:
+        return []
+    average, typical = (
+        f"{percent(one.value)} ({percent(one.low)} to {percent(one.high)})" for one in (found.average, found.typical)
+    )
+    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in found.spreads.items())
+    doubt = [] if found.converged else ["The search of the mixed logit did not end well, so do not rely on it."]
+    return [
+        f"Mixed logit: {average} ties over new raters and pairs, which is what the interval above estimates too; a "
+        f"typical rater on a typical pair ties in {typical}. SD of the log odds: {spread}.",
+        *doubt,
+    ]
 
 
 def _automatic(curve: Curve) -> list[str]:

@@ -71,12 +71,12 @@ def uneven(ranks, bins=10):
 
 def test_the_posterior_is_calibrated_on_its_own_priors():
     found = ranks_of_truth(2, 12, 4, 5, 4, sets=150, seed=0, warm_up=80, thin=10)
-    assert len(found) == 16
-    assert min(uneven(ranks) for ranks in found.values()) > 0.05 / 16 / 5, {k: uneven(r) for k, r in found.items()}
+    assert len(found) == 15
+    assert min(uneven(ranks) for ranks in found.values()) > 0.05 / 15 / 5, {k: uneven(r) for k, r in found.items()}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("systems", "dialogues"), [(2, 24), (2, 8), (4, 8)])
+@pytest.mark.parametrize(("systems", "dialogues"), [(2, 24), (2, 8), (5, 8)])
 def test_the_posterior_is_calibrated_on_larger_designs(systems, dialogues):
     found = ranks_of_truth(systems, 24, dialogues, 6, 4, sets=1000, seed=1, warm_up=200, thin=25)
     for name, ranks in found.items():
@@ -182,4 +182,5 @@ def test_the_average_vote_is_nearer_to_no_preference_than_the_typical_one():
 def test_groups_of_one_vote_or_one_group_add_nothing():
     a, b = np.zeros(6, np.int64), np.ones(6, np.int64)
     by = {"pair": np.arange(6), "rater": np.zeros(6, np.int64)}
-    assert [f.name for f in davidson_effects(2, a, b, None, by, ties=1 / 3).factors] == ["strength", "tie"]
+    factors = davidson_effects(2, a, b, None, by, ties=1 / 3).factors
+    assert [(f.name, f.known) for f in factors] == [("strength", 1.0), ("tie", 1.5)]
