@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,12 @@ from analysis.showing.words import count, percent, plural
 from analysis.stats import laws
 from analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
 from analysis.stats.laws import CHANCE, Law
-from analysis.stats.mixed import CrossedLogit, crossed_logit
 from analysis.ties.sets import Codes, Recipe, check_size, law_of_sets, unit_codes, unit_parts, whole_studies
 from dialogue.errors import InputError
 from dialogue.signature import signature
+
+if TYPE_CHECKING:
+    from analysis.stats.mixed import CrossedLogit
 
 UNITS = ("vote", "pair", "item", "dialogue", "rater", "pair+rater", "item+rater", "dialogue+rater")
 PAPERS_PART = 10  # the papers' sets hold a tenth of a HumanExp
@@ -165,6 +167,8 @@ def _mixed(votes: Votes, clusters: str) -> CrossedLogit:
             f"--mixed takes up to {MOST_MIXED:,} votes, and these are {len(votes):,}; it would run for minutes. Leave "
             "it out, or give it a part of the votes."
         )
+    from analysis.stats.mixed import crossed_logit  # slow to import, and seldom asked for
+
     return crossed_logit(votes.tie, ways_within(votes, clusters))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_equals, p_value, percent, plural
 from analysis.stats.laws import Law
-from analysis.stats.mixed import CrossedLogit
 from analysis.ties.answer import UNITS, Curve, TiesAnswer
+
+if TYPE_CHECKING:
+    from analysis.stats.mixed import CrossedLogit
 
 RESAMPLED = {"vote": "votes one by one", **{name: " and ".join(map(plural, name.split("+"))) for name in UNITS[1:]}}
 
