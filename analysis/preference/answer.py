@@ -20,7 +20,7 @@ from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches
 from analysis.reading.votes import Votes, net_scores
 from analysis.stats.davidson import Model
 from analysis.stats.equivalence import Equivalence, smallest_claim, tost, unanimous
-from analysis.stats.intervals import Interval, mean_interval
+from analysis.stats.intervals import Interval, mean_interval, share_test
 from analysis.stats.sign_tests import (
     TIE,
     CochranQ,
@@ -51,10 +51,11 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Left against right over all votes; `share` (of the left, with a clustered interval) is None for too few votes."""
+    """Left against right over all votes; `share` of the left, and its p against one half, are None for too few."""
 
-    test: SignTest  # `a` counts the left
+    test: SignTest  # `a` counts the left; as if every vote were independent
     share: Interval | None
+    p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,9 @@ def position(votes: Votes, clusters: str = "auto") -> Position | None:
     decisive = votes.select((votes.left >= 0) & (votes.choice != TIE))
     test = position_test(votes.choice, votes.left)
     if len(decisive) < 2:
-        return Position(test, None)
-    return Position(
-        test, mean_interval(decisive.choice == decisive.left, by=clusters_of(decisive, clusters), share=True)
-    )
+        return Position(test, None, None)
+    share = mean_interval(decisive.choice == decisive.left, by=clusters_of(decisive, clusters), share=True)
+    return Position(test, share, share_test(share, 0.5)[1])
 
 
 def change_over_rounds(votes: Votes) -> CochranQ | None:

@@ -122,12 +122,11 @@ def _index(index: TieIndex | None) -> Iterator[str]:
 def _checks(answer: PreferenceAnswer) -> Iterator[str]:
     """Left against right, and change over the rounds."""
     side, rounds = answer.position, answer.rounds
-    if side is not None and side.share is not None:
+    if side is not None and side.share is not None and side.p is not None:
         chosen = count(side.test.a + side.test.b, "decisive vote")
         yield (
             f"The left response was chosen in {side.test.a:,} of {chosen} ({percent(side.share.value)}, 95 % interval "
-            f"{percent(side.share.low)} to {percent(side.share.high)}; exact {p_equals(side.test.p)} for no side "
-            "effect)."
+            f"{percent(side.share.low)} to {percent(side.share.high)}; {p_equals(side.p)} for no side effect)."
         )
     if rounds is not None and rounds.items:
         yield (

@@ -67,7 +67,8 @@ def _position(found: Position) -> dict[str, Any]:
     return {
         "left": found.test.a,
         "right": found.test.b,
-        "p": found.test.p,
+        "p": found.p,
+        "p_vote": found.test.p,
         **dict(zip(("share", "low", "high"), ends, strict=True)),
     }
 
@@ -138,9 +139,10 @@ def _claims(answer: PreferenceAnswer) -> Iterator[str]:
 def _checks(answer: PreferenceAnswer) -> Iterator[str]:
     """Left against right and change over the rounds, over all votes."""
     if side := answer.position:
-        share = f", {side.share.value:.3f} ({_reach(side.share)})" if side.share else ""
-        decisive = count(side.test.a + side.test.b, "decisive vote")
-        yield f"Left was chosen in {side.test.a:,} of {decisive}{share}; exact {p_equals(side.test.p)}."
+        share, p = side.share, side.p
+        shown = "" if share is None or p is None else f", {share.value:.3f} ({_reach(share)}; {p_equals(p)})"
+        decisive, alone = count(side.test.a + side.test.b, "decisive vote"), p_equals(side.test.p)
+        yield f"Left was chosen in {side.test.a:,} of {decisive}{shown}; as if votes were independent, {alone}."
     if (rounds := answer.rounds) and rounds.items:
         shares = ", ".join(map(number, rounds.shares))
         yield (
