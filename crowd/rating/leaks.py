@@ -1,7 +1,8 @@
 """What a text gives away: a response that names its own model is not judged blind.
 
 A name counts where it stands as a word or words of its own, whatever its case and whatever joins its parts: a model
-`seq2seq-attn` is named by "Seq2Seq attn". Names of one or two letters are left alone; they are words by chance.
+`seq2seq-attn` is named by "Seq2Seq attn". Names of one or two letters are left alone; they are words by chance. So are
+the corpus's own responses, whose "model" is a word for what they are: "your reference number" gives nothing away.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cache
 from dialogue.records import Candidate, Pair
 
 SHORTEST = 3
+CORPUS = "reference"  # the checkpoint of a response that no model wrote
 AROUND = 30  # characters shown before and after
 
 
@@ -30,7 +32,7 @@ def leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
     """Every response whose text contains the name of the model that wrote it."""
     for pair in pairs:
         for one in (pair.a, pair.b):
-            if excerpt := _excerpt(one):
+            if one.checkpoint != CORPUS and (excerpt := _excerpt(one)):
                 yield Leak(pair.pair, one.model, excerpt)
 
 

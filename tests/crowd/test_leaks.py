@@ -46,6 +46,13 @@ def test_a_name_inside_a_word_or_of_another_model_or_too_short_is_not(text, mode
     assert list(leaks([pair(text, model)])) == []
 
 
+def test_a_corpus_may_say_reference():
+    """The reply of a person to "may I have the reference number?"; its "model" is called reference."""
+    words = Candidate("Your reference is VY31.", "reference", None, "reference")
+    one = Pair("p", "d:1", (Utterance("user", "Booked?"),), words, Candidate("No.", "hred", 0))
+    assert list(leaks([one])) == []
+
+
 def test_the_command_names_each_and_serve_warns(tmp_path, capsys):
     made = [*make_pairs(4, checks=8), pair("I am hred and I can help.", "hred", "tell-tale")]
     write_records(tmp_path / "pairs.jsonl", made, signature="test", kind=Pair)
