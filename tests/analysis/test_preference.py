@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import chi2
 
 from analysis.__main__ import COMMANDS
-from analysis.preference.answer import led, prefer
+from analysis.preference.answer import answer, led, prefer
 from analysis.preference.section import alike
+from analysis.preference.text import parts
 from analysis.reading.systems import contrasts, fixed_sides, match
 from analysis.reading.votes import net_scores, read_votes, votes_from_columns
 from analysis.stats.equivalence import tost
@@ -53,6 +54,19 @@ def study(folder, *, pairs=240, seed=0, systems=3, gap=0.6):
 
 def columns(choice, **more):
     return votes_from_columns({"pair": [f"p{k}" for k in range(len(choice))], "choice": choice, **more})
+
+
+def test_a_test_over_the_rounds_that_no_pair_has_all_of_is_not_printed():
+    votes = columns(["a", "b", "tie"] * 20, round=[1, 2] * 30)
+    found = answer(fixed_sides(votes), sets=2)
+    assert found.rounds.items == 0
+    assert not any("Cochran" in str(part) for part in parts(found))
+    both = votes_from_columns(
+        {"pair": np.repeat(np.arange(30), 2), "choice": ["a", "tie", "b"] * 20, "round": [1, 2] * 30}
+    )
+    assert any(
+        "over 30 pairs with a vote in every round" in str(part) for part in parts(answer(fixed_sides(both), sets=2))
+    )
 
 
 def test_the_net_preference_counts_ties_in_its_denominator_only():

@@ -12,8 +12,10 @@ from scipy import stats
 
 from analysis.commands import ties as program
 from analysis.preference.answer import change_over_rounds
+from analysis.reading.study import read_study
 from analysis.reading.votes import votes_from_columns
 from analysis.ties.answer import UNITS, answer
+from analysis.ties.section import section, sets_figure
 from analysis.ties.text import document, parts, sentences, tables
 from dialogue.errors import InputError
 from tests.house.typed import typed_program
@@ -120,6 +122,22 @@ def test_the_papers_own_sets_are_a_tenth_and_stand_alone(pairs, replace, crowded
     # Both panels of the figure draw alike, and what is filled above is drawn below.
     assert {unit.replace for unit in found.units} == {replace or crowded}
     assert found.units[0].law.method == ("binomial" if replace or crowded else "hypergeometric")
+
+
+def test_the_report_draws_and_tables_both_laws_where_a_set_is_near_the_round(tmp_path):
+    (tmp_path / "votes.jsonl").write_text('{"pair": "p", "choice": "tie"}\n')
+    crowded, plain = answer(paper_votes(ties=(84, 84, 84), pairs=240)), answer(paper_votes())
+    for found in (crowded, plain):
+        drawn = sets_figure(found)
+        assert [bool(row.beside) for row in drawn.rows] == [found.crowded] * 3 + [False]
+        assert drawn.caption.startswith("Filled: sets drawn with replacement. Dashed: without") is found.crowded
+        page = section(found, read_study(tmp_path))
+        table = page.tables[0]
+        assert ("95 % of sets, with replacement" in table.head) is found.crowded
+        assert {len(row) for row in table.rows} == {len(table.head)}
+        assert any("in the papers it is a tenth" in note for note in page.notes) is found.crowded
+    low, high = (100 * crowded.experiments[0].replaced.quantile(q) for q in (0.025, 0.975))
+    assert f"within {low:.1f} % to {high:.1f} % with replacement" in sets_figure(crowded).rows[0].described
 
 
 def test_the_recipe_names_what_is_drawn_anew_for_sets_and_for_the_interval():

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis import notebook
 from analysis.__main__ import COMMANDS
 from analysis.comparison.methods import panels_of
 from analysis.reading.long_tables import LongTable
@@ -52,6 +53,13 @@ def test_the_command_takes_a_score_table(tmp_path, capsys):
     assert table["d_study"][0]["sizes"] == {"seed": 10, "item": 500}
     assert {flip["redrawn"][0] for flip in table["flips"]} == {"seed", "item"}
     assert said["warnings"] == ["1 rows have no seed and are left out."]
+
+
+def test_a_factor_that_the_user_names_has_its_english_plural():
+    score, factors = crossed_study(0, models=3, items=15)
+    named = {"model": factors["model"], "quality": factors["seed"], "item": factors["item"], "score": score}
+    said = str(notebook.variance(named, factors=("model", "quality", "item"), target="model", sets=10))
+    assert "\nqualities  items  " in said and "qualitys" not in said
 
 
 def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
