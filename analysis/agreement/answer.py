@@ -131,7 +131,12 @@ def answer(votes: Votes, *, labels: str = "tie", clusters: str = "auto", seed: i
         cohen = two_raters(votes.pair, votes.rater, votes.choice, len(names), cluster=shared)
         truth, spamming = _in_short(hidden_truth(votes)), _spamming(fitted, raters)
     recipe = signature(
-        votes=len(votes), pairs=found.items, unit=found.unit or "none", interval="jackknife", seed=seed, labels=labels
+        votes=len(votes),
+        pairs=found.items,
+        clusters=found.unit or "none",
+        interval="jackknife",
+        seed=seed,
+        labels=labels,
     )
     cautions = (*votes.warnings, *_cautions(votes, found))
     return AgreementAnswer(

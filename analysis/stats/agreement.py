@@ -24,6 +24,7 @@ Ints = NDArray[np.integer]
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Statistic = Callable[[Coincidences], Floats]
+ALIKE = 1e-12  # a share so near to 0 or 1 is 0 or 1 but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,12 @@ def coefficients(
     whole = coincidences(votes)
     both = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
 
+    share = float(observed(whole))
+    alike = min(share, 1 - share) < ALIKE  # votes agree on every item or on none: nothing shows how they would vary
+
     def made(name: str) -> Coefficient:
         value = float(statistics[name](whole))
-        if not ways or not np.isfinite(value):
+        if not ways or not np.isfinite(value) or (alike and name != "observed"):
             return Coefficient(value)
         parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
         return _coefficient(name, value, jackknife(value, parts, None if both is None else both[name]), level)
@@ -146,8 +150,8 @@ def _coefficient(name: str, value: float, found: Jackknife, level: float) -> Coe
     The chance of kappa and alpha holds squared shares, whose own error makes these coefficients too low in small
     studies; their intervals are laid around the value less that bias.
     """
-    if name == "observed" and value in (0.0, 1.0):
-        return Coefficient(value, *_all_alike(value, found.df, level), 0.0, found.df)
+    if name == "observed" and min(value, 1 - value) < ALIKE:
+        return Coefficient(round(value), *_all_alike(round(value), found.df, level), 0.0, found.df)
     if not found.se > 0:  # nothing varies, or something left out leaves no coefficient
         return Coefficient(value)
     if name == "observed":
@@ -158,7 +162,7 @@ def _coefficient(name: str, value: float, found: Jackknife, level: float) -> Coe
     return Coefficient(value, low, high, found.se, found.df)
 
 
-def _all_alike(value: float, df: float, level: float) -> tuple[float, float]:
+def _all_alike(value: int, df: float, level: float) -> tuple[float, float]:
     """Clopper and Pearson's interval (1934) where df + 1 clusters have all agreed, or none has."""
     edge = float(betaincinv(df + 1, 1, (1 - level) / 2))
     return (edge, 1.0) if value else (0.0, 1 - edge)

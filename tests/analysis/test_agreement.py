@@ -231,7 +231,11 @@ def test_one_category_only_has_no_kappa_and_agreement_by_clopper_and_pearson():
     assert found.observed.low == pytest.approx(0.025 ** (1 / 20))
     assert np.isnan([found.fleiss_kappa.value, found.alpha_nominal.value, found.fleiss_kappa.low]).all()
     mixed = rate(np.repeat(np.arange(20), 2), np.repeat(np.arange(20) % 3, 2), 3)
-    assert mixed.fleiss_kappa.value == 1 and np.isnan(mixed.fleiss_kappa.low)
+    assert mixed.fleiss_kappa.value == pytest.approx(1) and np.isnan(mixed.fleiss_kappa.low)
+    never = rate(np.repeat(np.arange(20), 3), np.tile([0, 1, 2], 20), 3, values=VALUES)
+    assert (never.observed.value, never.observed.low) == (0, 0) and 0.1 < never.observed.high < 0.2
+    assert never.fleiss_kappa.value == pytest.approx(-0.5) and np.isnan(never.fleiss_kappa.low)
+    assert np.isnan(never.alpha_interval.low)
 
 
 def test_a_label_of_one_pair_alone_leaves_kappa_without_an_interval_not_with_a_wild_one():

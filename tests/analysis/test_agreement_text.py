@@ -61,7 +61,7 @@ def test_the_real_human_evaluation_has_its_known_alpha(tmp_path, agreement, riva
     found = json.loads(agreement(votes, *names, "--clusters", "dialogue", "--json", "-"))
     assert round(found["krippendorff_alpha"]["nominal"]["value"], 4) == alpha
     assert found["raters"] == []
-    assert "no rater" in found["warnings"][0] and "|unit:dialogue|" in found["signature"]
+    assert "no rater" in found["warnings"][0] and "|clusters:dialogue|" in found["signature"]
     if (rival, question) == ("HDSA", "Completion"):
         assert [round(100 * found["labels"][label]["share"], 2) for label in ("tie", "a", "b")] == [68.28, 20.98, 10.74]
 
@@ -78,7 +78,7 @@ def test_five_categories_run_through_the_command(tmp_path, agreement):
     habits = {"rater", "votes", "tie_rate", "left_rate", "left_p", "with_rest", "expected", "spam"}
     assert set(found["raters"][0]) == habits
     assert set(found["mace"]) == {"prior", "sure", "spam", "spammers", "steps", "converged"}
-    assert "unit:pair+rater" in found["signature"]
+    assert "clusters:pair+rater" in found["signature"]
     assert found["raters"][0]["tie_rate"] is None
 
 
@@ -113,7 +113,7 @@ def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
         "Krippendorff's alpha, ordinal",
         "more raters",
         "Dawid and Skene",
-        "votes:120|pairs:40|unit:pair+rater|interval",
+        "votes:120|pairs:40|clusters:pair+rater|interval",
         "95 % intervals draw 40 pairs and 13 raters anew",
         "MACE's model",
         "block nobody for it",
@@ -160,7 +160,7 @@ def test_the_clusters_of_the_votes_are_drawn_anew_and_others_on_request(tmp_path
     assert "draw 10 dialogues and 13 raters anew" in agreement(votes)
     for asked, unit in (("pair", "pair"), ("vote", "pair"), ("pair+rater", "pair+rater"), ("rater", "rater")):
         found = json.loads(agreement(votes, "--clusters", asked, "--json", "-"))
-        assert f"|unit:{unit}|" in found["signature"]
+        assert f"|clusters:{unit}|" in found["signature"]
         assert found["fleiss_kappa"]["low"] < found["fleiss_kappa"]["value"] < found["fleiss_kappa"]["high"]
 
 
