@@ -1,9 +1,10 @@
-"""The rating server under 16 concurrent raters, beside Flask + waitress + SQLite written in the plainest way.
+"""The rating server under 16 and 64 concurrent raters, beside Flask + waitress + SQLite written in the plainest way.
 
 Server and load generator share the machine. One judgement is a fetch of the task and a submission; both servers commit
-each vote to disk. Ours also keeps leases, sides, checks, the event log and exactly three votes a pair.
+each vote to disk. Ours also keeps leases, sides, checks, the event log and exactly three votes a pair. What counts are
+the ratios to the plain server, measured in alternation in the same run, for a machine is never equally busy twice.
 
-    python benchmarks/bench_hit.py [--judgements 1600] [--large] [--postgresql 3]
+    python benchmarks/bench_hit.py [--judgements 1600] [--raters 16 64] [--rounds 3] [--postgresql] [--large]
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ import threading
 import time
 import urllib.parse
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-RATERS = 16
 HIT = "pairs_per_sitting = 1000\nfirst_checks = 0\nlater_checks = 0\n"
 HIDDEN = re.compile(r'name="(\w+)" value="([^"]*)"')
 FORM = {"Content-Type": "application/x-www-form-urlencoded", "X-Requested-With": "fetch"}
@@ -137,11 +138,22 @@ class Rater:
             self.times.append(time.perf_counter() - begun)
 
 
-def load(port: int, judgements: int) -> tuple[float, float, float]:
-    """Judgements a second, median and 95th percentile of fetch + submit in milliseconds."""
+@dataclass(frozen=True)
+class Load:
+    """What one server did under one load."""
+
+    rate: float  # judgements a second
+    median: float  # of fetch + submit, ms
+    p95: float
+    cpu: float  # of the server's own processes, ms a judgement
+
+
+def load(port: int, judgements: int, number: int, pid: int) -> Load:
+    """So many raters judge at once; the server's processor time is its own and that of the processes it started."""
     name = uuid.uuid4().hex
-    raters = [Rater(port, f"{name}-{n}") for n in range(RATERS)]
-    threads = [threading.Thread(target=rater.judge, args=(judgements // RATERS,)) for rater in raters]
+    raters = [Rater(port, f"{name}-{n}") for n in range(number)]
+    threads = [threading.Thread(target=rater.judge, args=(judgements // number,)) for rater in raters]
+    before = processor_time(pid)
     begun = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -149,7 +161,16 @@ def load(port: int, judgements: int) -> tuple[float, float, float]:
         thread.join()
     spent = time.perf_counter() - begun
     times = sorted(1000 * t for rater in raters for t in rater.times)
-    return len(times) / spent, statistics.median(times), times[int(0.95 * len(times))]
+    cpu = 1000 * (processor_time(pid) - before) / len(times)
+    return Load(len(times) / spent, statistics.median(times), times[int(0.95 * len(times))], cpu)
+
+
+def processor_time(pid: int) -> float:
+    """Seconds that a process and those that it started have used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(processor_time(int(child)) for child in children)
 
 
 @contextlib.contextmanager
@@ -188,16 +209,18 @@ def memory(pid: int) -> float:
 
 
 def measure(
-    name: str, command: list[str], port: int, judgements: int, environment: dict[str, str] | None = None
-) -> float:
-    """Start, warm up, load, print one line; returns judgements a second."""
+    name: str, command: list[str], port: int, judgements: int, raters: int, environment: dict[str, str] | None = None
+) -> Load:
+    """Start, warm up, load, print one line."""
     with started(command, port, environment) as (pid, start):
-        load(port, RATERS * 5)
-        rate, median, tail = load(port, judgements)
+        load(port, raters * 3, raters, pid)
+        found = load(port, judgements, raters, pid)
         print(
-            f"{name:<44}{rate:>8.0f}/s{median:>9.0f} ms{tail:>9.0f} ms{start:>8.2f} s{memory(pid):>8.0f} MB", flush=True
+            f"{name:<40}{raters:>7}{found.rate:>8.0f}/s{found.median:>9.0f} ms{found.p95:>9.0f} ms"
+            f"{found.cpu:>9.2f} ms{start:>8.2f} s{memory(pid):>7.0f} MB",
+            flush=True,
         )
-    return rate
+    return found
 
 
 def study(folder: Path, number: int) -> list[str]:
@@ -207,16 +230,25 @@ def study(folder: Path, number: int) -> list[str]:
     (folder / "hit.toml").write_text(HIT)
     from crowd.study_folder import hit_of, prepare_study
 
-    prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=True)
+    prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=False)
     return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet", "--walk-in"]
 
 
-def sqlite(folder: Path, number: int, judgements: int) -> float:
+def sqlite(folder: Path, number: int, judgements: int, raters: int) -> Load:
     """What `crowd serve` starts by itself."""
-    return measure("ours, SQLite", [*study(folder, number), "--port", "8901"], 8901, judgements)
+    return measure("ours, SQLite", [*study(folder, number), "--port", "8901"], 8901, judgements, raters)
 
 
-def postgresql(folder: Path, number: int, judgements: int) -> float:
+def plain(folder: Path, number: int, judgements: int, raters: int) -> Load:
+    """The comparison."""
+    folder.mkdir()
+    write_pairs(folder / "pairs.jsonl", number)
+    make_plain(folder / "plain.sqlite", folder / "pairs.jsonl")
+    command = [__file__, "--plain", str(folder / "plain.sqlite"), "8902"]
+    return measure("plain Flask + waitress + SQLite", command, 8902, judgements, raters)
+
+
+def postgresql(folder: Path, number: int, judgements: int, raters: int) -> Load:
     """Two gunicorn workers on a database of their own."""
     import sqlalchemy as sa
 
@@ -229,52 +261,62 @@ def postgresql(folder: Path, number: int, judgements: int) -> float:
     try:
         url = f"postgresql+psycopg://root@127.0.0.1/{name}"
         study(folder, number)
-        prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=True)
-        environment = {
-            "SEEDVOTE_STUDY": str(folder),
-            "SEEDVOTE_DATABASE": url,
-            "SEEDVOTE_RATE": "0",
-            "SEEDVOTE_WALK_IN": "1",
-            "SEEDVOTE_QUIET": "1",
-        }
+        prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=False)
+        environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
+        environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
         command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]
         command += ["--keep-alive", "60", "crowd.wsgi:from_environment()"]
-        return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, environment)
+        return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, raters, environment)
     finally:
         with server.connect() as connection:
             connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
         server.dispose()
 
 
+Server = Callable[[Path, int, int, int], Load]
+
+
+def in_turns(servers: list[Server], base: Path, args: argparse.Namespace, raters: int) -> None:
+    """Each server in each round, the order turned every time; then the ratios to the plain one, round by round."""
+    rounds: list[dict[str, Load]] = []
+    for n in range(args.rounds):
+        found = {}
+        for one in servers if n % 2 == 0 else servers[::-1]:
+            found[one.__name__] = one(base / f"{one.__name__}-{raters}-{n}", args.pairs, args.judgements, raters)
+        rounds.append(found)
+    for name in [one.__name__ for one in servers if one is not plain]:
+        ratios = [
+            (now[name].rate / now["plain"].rate, now[name].p95 / now["plain"].p95, now[name].cpu / now["plain"].cpu)
+            for now in rounds
+        ]
+        rate, p95, cpu = ("  ".join(f"{value:.2f}" for value in column) for column in zip(*ratios, strict=True))
+        print(f"{name} / plain, {raters} raters: rate {rate}; p95 {p95}; CPU {cpu}", flush=True)
+
+
 def main() -> None:
-    """Measure each server in turn."""
+    """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judgements", type=int, default=1600)
     parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--raters", type=int, nargs="+", default=[16, 64])
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
-    parser.add_argument("--postgresql", type=int, default=0, metavar="N", help="also on PostgreSQL, N times, by turns")
+    parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL")
     parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.plain:
         plain_server(args.plain[0], int(args.plain[1]))
+    servers: list[Server] = [sqlite, plain, *([postgresql] if args.postgresql else [])]
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        print(f"{RATERS} raters at once, {args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores")
-        print(f"{'':<44}{'rate':>10}{'median':>12}{'p95':>12}{'start':>10}{'RSS':>11}")
-        ours = sqlite(base / "s", args.pairs, args.judgements)
-        make_plain(base / "plain.sqlite", base / "s" / "pairs.jsonl")
-        command = [__file__, "--plain", str(base / "plain.sqlite"), "8902"]
-        plain = measure("plain Flask + waitress + SQLite", command, 8902, args.judgements)
-        print(f"ours / plain: {ours / plain:.2f}")
+        print(f"{args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores")
+        print(f"{'':<40}{'raters':>7}{'rate':>10}{'median':>12}{'p95':>12}{'CPU':>12}{'start':>10}{'RSS':>10}")
+        for raters in args.raters:
+            in_turns(servers, base, args, raters)
         if args.large:
-            large = [*study(base / "l", 100_000), "--port", "8903"]
-            rate = measure("ours, 100,000 pairs", large, 8903, args.judgements)
-            print(f"100,000 pairs / {args.pairs}: {rate / ours:.2f}")
-        for n in range(args.postgresql):  # the order alternates, because the machine may have become busier meanwhile
-            rates = {}
-            for server in (postgresql, sqlite) if n % 2 else (sqlite, postgresql):
-                rates[server] = server(base / f"{server.__name__}-{n}", args.pairs, args.judgements)
-            print(f"PostgreSQL / SQLite: {rates[postgresql] / rates[sqlite]:.2f}", flush=True)
+            few = sqlite(base / "few", args.pairs, args.judgements, args.raters[0])
+            many = sqlite(base / "many", 100_000, args.judgements, args.raters[0])
+            print(f"100,000 pairs / {args.pairs}: rate {many.rate / few.rate:.2f}")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def _body(record: Pair) -> str:
     return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
 
 
-@lru_cache(256)
+@lru_cache(4096)  # k raters see each pair, and reading it costs more than storing a vote
 def pair_from(body: str) -> Pair:
     """The Pair record of a row."""
     return from_json(Pair, json.loads(body), "store")

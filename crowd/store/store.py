@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from crowd.store.identity import fresh_key, simulated_key
 from crowd.store.migrations import MIGRATIONS
+from crowd.store.sqlite import DirectPipe
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
@@ -156,6 +157,7 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     writes = "purpose" not in connection.get_execution_options()
     # a plain BEGIN takes the lock at the first write, when what was read before may be stale already
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    connection.info["pipe"] = DirectPipe(connection)
 
 
 def _create(store: Store, seed: int, simulated: bool) -> None:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from flask import Flask, Request, Response, g, request, session
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
-from itsdangerous import BadSignature
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -84,6 +84,14 @@ class SeatCookie(SecureCookieSessionInterface):
     back, or for the second of two servers whose clocks differ by a second.
     """
 
+    _serializer: URLSafeTimedSerializer | None = None
+
+    def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer | None:
+        """The same one for every request: the key does not change, and making one takes longer than using it."""
+        if self._serializer is None:
+            self._serializer = super().get_signing_serializer(app)
+        return self._serializer
+
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession:
         """What the cookie says, whenever it was signed."""
         serializer, text = self.get_signing_serializer(app), request.cookies.get(self.get_cookie_name(app))
@@ -110,7 +118,7 @@ def create_app(config: ServerConfig) -> Flask:
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
     app.extensions["pulse"] = Pulse(desk.store)
-    app.extensions["entrances"] = (*config.entrances, InvitationEntrance(desk.secret))
+    app.extensions["entrances"] = (InvitationEntrance(desk.secret), *config.entrances)
     app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
     framed = bool(config.frame_ancestors)
     app.config.update(

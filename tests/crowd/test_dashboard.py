@@ -210,7 +210,7 @@ def test_pause_resume_and_stop_reach_the_raters(study, researcher):
     for number in range(1, 5):
         rater.post(f"/instructions/{number}", data={"csrf": csrf, "choice": "tie"})
     assert "Pair 1" in rater.get("/task").get_data(as_text=True)
-    for state, word in (("paused", "The study is paused"), ("stopped", "complete"), ("running", "Pair 1")):
+    for state, word in (("paused", "The study is paused"), ("stopped", "This study has ended"), ("running", "Pair 1")):
         reply = researcher.post("/study/state", data={"state": state, "csrf": csrf_of(researcher)})
         assert reply.status_code == 303
         assert f'class="state {state}"' in researcher.get("/study").get_data(as_text=True)

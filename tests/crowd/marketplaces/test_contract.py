@@ -11,6 +11,7 @@ from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
 from crowd.simulation.browser import FETCH, PageForm
 from crowd.store import tables
+from crowd.web.entrance import OVER
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
 from tests.house.waiting import wait_for
@@ -92,7 +93,7 @@ def test_who_is_blocked_is_told_nothing_of_checks(app, source):
 def test_three_different_raters_a_pair_across_sources(app):
     people = [Person(app, source, f"AW{n}") for n, source in enumerate((*SOURCES, "local", "mturk"))]
     places = [person.begin() for person in people]
-    while any(place["status"] != "done" for place in places):
+    while any(place["status"] not in OVER for place in places):
         turns = zip(people, places, strict=True)
         places = [who.judge(place) if place["status"] == "task" else who.look() for who, place in turns]
     counted = [vote for vote in votes(app) if vote.counted]
