@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of
 from crowd.marketplaces.options import LaunchOptions, Wording, wordings
 from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from crowd.rating.gate import Ruling
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -119,3 +122,23 @@ def sites_of(args: argparse.Namespace) -> tuple[str, ...]:
     """The sites of the place that `add_sites` was given: the first takes finished forms, all may frame the page."""
     places = [(row, vars(args)[row.source]) for row in MARKETPLACES if row.places]
     return tuple(site for row, place in places if row.sites and place for site in row.sites(place))
+
+
+def add_rater(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """The arguments of a command that decides about one rater."""
+    parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
+    how: dict[str, Any] = {} if required else {"nargs": "?"}
+    parser.add_argument("rater", metavar="RATER", help="the person's id, or the hash in votes.jsonl", **how)
+    parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+
+
+def decided_by_hand(args: argparse.Namespace, ruling: Ruling | None, why: str | None) -> str:
+    """Decide about the rater that the command names; what followed, for people."""
+    import time
+
+    from crowd.rating.deciding import known_rater, rule_on
+    from crowd.study_folder import opened
+
+    with opened(args.study, args.database) as store:
+        done = rule_on(store, known_rater(store, args.rater), ruling, why, time.time())
+    return f"This rater was {done.before}, is {done.now}.\n{done.effect.says()}"

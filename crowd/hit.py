@@ -21,6 +21,13 @@ from dialogue.errors import InputError
 from dialogue.records import Utterance
 
 Button = Literal["left", "right", "tie"]
+Change = Literal[
+    "from now on",
+    "votes counted anew",
+    "votes counted anew; higher is refused",
+    "needs a new consent_version",
+    "refused after the first vote",
+]
 
 CONSENT = """\
 You are invited to take part in a research study about computer programs that hold a conversation. You will read short \
@@ -123,6 +130,45 @@ def _key(default: Any, legal: Legal, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc, "legal": legal})
 
 
+def _share(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < 1
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """The table `[exclude]`: each field is a rule that is off while it is None; `raters` names people outright."""
+
+    after: int = 20
+    """Judgements that a rater has given before any rule speaks."""
+    seconds: float | None = None
+    """The median time of a judgement is below this."""
+    same: int | None = None
+    """The same button so many times in a row."""
+    left: float | None = None
+    """So many left, among the answers that are no ties, have at most this probability for a fair coin."""
+    ties: float | None = None
+    """So many ties have at most this probability at the share of ties of all other raters."""
+    agreement: float | None = None
+    """The share of other raters' answers to the same pairs that are the same is below this."""
+    raters: tuple[str, ...] = ()
+    """Ids as the raters came with them, or hashes as in votes.jsonl."""
+
+
+EXCLUDE_KEYS: Mapping[str, Legal] = {
+    "after": _whole(1, 1_000_000),
+    "seconds": Legal("a number above 0", lambda v: type(v) in (int, float) and 0 < v <= 86_400),
+    "same": _whole(2, 1_000_000),
+    "left": Legal("a probability between 0 and 1", _share),
+    "ties": Legal("a probability between 0 and 1", _share),
+    "agreement": Legal("a share between 0 and 1", _share),
+    "raters": Legal("a list of ids", lambda v: isinstance(v, list) and all(isinstance(name, str) for name in v)),
+}
+_EXCLUDE = Legal(
+    f"a table of {', '.join(EXCLUDE_KEYS)}",
+    lambda value: isinstance(value, Mapping) and bool(value) and set(value) <= set(EXCLUDE_KEYS),
+)
+
+
 @dataclass(frozen=True)
 class Hit:
     """One study's HIT; each field is a key of hit.toml."""
@@ -174,6 +220,10 @@ class Hit:
         "", _text(100, empty=True), "code shown to a blocked rater, who is still paid for the work done"
     )
 
+    exclude: Exclusion | None = _key(  # noqa: RUF009 (as for every key)
+        None, _EXCLUDE, "rules by which raters are excluded after the fact, see below; leave out for none"
+    )
+
     @property
     def shown_per_sitting(self) -> int:
         """Pairs that a rater sees in a first sitting, hidden checks among them."""
@@ -181,6 +231,19 @@ class Hit:
 
 
 HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
+# What becomes of a study under way when a server starts with another value of a key.
+CHANGES: Mapping[str, Change] = {
+    **dict.fromkeys(HIT_KEYS, "from now on"),
+    "question": "refused after the first vote",
+    "consent_text": "needs a new consent_version",
+    "first_checks": "votes counted anew; higher is refused",
+    "votes_per_pair": "votes counted anew",
+    "max_failures": "votes counted anew",
+    "count_failures": "votes counted anew",
+    "identical": "votes counted anew",
+    "late_votes": "votes counted anew",
+    "exclude": "votes counted anew",
+}
 
 
 def read_hit(path: Path | None) -> Hit:
@@ -205,9 +268,33 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     known = dict(values)
     if "examples" in known:
         known["examples"] = tuple(_example(v, f"{where}: examples[{i}]") for i, v in enumerate(known["examples"]))
+    if "exclude" in known:
+        known["exclude"] = _exclusion(known["exclude"], where)
     hit = Hit(**known)
     _check_together(hit, where)
     return hit
+
+
+def hit_as_kept(hit: Hit) -> dict[str, Any]:
+    """Every key as plain values, as a store keeps it."""
+    return dataclasses.asdict(hit)
+
+
+def hit_from_kept(values: Mapping[str, Any]) -> Hit:
+    """The HIT that a store keeps; keys that came later have their defaults."""
+    known = {name: value for name, value in values.items() if name in HIT_KEYS}
+    known["examples"] = tuple(_example(value, "store") for value in known["examples"])
+    if known.get("exclude"):
+        known["exclude"] = _exclusion(known["exclude"], "store")
+    return Hit(**known)
+
+
+def _exclusion(values: Mapping[str, Any], where: str) -> Exclusion:
+    given = {name: value for name, value in values.items() if value is not None}
+    for name, value in given.items():
+        if not EXCLUDE_KEYS[name].holds(value):
+            raise InputError(f"{where}: exclude.{name} is {_short(value)}, which is not {EXCLUDE_KEYS[name].says}.")
+    return Exclusion(**{**given, "raters": tuple(given.get("raters", ()))})
 
 
 def _check(name: str, value: object, where: str) -> None:

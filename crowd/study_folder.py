@@ -6,12 +6,15 @@ A study keeps the HIT and the pairs that its first raters saw; what would change
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from crowd.hit import Hit, read_hit
 from crowd.rating import pool
+from crowd.rating.change_control import changed_keys, refuse_changes, take_up
+from crowd.rating.excluding import exclude_by_rule
+from crowd.rating.rules import first_source, fits, kept_hit, rules_of
 from crowd.store.store import Store, open_store, sqlite_url
 from dialogue.errors import InputError
 from dialogue.files import atomic
@@ -41,18 +44,76 @@ def pairs_file(study: Path, given: Path | None) -> Path:
 
 
 def prepare_study(
-    study: Path, pairs: Path | None, hit: Hit, database: str | None, *, seed: int, simulated: bool
+    study: Path,
+    pairs: Path | None,
+    hit: Hit,
+    database: str | None,
+    *,
+    seed: int,
+    simulated: bool,
+    tell: Callable[[str], object] = lambda _: None,
 ) -> str:
-    """Create the store where there is none, bring it up to the pairs file and return its URL."""
+    """Create the store where there is none, bring it up to the pairs file and to hit.toml, and return its URL.
+
+    `tell` is told, sentence by sentence, what changed and what may be amiss.
+    """
     path = pairs_file(study, pairs)
     study.mkdir(parents=True, exist_ok=True)
     url = database or sqlite_url(study)
     store = open_store(url, seed=seed, simulated=simulated)
     try:
+        if caution := _of_another_kind(store, study, simulated):
+            tell(caution)
+        refuse_changes(store, hit)
         pool.load(store, path, hit, time.time())
+        for sentence in take_up(store, hit, time.time()):
+            tell(sentence)
+        if hit.exclude:
+            tell(exclude_by_rule(store, time.time()))
+        if caution := _too_few_checks(store, hit, path):
+            tell(caution)
     finally:
         store.close()
     return url
+
+
+def _of_another_kind(store: Store, study: Path, simulated: bool) -> str:
+    """Refuse simulated raters where people have voted; warn where it is the other way round, for looking is allowed."""
+    with store.read() as connection:
+        first = first_source(connection)
+    if simulated and not fits(first, "simulated"):
+        raise InputError(
+            f"{study} holds votes of people, so simulated raters are not let in: a study stays what its first vote "
+            "made it. Simulate in another folder."
+        )
+    if not simulated and first == "simulated":
+        return f"{study} holds votes of simulated raters, so people are not let in. Begin a study in another folder."
+    return ""
+
+
+def _too_few_checks(store: Store, hit: Hit, path: Path) -> str:
+    with store.read() as connection:
+        checks, asked = len(rules_of(connection, hit).checks), hit.first_checks + hit.later_checks
+    if checks >= asked:
+        return ""
+    return (
+        f"{path} holds {checks} checks, but hit.toml asks for {asked} in a first sitting: a rater meets each check "
+        f"once, so a first sitting has {checks} and a later one none. Add pairs of kind check, or lower later_checks."
+    )
+
+
+def hit_in_force(store: Store, study: Path) -> Hit:
+    """The HIT that the study's servers go by: the one that the store keeps, else the file of the study."""
+    with store.read() as connection:
+        return kept_hit(connection) or hit_of(study, None)
+
+
+def not_yet_in_force(store: Store, study: Path) -> list[str]:
+    """What hit.toml says by now and no server has taken up: it holds from the next start of a server."""
+    with store.read() as connection:
+        before = kept_hit(connection)
+    changes = changed_keys(before, hit_of(study, None)) if before else []
+    return [f"Not yet in force: {change} Start the server again to apply it." for change in changes]
 
 
 @contextmanager

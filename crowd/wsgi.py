@@ -13,8 +13,13 @@ from flask import Flask
 
 from crowd.marketplaces.market import usual_entrances
 from crowd.study_folder import hit_of, prepare_study
-from crowd.web.app import ServerConfig, create_app, log_to_stderr
+from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
 from dialogue.errors import InputError
+
+
+def _tell(sentence: str) -> None:
+    """What a start changed, or what may be amiss, as a line of the log."""
+    LOG.warning("study", extra={"facts": {"told": sentence}})
 
 
 def from_environment() -> Flask:
@@ -25,13 +30,16 @@ def from_environment() -> Flask:
     study = Path(folder)
     log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
     hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
+    simulated = read("SEEDVOTE_SIMULATED", "") == "1"
+    url = prepare_study(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=simulated, tell=_tell)
     return create_app(
         ServerConfig(
-            database=prepare_study(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=False),
+            database=url,
             hit=hit,
             folder=study,
             entrances=usual_entrances(hit, ""),
-            invited=read("SEEDVOTE_WALK_IN", "") != "1",
+            source="simulated" if simulated else "local",
+            invited=not simulated and read("SEEDVOTE_WALK_IN", "") != "1",
             prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",

@@ -26,18 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read once, write each file whole."""
+    import time
+
     from crowd.exchange import exporting
-    from crowd.study_folder import hit_of, opened
+    from crowd.rating.excluding import exclude_by_rule
+    from crowd.study_folder import hit_in_force, not_yet_in_force, opened
     from dialogue.records import Rater, Vote
 
-    hit, out = hit_of(args.study, None), args.out or args.study
-    with opened(args.study, args.database) as store, store.read() as connection:
-        found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
-        log = list(exporting.exported_events(connection)) if args.events else []
+    out = args.out or args.study
+    with opened(args.study, args.database) as store:
+        hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
+        if hit.exclude:
+            told.append(exclude_by_rule(store, time.time()))
+        with store.read() as connection:
+            found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
+            log = list(exporting.exported_events(connection)) if args.events else []
     exporting.write(out / f"votes.{args.format}", found.votes, Vote, found.recipe)
     exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
     if args.events:
         exporting.write(out / f"events.{args.format}", log, None, found.recipe)
     print(f"{len(found.votes)} votes of {len(found.raters)} raters: {out}/votes.{args.format}")
-    print(found.recipe)
+    print("\n".join([found.recipe, *told]))
     tell_next(*exporting.analysis_of(out / f"votes.{args.format}", found.votes))

@@ -25,11 +25,11 @@ def run(args: argparse.Namespace) -> None:
 
     from crowd.rating.desk import Desk
     from crowd.rating.forgetting import forget
-    from crowd.study_folder import hit_of, opened
+    from crowd.study_folder import hit_in_force, opened
     from dialogue.errors import InputError
 
-    hit = hit_of(args.study, None)
     with opened(args.study, args.database) as store:
+        hit = hit_in_force(store, args.study)
         for rater in (Desk(store, hit).rater_id(args.rater), args.rater):
             kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
             if kept is not None:

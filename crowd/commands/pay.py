@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of
     from crowd.marketplaces import paying
     from crowd.marketplaces.money import money
-    from crowd.study_folder import hit_of, opened
+    from crowd.study_folder import hit_in_force, opened
 
     market, bonus = market_of(args), money(args.bonus) if args.bonus else Decimal(0)
     with opened(args.study, args.database) as store:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
             print("Nothing was paid or changed. Add --yes to do it.")
             tell_next("python -m crowd pay", *again(args, bonus=None, reason=REASON), "--yes")
             return
-        done = paying.pay(market, store, bill, hit_of(args.study, None))
+        done = paying.pay(market, store, bill, hit_in_force(store, args.study))
     print(
         f"Approved {done.approved}, paid {done.bonuses} bonuses, set {done.set_aside} votes aside, "
         f"closed to {done.closed} workers."

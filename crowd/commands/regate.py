@@ -25,19 +25,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Replay the log under the rule and say what it changes."""
+    from dataclasses import replace
+
     from crowd.exchange import exporting
-    from crowd.rating.gate import GateRule
     from crowd.rating.replaying import replay
+    from crowd.rating.rules import rules_of
     from crowd.store import event_log
-    from crowd.study_folder import hit_of, opened
+    from crowd.study_folder import hit_in_force, opened
     from dialogue.errors import InputError
     from dialogue.records import Rater, Vote
 
-    hit = hit_of(args.study, None)
-    rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
-    if rule.max_failures < 1 or (args.out and args.out.resolve() == args.study.resolve()):
+    if (args.max_failures is not None and args.max_failures < 1) or (
+        args.out and args.out.resolve() == args.study.resolve()
+    ):
         raise InputError("--max-failures must be 1 or more, and --out another folder than the study's own.")
     with opened(args.study, args.database) as store, store.read() as connection:
+        hit = hit_in_force(store, args.study)
+        own = rules_of(connection, hit).gate
+        rule = replace(own, max_failures=args.max_failures or own.max_failures, count=args.count or own.count)
         before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
         log = event_log.read_events(connection)
         other = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)

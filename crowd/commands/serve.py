@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dashboard", action="store_true", help="keep the figures on the researcher's page up to date")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not every request")
-    parser.add_argument("--simulated", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--simulated", action="store_true", help="let in simulated raters only (simulate --url), and no people"
+    )
     parser.add_argument("--stop-with-stdin", action="store_true", help=argparse.SUPPRESS)
 
 
@@ -68,7 +70,8 @@ def run(args: argparse.Namespace) -> None:
     from crowd.web.serving import serve
 
     hit = hit_of(args.study, args.hit)
-    url = prepare_study(args.study, args.pairs, hit, args.database, seed=args.seed, simulated=args.simulated)
+    options = {"seed": args.seed, "simulated": args.simulated}
+    url = prepare_study(args.study, args.pairs, hit, args.database, **options, tell=_tell)
     _warn_of_leaks(args)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
@@ -99,6 +102,11 @@ def run(args: argparse.Namespace) -> None:
     )
     if not args.stop_with_stdin:
         tell_next("python -m crowd export", args.study, *given(args, "database"))
+
+
+def _tell(sentence: str) -> None:
+    """What a start changed, or what may be amiss: beside the lines that say where the server is."""
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def _warn_of_leaks(args: argparse.Namespace) -> None:

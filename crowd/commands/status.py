@@ -25,11 +25,13 @@ def run(args: argparse.Namespace) -> None:
     import time
 
     from crowd.rating.desk import Desk
-    from crowd.study_folder import hit_of, opened
+    from crowd.study_folder import hit_in_force, not_yet_in_force, opened
+    from crowd.watching.checks import check_lines
     from crowd.watching.overview import overview
 
-    hit = hit_of(args.study, None)
     with opened(args.study, args.database) as store, store.read() as connection:
+        hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
+        told += [line.says() for line in check_lines(connection) if line.looks_wrong]
         found = overview(connection, hit, time.time())
         token = Desk(store, hit).study_token()
     now = found.progress
@@ -39,6 +41,8 @@ def run(args: argparse.Namespace) -> None:
     print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
+    if told:
+        print("\n".join(told))
     if args.token:
         print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")
     tell_next(_next(now), args.study, *given(args, "database"))

@@ -56,7 +56,7 @@ def export(
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
     votes = list(_votes(rows, pairs, status, counted, confirmed))
     if auto_ties:
-        votes += _auto_ties(pairs.values(), votes_per_pair)
+        votes += _auto_ties(connection, votes_per_pair)
     recipe = signature(
         votes=len(votes),
         counted=sum(vote.counted for vote in votes),
@@ -107,10 +107,15 @@ def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]]) -> dict[
     return {"verified": (row.rater, row.sitting) in confirmed} if row.source not in HERE else {}
 
 
-def _auto_ties(pairs: Iterable[Pair], votes_per_pair: int) -> Iterable[Vote]:
-    """The ties that hit.toml asked to record for identical responses; no person gave them, and they say so."""
-    for pair in pairs:
-        if pair.identical and pair.kind != "check":
+def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]:
+    """The ties that hit.toml asked to record for identical responses; no person gave them, and they say so.
+
+    A pair that a person was shown is left to people.
+    """
+    seen = sa.exists().where(tables.leases.c.pair == tables.pairs.c.pair)
+    unseen = sa.select(tables.pairs.c.body).where(tables.pairs.c.kind != "check", tables.pairs.c.offered == 0, ~seen)
+    for pair in map(pair_from, connection.scalars(unseen.order_by(tables.pairs.c.pair))):
+        if pair.identical:
             for number in range(1, votes_per_pair + 1):
                 yield Vote(
                     pair=pair.pair,

@@ -14,6 +14,7 @@ from crowd.hit import Button
 from crowd.rating import pool, standing
 from crowd.rating.assignment import is_eligible, unswapped
 from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater
+from crowd.rating.rules import FIRST_SOURCE, fits
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
@@ -24,8 +25,11 @@ Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 CHECKS = ("check", "void")
 
+_FIRST = FIRST_SOURCE.scalar_subquery()
 _CLAIM = (  # a lease of this rater with its pair, who they are and where they sit
-    sa.select(leases, pairs.c.votes, pairs.c.body, pairs.c.mended, raters.c.status, sittings.c.source)
+    sa.select(
+        leases, pairs.c.votes, pairs.c.body, pairs.c.mended, raters.c.status, sittings.c.source, _FIRST.label("first")
+    )
     .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
     .join(raters, raters.c.rater == leases.c.rater)
     .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == param("seat")))
@@ -49,6 +53,8 @@ def save_answer(moment: Moment, seat: Seat, token: str, choice: Button, seconds:
     if row.state == "answered":
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair)
         return "again"
+    if not fits(row.first, row.source):
+        raise Refused("a study is of people or of simulated raters, from its first vote on")
     return _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -14,8 +16,8 @@ from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.gate import standing
-from crowd.rating.leasing import Moment, Refused, Seat, Step
-from crowd.rating.rules import rules_of
+from crowd.rating.leasing import Moment, Refused, Seat, StaleRules, Step
+from crowd.rating.rules import StudyRules, first_source, fits, kept_hit, revision_of, rules_of
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, sitting_hash, study_page_token
 from crowd.store.store import Store, settings
@@ -25,6 +27,24 @@ from dialogue.records import Source
 LONGEST_ID = 128
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Concatenate[Desk, P], R]:
+    """Do it again under the new rules where they were changed meanwhile; what was begun is taken back."""
+
+    @wraps(act)
+    def again(desk: Desk, /, *args: P.args, **named: P.kwargs) -> R:
+        try:
+            return act(desk, *args, **named)
+        except StaleRules:
+            desk.read_rules()
+            return act(desk, *args, **named)
+
+    return again
+
+
 class Desk:
     """The desk of one study; `clock` gives seconds since 1970."""
 
@@ -32,12 +52,23 @@ class Desk:
         self.store, self.hit, self.clock = store, hit, clock
         with store.read() as connection:
             values, rules = settings(connection), rules_of(connection, hit)
-        self.assignment, self.gate, self.checks = rules.assignment, rules.gate, rules.checks
+        self._go_by(rules)
         self.seed, self.secret, self._rater_key = int(values["seed"]), values["secret"], values["rater_key"]
+
+    def _go_by(self, rules: StudyRules) -> None:
+        self.hit, self.assignment, self.gate, self.checks = rules.hit, rules.assignment, rules.gate, rules.checks
+        self.revision = rules.revision
+
+    def read_rules(self) -> None:
+        """Go by the rules that are in force by now: another server, or a command, has changed them."""
+        with self.store.read() as connection:
+            self._go_by(rules_of(connection, kept_hit(connection) or self.hit))
 
     def _moment(self, connection: sa.Connection) -> Moment:
         now, hit = self.clock(), self.hit
-        return Moment(connection, now, hit, self.assignment, self.gate, self.seed, self.secret, self.checks)
+        return Moment(
+            connection, now, hit, self.assignment, self.gate, self.seed, self.secret, self.checks, self.revision
+        )
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever marketplace they came from."""
@@ -59,21 +90,27 @@ class Desk:
         with self.store.read() as connection:
             return connection.scalar(query) == self.hit.consent_version
 
+    @_by_rules_in_force
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
         """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins."""
         self.check_ids(worker, sitting)
         rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
         with self.store.write() as connection:
             moment = self._moment(connection)
+            if revision_of(connection) != moment.revision:
+                raise StaleRules
             mine = sa.and_(sittings.c.rater == rater, sittings.c.key == key)
             if number := connection.scalar(sa.select(sittings.c.sitting).where(mine)):
                 return Seat(rater, number)
+            if not fits(first_source(connection), source):
+                raise Refused("a study is of people or of simulated raters, from its first vote on")
             number = _begin(moment, rater, key, source)
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
             connection.execute(sa.insert(payments), line)
             event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
 
+    @_by_rules_in_force
     def next_step(self, seat: Seat) -> Step:
         """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no write lock."""
         with self.store.glance() as connection:
@@ -85,6 +122,7 @@ class Desk:
         with self.store.write() as connection:
             return leasing.next_step(self._moment(connection), seat)
 
+    @_by_rules_in_force
     def consent(self, seat: Seat) -> Step:
         """Record consent to the present version of the text."""
         with self.store.write() as connection:
@@ -96,6 +134,7 @@ class Desk:
                 event_log.append(connection, "consented", moment.now, seat.rater, version=version)
             return leasing.next_step(moment, seat)
 
+    @_by_rules_in_force
     def instructed(self, seat: Seat, number: int, chosen: Button) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
         with self.store.write() as connection:
@@ -110,6 +149,7 @@ class Desk:
                 event_log.append(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
             return leasing.next_step(moment, seat)
 
+    @_by_rules_in_force
     def answer(self, seat: Seat, token: str, choice: Button, seconds: float | None) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
         with self.store.write() as connection:
@@ -117,6 +157,7 @@ class Desk:
             saved = answering.save_answer(moment, seat, token, choice, seconds)
             return saved, leasing.next_step(moment, seat)
 
+    @_by_rules_in_force
     def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
         """Take back the last answer, once, if it was given under this token; the pair is shown again as it was."""
         with self.store.write() as connection:
@@ -124,6 +165,7 @@ class Desk:
             undone = answering.take_back(moment, leasing.seated_rater(moment, seat), token)
             return undone, leasing.next_step(moment, seat)
 
+    @_by_rules_in_force
     def hand_in(self, seat: Seat) -> Step:
         """End a sitting that has to wait; what was done in it is handed in as it is."""
         with self.store.write() as connection:

@@ -19,6 +19,7 @@ from crowd.rating.assignment import AssignmentRules, Fewest, Life, check_is_due,
 from crowd.rating.ending import Ending, at_cap, ending, outlook
 from crowd.rating.gate import GateRule
 from crowd.rating.next_pair import DUE, IS_SHOWN, NEXT_PAIR, SIDES, Offer, named
+from crowd.rating.rules import REVISION
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
@@ -59,6 +60,7 @@ _LAST_TOKEN = (  # of the answer that can be taken back
     .scalar_subquery()
 )
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
+_REVISION = sa.select(study_settings.c.value).where(study_settings.c.key == REVISION).scalar_subquery()
 _LEASE = (
     leases.c.token,
     leases.c.lease,
@@ -71,7 +73,14 @@ _LEASE = (
 )
 _SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
-    .add_columns(sittings.c.slots, sittings.c.finished, _MINE, _STATE.label("study"), _LAST_TOKEN.label("last_token"))
+    .add_columns(
+        sittings.c.slots,
+        sittings.c.finished,
+        _MINE,
+        _STATE.label("study"),
+        _REVISION.label("revision"),
+        _LAST_TOKEN.label("last_token"),
+    )
     .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
     .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
     .join(_MINE, sa.true())
@@ -81,6 +90,10 @@ _SEAT = (  # one row: who sits there, what they did, the lease that waits for th
 )
 _SHOW = sa.insert(leases)
 _SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"))
+
+
+class StaleRules(Exception):
+    """The rules of the study were changed since this server read them: nothing was written."""
 
 
 class Refused(Exception):
@@ -107,6 +120,7 @@ class Moment:
     seed: int
     secret: str
     checks: tuple[str, ...]
+    revision: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +180,8 @@ def _seated(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater:
     if not found:
         raise Refused("nobody sits there")
     row = found[0]
+    if row.revision != moment.revision:
+        raise StaleRules
     full = row.done >= len(row.slots)
     return SeatedRater(
         seat=seat,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -63,15 +64,37 @@ def _check(records: Sequence[Pair], path: Path, hit: Hit) -> None:
 
 def _keep_what_was_served(connection: sa.Connection, bodies: dict[str, str], path: Path) -> None:
     """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed."""
-    stale = [row.pair for row in connection.execute(sa.select(pairs)) if bodies.get(row.pair) != row.body]
+    rows = connection.execute(sa.select(pairs)).all()
+    stale = {row.pair: row for row in rows if bodies.get(row.pair) not in (row.body, _mended(row))}
     shown = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
     if gone := sorted(shown & set(stale)):
-        raise InputError(
-            f"{path} changed after launch: pair {gone[0]} was shown to raters and is now different or missing. "
-            "Restore the file, or start a new study folder."
-        )
+        raise InputError(_changed(path, stale[gone[0]], bodies.get(gone[0])))
     for pair in stale:
         connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))
+
+
+def _mended(row: Any) -> str:
+    """The body of a check with the answer that `crowd check fix` gave it."""
+    return _body(replace(pair_from(row.body), answer=row.mended)) if row.mended not in (None, "void") else str(row.body)
+
+
+def _changed(path: Path, row: Any, body: str | None) -> str:
+    """Why a file that changed is refused, and the way out."""
+    now = pair_from(body) if body else None
+    if (
+        now
+        and row.kind == "check"
+        and now.answer
+        and _body(now) == _body(replace(pair_from(row.body), answer=now.answer))
+    ):
+        return (
+            f"{path}: check {row.pair} has another answer than when raters answered it. To judge them by the new one: "
+            f"python -m crowd check fix STUDY {row.pair} --answer {now.answer}. Otherwise restore the file."
+        )
+    return (
+        f"{path} changed after launch: pair {row.pair} was shown to raters and is now different or missing. "
+        "Restore the file, or start a new study folder."
+    )
 
 
 def _row(record: Pair, hit: Hit, *, seed: int) -> dict[str, object]:

@@ -1,15 +1,26 @@
-"""The rules of a study as the rating rooms use them: made of its HIT and of the checks that its store holds."""
+"""The rules of a study as the rating rooms use them: made of the HIT that is in force and of the checks in its store.
+
+The store keeps every key of the HIT that a server last took up. Servers, commands and the researcher's page go by
+that, so that a file that was edited meanwhile cannot make two of them count differently.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit import Hit, hit_as_kept, hit_from_kept
 from crowd.rating.assignment import AssignmentRules
 from crowd.rating.gate import GateRule, rule_within
-from crowd.store.tables import pairs
+from crowd.store.store import put
+from crowd.store.tables import pairs, study_settings, votes
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+KEPT = "hit"
+REVISION = "revision"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +32,8 @@ class StudyRules:
     gate: GateRule
     checks: tuple[str, ...]
     """The checks that raters may still be shown."""
+    revision: str | None
+    """Turned whenever anything here changes, so that every server of the study sees it in its next transaction."""
 
 
 def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
@@ -28,7 +41,63 @@ def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
     valid = sa.and_(pairs.c.kind == "check", sa.or_(pairs.c.mended.is_(None), pairs.c.mended != "void"))
     checks = tuple(connection.scalars(sa.select(pairs.c.pair).where(valid)))
     gate = rule_within(GateRule(hit.max_failures, hit.count_failures, hit.first_checks), len(checks))
-    return StudyRules(hit, replace(assignment_of(hit), first_checks=gate.first_checks), gate, checks)
+    assignment = replace(assignment_of(hit), first_checks=gate.first_checks)
+    return StudyRules(hit, assignment, gate, checks, _setting(connection, REVISION))
+
+
+def rules_in_force(connection: sa.Connection) -> StudyRules:
+    """The rules of the HIT that the store keeps."""
+    hit = kept_hit(connection)
+    if hit is None:
+        raise InputError(
+            "This study was begun by an older version. Serve it once with this one: python -m crowd serve."
+        )
+    return rules_of(connection, hit)
+
+
+def kept_hit(connection: sa.Connection) -> Hit | None:
+    """The HIT that is in force; None where no server of this version has served the study."""
+    kept = _setting(connection, KEPT)
+    return None if kept is None else hit_from_kept(json.loads(kept))
+
+
+def keep_hit(connection: sa.Connection, hit: Hit) -> None:
+    """Keep every key of the HIT from now on."""
+    put(connection, KEPT, json.dumps(hit_as_kept(hit), ensure_ascii=False, sort_keys=True))
+    turn_revision(connection)
+
+
+def turn_revision(connection: sa.Connection) -> None:
+    """Let every server read the rules again before it writes anything."""
+    put(connection, REVISION, str(1 + int(_setting(connection, REVISION) or 0)))
+
+
+FIRST_SOURCE = sa.select(votes.c.source).order_by(votes.c.vote).limit(sa.literal_column("1"))
+
+
+def first_source(connection: sa.Connection) -> Source | None:
+    """Where the first vote of the study came from: it makes the study one of people or of simulated raters."""
+    source: Source | None = connection.scalar(FIRST_SOURCE)
+    return source
+
+
+def fits(first: Source | None, source: Source) -> bool:
+    """Whether votes of this source may join a study that began with the other.
+
+    >>> fits("local", "mturk"), fits("local", "simulated"), fits(None, "simulated")
+    (True, False, True)
+    """
+    return first is None or (first == "simulated") == (source == "simulated")
+
+
+def revision_of(connection: sa.Connection) -> str | None:
+    """By this a server sees that the rules are no longer those that it has read."""
+    return _setting(connection, REVISION)
+
+
+def _setting(connection: sa.Connection, key: str) -> str | None:
+    value: str | None = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == key))
+    return value
 
 
 def assignment_of(hit: Hit) -> AssignmentRules:

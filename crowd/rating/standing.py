@@ -56,6 +56,15 @@ class Effect:
         """Whether anything changed."""
         return bool(self.raters or self.gained or self.lost or self.opened or self.closed)
 
+    def says(self) -> str:
+        """What a person is told of it."""
+        moved = [f"{n} {before} now {after}" for (before, after), n in sorted(self.raters.items())]
+        raters = f"Raters: {', '.join(moved)}. " if moved else ""
+        return (
+            f"{raters}{self.gained} votes count that did not, {self.lost} no longer do; "
+            f"{self.opened} pairs are open again, {self.closed} are complete."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Recount:

@@ -205,7 +205,8 @@ def _by_rater(tallies: dict[str, Tally]) -> ClusterCounts:
 
 def _identical(connection: sa.Connection) -> list[str | None]:
     """The dialogues of the real pairs that nobody is shown, because their responses are the same."""
-    query = sa.select(_dialogue(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0)
+    seen = sa.exists().where(leases.c.pair == pairs.c.pair)  # those are left to people
+    query = sa.select(_dialogue(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0, ~seen)
     return list(connection.scalars(query))
 
 

@@ -70,8 +70,11 @@ def _way_out(step: Step) -> WayOut | None:
 
 
 def _source(claimed: str | None) -> Source:
-    """Simulated raters say that they are; every other claim is ignored."""
-    return "simulated" if claimed == "simulated" else cast(Source, current_app.extensions["config"].source)
+    """Simulated raters say that they are, and come only where a server was started for them."""
+    source = cast(Source, current_app.extensions["config"].source)
+    if claimed == "simulated" and source != "simulated":
+        raise Refused("this server is for people")
+    return source
 
 
 def _sit(worker: str, sitting: str, source: Source) -> None:

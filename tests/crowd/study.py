@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.rating import pool
+from crowd.rating.change_control import take_up
 from crowd.rating.desk import Desk
 from crowd.store.store import open_store
 from crowd.store.tables import leases, pairs, votes
@@ -76,6 +77,7 @@ def desk_of(url, folder, hit=SHORT, made=None, seed=0):
     store = open_store(url, seed=seed, simulated=True)
     try:
         pool.load(store, path, hit, now=0.0)
+        take_up(store, hit, now=0.0)
         yield Desk(store, hit, Clock())
     finally:
         store.close()

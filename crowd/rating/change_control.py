@@ -1,0 +1,111 @@
+"""A study that changes while it runs: every key of hit.toml that changed is applied by its own rule, or refused.
+
+The store keeps the HIT that is in force. A server that starts with another one takes it up here, in one transaction:
+what follows from the changed keys (who passed, which votes count, which pairs are open) is written anew, and each key
+that changed is an event. crowd/hit.py says which key follows which rule.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept
+from crowd.rating import standing
+from crowd.rating.deciding import tell
+from crowd.rating.excluding import mark_broken
+from crowd.rating.pool import pair_from
+from crowd.rating.rules import keep_hit, kept_hit, rules_of
+from crowd.store import event_log
+from crowd.store.store import Store, put, settings
+from crowd.store.tables import leases, pairs, votes
+from dialogue.errors import InputError
+
+SETTLED = "settled"  # the digest of the pairs file for which everything was last counted
+WAY_OUT = "Put the old value back into hit.toml, or start a new study folder."
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedKey:
+    """One key of hit.toml whose value is another one than the store's."""
+
+    name: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        """The sentence that a person reads; long texts are not repeated."""
+        if any(len(str(value)) > 60 for value in (self.before, self.after)):
+            return f"{self.name} was changed: {CHANGES[self.name]}."
+        return f"{self.name} was {self.before}, is {self.after}: {CHANGES[self.name]}."
+
+
+def changed_keys(before: Hit, now: Hit) -> list[ChangedKey]:
+    """The keys that differ, as plain values."""
+    old, new = hit_as_kept(before), hit_as_kept(now)
+    return [ChangedKey(name, old[name], new[name]) for name in HIT_KEYS if old[name] != new[name]]
+
+
+def refuse_changes(store: Store, hit: Hit) -> None:
+    """Refuse a HIT that cannot follow the one in force, before anything is written."""
+    with store.read() as connection:
+        before = kept_hit(connection)
+        for change in changed_keys(before, hit) if before else ():
+            _refuse(connection, change, [one.name for one in changed_keys(before or hit, hit)])
+
+
+def take_up(store: Store, hit: Hit, now: float) -> list[str]:
+    """Put this HIT in force; returns what changed and what followed, as sentences."""
+    with store.write() as connection:
+        before, values = kept_hit(connection), settings(connection)
+        changes = changed_keys(before, hit) if before else []
+        if before is not None and not changes and values.get(SETTLED) == values.get("pairs"):
+            return []
+        names = [change.name for change in changes]
+        for change in changes:
+            _refuse(connection, change, names)
+            event_log.append(connection, "hit", now, **{**dataclasses.asdict(change), "rule": CHANGES[change.name]})
+        keep_hit(connection, hit)
+        put(connection, SETTLED, values.get("pairs", ""))
+        _offer(connection, hit)
+        if hit.exclude is None:  # rules that are there speak after this, about what it makes of raters and votes
+            mark_broken(connection, None, now)
+        rules = rules_of(connection, hit)
+        effect = standing.settle(connection, rules.assignment, rules.gate, now)
+        if effect:
+            tell(connection, effect, now, because="hit.toml" if changes else "pairs or an older version")
+    return [*map(str, changes), *([effect.says()] if effect else [])]
+
+
+def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str]) -> None:
+    """One sentence on why, and the way out."""
+    if change.name == "question" and _any(connection, votes.c.failed.is_(None)):
+        raise InputError(f"question was changed, but the votes so far answer the old one. {WAY_OUT}")
+    if change.name == "consent_text" and "consent_version" not in changed:
+        raise InputError("consent_text was changed: raise consent_version too, so that everybody is asked again.")
+    if change.name == "first_checks" and change.after > change.before and _any(connection, votes.c.vote > 0):
+        raise InputError(
+            f"first_checks was {change.before}, is {change.after}, but raters have begun by the old number, and their "
+            f"votes would wait for checks that many will never come back to answer. {WAY_OUT} "
+            "More later_checks are possible at any time."
+        )
+
+
+def _any(connection: sa.Connection, of: sa.ColumnElement[bool]) -> bool:
+    return connection.scalar(sa.select(votes.c.vote).where(of).limit(1)) is not None
+
+
+def _offer(connection: sa.Connection, hit: Hit) -> None:
+    """Identical pairs follow `identical`, but one that was shown stays with people: no automatic tie joins it."""
+    seen = sa.exists().where(leases.c.pair == pairs.c.pair)
+    rows = connection.execute(
+        sa.select(pairs.c.pair, pairs.c.offered, pairs.c.body).where(pairs.c.kind != "check", ~seen)
+    )
+    wanted = int(hit.identical == "show")
+    changed = [row.pair for row in rows if row.offered != wanted and pair_from(row.body).identical]
+    for pair in changed:
+        connection.execute(sa.update(pairs).where(pairs.c.pair == pair).values(offered=wanted))

@@ -1,0 +1,104 @@
+"""What a person decides in mid-study: that a check is wrong, or that a rater is blocked, let in again or excluded.
+
+A decision is stored as a fact, then everything that follows from it is written anew (standing.py), in one transaction
+with its event. Nothing here touches what is due or paid to anybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from crowd.rating import standing
+from crowd.rating.answering import fails
+from crowd.rating.gate import Ruling
+from crowd.rating.pool import pair_from
+from crowd.rating.rules import rules_in_force, turn_revision
+from crowd.rating.standing import Effect
+from crowd.store import event_log
+from crowd.store.identity import rater_hash
+from crowd.store.store import Store, settings
+from crowd.store.tables import leases, pairs, raters, votes
+from dialogue.errors import InputError
+from dialogue.records import Choice, RaterStatus
+
+Mended = Choice | Literal["void"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a decision brought about; `before` and `now` are the rater's status, or the check's answer."""
+
+    before: str
+    now: str
+    effect: Effect
+    checks: int
+    """Checks that raters may still be shown."""
+
+
+def mend(store: Store, check: str, answer: Mended, now: float) -> Decided:
+    """Declare a check void, or give it the answer that it should have had; its outcomes are judged again."""
+    with store.write() as connection:
+        row = connection.execute(sa.select(pairs).where(pairs.c.pair == check)).one_or_none()
+        if row is None or row.kind != "check":
+            raise InputError(f"This study has no check {check}. `crowd check list STUDY` prints them.")
+        before = row.mended or str(pair_from(row.body).answer)
+        connection.execute(sa.update(pairs).where(pairs.c.pair == check).values(mended=answer))
+        _judge_anew(connection, check, answer)
+        event_log.append(connection, "mended", now, pair=check, answer=answer, before=before)
+        turn_revision(connection)
+        rules = rules_in_force(connection)
+        effect = standing.settle(connection, rules.assignment, rules.gate, now)
+        tell(connection, effect, now, because=f"check {check}: {answer}")
+        return Decided(before, answer, effect, len(rules.checks))
+
+
+def _judge_anew(connection: sa.Connection, check: str, answer: Mended) -> None:
+    """Every answer to the check, by its new answer; a void one is shown to nobody any more."""
+    kind = {"kind": "void" if answer == "void" else "check"}
+    connection.execute(sa.update(leases).where(leases.c.pair == check).values(kind))
+    waits = sa.or_(leases.c.state == "held", leases.c.state == "expired")
+    if answer == "void":
+        connection.execute(sa.update(leases).where(leases.c.pair == check, waits).values(state="void"))
+    for choice in ("a", "b", "tie"):
+        given = sa.update(votes).where(votes.c.pair == check, votes.c.choice == choice)
+        connection.execute(given.values(failed=int(fails(choice, answer))))
+
+
+def known_rater(store: Store, name: str) -> str:
+    """The hash of the rater with this id, or the hash itself where that was given."""
+    with store.read() as connection:
+        hashed = rater_hash(settings(connection)["rater_key"], name)
+        found: str | None = connection.scalars(
+            sa.select(raters.c.rater).where(raters.c.rater.in_([hashed, name]))
+        ).first()
+    if found is None:
+        raise InputError("No rater of this study has that id. Give the id they came with, or the hash in votes.jsonl.")
+    return found
+
+
+def rule_on(store: Store, rater: str, ruling: Ruling | None, why: str | None, now: float) -> Decided:
+    """Block or exclude a rater; with None, lift what was decided and forgive the checks failed so far."""
+    with store.write() as connection:
+        query = sa.select(raters.c.status).where(raters.c.rater == rater)
+        before: RaterStatus = connection.execute(query).scalar_one()
+        forgiven = ruling is None and before == "blocked"
+        if forgiven:
+            mine = sa.and_(votes.c.rater == rater, votes.c.failed.is_not(None))
+            connection.execute(sa.update(votes).where(mine).values(forgiven=1))
+        connection.execute(sa.update(raters).where(raters.c.rater == rater).values(ruling=ruling, why=why))
+        event_log.append(connection, "ruled", now, rater, ruling=ruling, why=why, forgiven=forgiven)
+        rules = rules_in_force(connection)
+        effect = standing.settle(connection, rules.assignment, rules.gate, now, rater)
+        tell(connection, effect, now, because=f"{ruling or 'unblock'} by hand")
+        return Decided(before, str(connection.scalar(query)), effect, len(rules.checks))
+
+
+def tell(connection: sa.Connection, effect: Effect, now: float, because: str) -> None:
+    """Write one event with what settling changed."""
+    moved = {f"{before} to {after}": number for (before, after), number in effect.raters.items()}
+    votes = {"gained": effect.gained, "lost": effect.lost}
+    pairs = {"opened": effect.opened, "closed": effect.closed}
+    event_log.append(connection, "settled", now, because=because, raters=moved, votes=votes, pairs=pairs)

@@ -1,0 +1,90 @@
+"""The hidden checks of a study, one by one: how often each was failed, and which looks wrong.
+
+A wrong answer key blocks careful raters. It shows in two things together: careful raters would hardly fail the check so
+often, and most of those who answered it gave one and the same other answer. Careless raters alone do not look so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from crowd.store.tables import pairs, votes
+
+SLIPS = 0.03  # of a careful rater, as `crowd plan-checks` assumes them
+DOUBTFUL = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLine:
+    """One check: its answer (or void), and what raters answered."""
+
+    check: str
+    answer: str
+    answers: int
+    failed: int
+    likely: float
+    """Probability that careful raters fail it so often or more."""
+    usual: str
+    """The answer that most raters gave."""
+
+    @property
+    def looks_wrong(self) -> bool:
+        """Whether a person should look at the answer key."""
+        return self.answer != "void" and self.likely < DOUBTFUL and self.usual != self.answer
+
+    def says(self) -> str:
+        """The sentence for a check that looks wrong."""
+        return (
+            f"Check {self.check} looks wrong: {self.failed} of {self.answers} failed it, most of them by {self.usual}, "
+            f"and its answer is {self.answer}. "
+            f"Careful raters would fail so often with probability {self.likely:.1g}."
+        )
+
+
+def check_lines(connection: sa.Connection) -> tuple[CheckLine, ...]:
+    """All checks in the order of their names, blocked raters' answers included: a wrong key is what blocks them."""
+    given = defaultdict[str, Counter[str]](Counter)
+    cast = sa.select(votes.c.pair, votes.c.choice, sa.func.count()).where(votes.c.failed.is_not(None))
+    for pair, choice, number in connection.execute(cast.group_by(votes.c.pair, votes.c.choice)):
+        given[pair][choice] = number
+    rows = connection.execute(sa.select(pairs).where(pairs.c.kind == "check").order_by(pairs.c.pair))
+    return tuple(_line(row.pair, row.mended, json.loads(row.body)["answer"], given[row.pair]) for row in rows)
+
+
+def _line(check: str, mended: str | None, written: str, given: Counter[str]) -> CheckLine:
+    answer = mended if mended not in (None, "void") else written
+    total = given.total()
+    failed = total - given[str(answer)]
+    usual = given.most_common(1)[0][0] if given else ""
+    return CheckLine(check, mended or written, total, failed, failing_so_often(failed, total, SLIPS), usual)
+
+
+# Twin of at_least in crowd/rating/gate.py, which this room may not import; tests hold both to the binomial.
+def failing_so_often(number: int, of: int, p: float) -> float:
+    """Probability of `number` or more successes in `of` independent trials (binomial upper tail), exact.
+
+    >>> round(failing_so_often(2, 3, 0.5), 6)
+    0.5
+    """
+    if number <= 0:
+        return 1.0
+    logs = (
+        math.lgamma(of + 1) - math.lgamma(x + 1) - math.lgamma(of - x + 1) + x * math.log(p) + (of - x) * math.log1p(-p)
+        for x in range(number, of + 1)
+    )
+    return min(1.0, math.fsum(map(math.exp, logs)))
+
+
+def table_of(lines: Sequence[CheckLine]) -> list[str]:
+    """The table that a person reads, then one sentence for each check that looks wrong."""
+    head = f"{'check':<24}{'answer':>8}{'answers':>9}{'failed':>8}{'careful':>10}"
+    rows = [f"{x.check:<24}{x.answer:>8}{x.answers:>9}{x.failed:>8}{x.likely:>10.2g}" for x in lines]
+    wrong = [x.says() for x in lines if x.looks_wrong]
+    note = f"careful: probability that raters who slip once in {round(1 / SLIPS)} would fail it so often."
+    return [head, *rows, note, *wrong] if lines else ["This study has no hidden checks."]

@@ -1,0 +1,182 @@
+"""Wrong checks are seen and mended, raters blocked and let in again, by commands on a study that is being served."""
+
+import dataclasses
+
+import pytest
+import sqlalchemy as sa
+from scipy import stats
+
+from crowd.__main__ import COMMANDS
+from crowd.hit import read_hit
+from crowd.rating.gate import at_least
+from crowd.store import event_log
+from crowd.store.tables import pairs, payments, raters, votes
+from crowd.study_folder import prepare_study
+from crowd.watching.checks import check_lines, failing_so_often
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import database, make_pairs
+from tests.crowd.visitor import Visitor, careful, live
+
+RULES = "votes_per_pair = 3\npairs_per_sitting = 4\nfirst_checks = 3\nlater_checks = 4\nmax_failures = 3\n"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    with database(request.param, tmp_path) as found:
+        yield found
+
+
+def crowd(*words):
+    return dispatch("crowd", "", COMMANDS, [str(word) for word in words])
+
+
+def write_pairs(folder, wrong=()):
+    """Twelve pairs and seven checks whose right answer is a; the key of those in `wrong` says b."""
+    made = [dataclasses.replace(one, answer="b") if one.pair in wrong else one for one in make_pairs(12, checks=7)]
+    write_records(folder / "pairs.jsonl", made, signature="test", kind=Pair)
+
+
+class Study:
+    """A study folder with its server."""
+
+    def __init__(self, folder, url, address, app):
+        self.folder, self.url, self.address, self.app = folder, url, address, app
+
+    def run(self, command, *words):
+        options = [str(self.folder), *map(str, words), "--database", self.url]
+        first = [options.pop(1)] if command == "check" else []  # the action comes before the study
+        return crowd(command, *first, *options)
+
+    def rows(self, query):
+        with self.app.extensions["desk"].store.read() as connection:
+            return connection.execute(query).all()
+
+    def status(self):
+        return sorted(row.status for row in self.rows(sa.select(raters.c.status)))
+
+    def counted(self):
+        return sum(row.counted for row in self.rows(sa.select(votes.c.counted)))
+
+    def sit(self, name, choice=careful):
+        visitor = Visitor(self.address)
+        visitor.arrive(name)
+        return visitor.work(choice)
+
+
+@pytest.fixture
+def study(url, tmp_path):
+    """Served; three of the seven keys are wrong."""
+    write_pairs(tmp_path, wrong=("c1", "c3", "c5"))
+    hit = study_hit(tmp_path)
+    prepare_study(tmp_path, None, hit, url, seed=0, simulated=False)
+    with live(url, hit) as (address, app):
+        yield Study(tmp_path, url, address, app)
+
+
+def test_wrong_keys_block_the_careful_are_named_and_mending_them_lets_everybody_in_and_counts(study, capsys):
+    for n in range(4):
+        assert study.sit(f"r{n}")[1]["status"] == "no_more"
+    assert study.status() == ["blocked"] * 4 and study.counted() == 0
+    paid = study.rows(sa.select(payments))
+    study.run("status")
+    told = capsys.readouterr().out
+    assert all(f"Check {name} looks wrong: " in told for name in ("c1", "c3", "c5"))
+    assert told.count("looks wrong") == 3
+    study.run("check", "void", "c1")
+    assert "Check c1 was b, is void. 6 checks are left." in capsys.readouterr().out
+    assert study.status() == ["passed"] * 4
+    study.run("check", "fix", "c3", "--answer", "a")
+    study.run("check", "fix", "c5", "--answer", "a")
+    given = study.rows(sa.select(votes.c.pair, sa.func.count()).where(votes.c.failed.is_(None)).group_by(votes.c.pair))
+    assert study.counted() == sum(min(3, number) for _, number in given) > 0  # each pair was offered to all four
+    assert study.rows(sa.select(sa.func.sum(votes.c.failed))) == [(0,)]
+    assert study.rows(sa.select(payments)) == paid
+    kinds = [row.kind for row in study.rows(sa.select(event_log.events.c.kind))]
+    assert kinds.count("mended") == 3 and kinds.count("settled") >= 1
+    seen, place = study.sit("r0")  # the same person, let in again, goes on at once
+    assert place["status"] != "no_more" and "c1" not in seen
+    assert study.sit("new")[1]["status"] == "done"
+    study.run("status")
+    assert "looks wrong" not in capsys.readouterr().out
+
+
+def test_the_corrected_file_is_refused_with_the_command_that_mends_and_taken_after_it(study, tmp_path, capsys):
+    study.sit("r0")
+    write_pairs(tmp_path)
+    hit = study.app.extensions["desk"].hit
+    with pytest.raises(InputError, match="python -m crowd check fix STUDY c1 --answer a"):
+        prepare(study, hit)
+    for name in ("c1", "c3", "c5"):
+        study.run("check", "fix", name, "--answer", "a")
+    prepare(study, hit)
+    write_pairs(tmp_path, wrong=("c1", "c3", "c5"))  # the file that raters saw is as good
+    prepare(study, hit)
+
+
+def prepare(study, hit):
+    prepare_study(study.folder, None, hit, study.url, seed=0, simulated=False)
+
+
+def test_a_rater_is_blocked_let_in_again_and_excluded_by_hand(study):
+    for name in ("c1", "c3", "c5"):
+        study.run("check", "fix", name, "--answer", "a")
+    study.sit("ann")
+    before = study.counted()
+    assert before == 4
+    study.run("block", "ann", "--why", "wrote to us")
+    assert study.counted() == 0 and study.sit("ann")[1]["status"] == "no_more"
+    study.run("unblock", "ann")
+    assert study.counted() == before and study.status() == ["passed"]
+    study.run("exclude", "ann", "--why", "knew the systems")
+    assert study.counted() == 0 and study.status() == ["excluded"]
+    visitor = Visitor(study.address)
+    visitor.arrive("ann", "2")
+    assert visitor.look()["status"] == "task"  # and is not told
+    assert study.rows(sa.select(sa.func.sum(pairs.c.votes))) == [(0,)]
+    study.run("unblock", "ann")
+    assert study.counted() == before
+    with pytest.raises(InputError, match="No rater of this study has that id"):
+        study.run("block", "nobody")
+
+
+def test_who_is_unblocked_after_the_gate_starts_anew_and_can_be_blocked_again(study):
+    assert study.sit("r0")[1]["status"] == "no_more"
+    study.run("unblock", "r0")
+    assert study.status() == ["passed"]
+    visitor = Visitor(study.address)
+    for n in range(5):
+        visitor.arrive("r0", f"s{n}")
+        visitor.work(lambda name: "tie")
+    failed = study.rows(sa.select(votes.c.forgiven, votes.c.failed).where(votes.c.failed.is_not(None)))
+    later = [row.failed for row in failed if not row.forgiven]
+    assert sum(later) == min(3, len(later)) and study.status() == (["blocked"] if len(later) >= 3 else ["passed"])
+
+
+def test_a_good_check_that_clickers_fail_does_not_look_wrong(url, tmp_path):
+    write_pairs(tmp_path)
+    hit = dataclasses.replace(study_hit(tmp_path), max_failures=9)
+    prepare_study(tmp_path, None, hit, url, seed=0, simulated=False)
+    with live(url, hit) as (address, app):
+        for n in range(9):
+            visitor = Visitor(address)
+            visitor.arrive(f"r{n}")
+            visitor.work(lambda name, n=n: "aaaaabb"[n] if n < 7 else "tie")
+        with app.extensions["desk"].store.read() as connection:
+            lines = check_lines(connection)
+    met = [line for line in lines if line.failed >= 3]
+    assert met and min(line.likely for line in met) < 0.001
+    assert not [line for line in lines if line.looks_wrong]
+
+
+def study_hit(folder):
+    (folder / "hit.toml").write_text(RULES, encoding="utf-8")
+    return dataclasses.replace(read_hit(folder / "hit.toml"), examples=())
+
+
+@pytest.mark.parametrize("tail", [at_least, failing_so_often])
+@pytest.mark.parametrize("number, of, p", [(0, 5, 0.03), (3, 7, 0.03), (7, 7, 0.5), (40, 60, 0.3), (900, 2000, 0.4)])
+def test_the_chance_of_failing_so_often_is_the_binomial_tail(tail, number, of, p):
+    assert tail(number, of, p) == pytest.approx(stats.binom.sf(number - 1, of, p), rel=1e-9)

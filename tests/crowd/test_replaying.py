@@ -1,0 +1,157 @@
+"""Whatever happens in whatever order, the store holds what a plain recomputation from its event log gives."""
+
+import contextlib
+import dataclasses
+import random
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.exchange import exporting
+from crowd.hit import Exclusion
+from crowd.marketplaces.settling import set_aside, visits
+from crowd.rating import standing
+from crowd.rating.change_control import take_up
+from crowd.rating.deciding import mend, rule_on
+from crowd.rating.excluding import exclude_by_rule
+from crowd.rating.leasing import Refused
+from crowd.rating.replaying import replay
+from crowd.rating.rules import rules_in_force
+from crowd.store import event_log
+from crowd.store.tables import leases, pairs, raters, votes
+from tests.crowd.study import SHORT, database, desk_of, make_pairs
+
+HIT = dataclasses.replace(
+    SHORT, pairs_per_sitting=4, first_checks=2, later_checks=2, max_failures=2, lease_minutes=1, votes_per_pair=2
+)
+DOORS = ("local", "mturk", "prolific")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    with database(request.param, tmp_path) as found:
+        yield found
+
+
+class Crowd:
+    """Five raters at one desk, a researcher who changes everything, and the books that must be right throughout."""
+
+    def __init__(self, desk, seed):
+        self.desk, self.draw, self.tokens = desk, random.Random(seed), {}
+
+    def sit(self):
+        worker, door = f"r{self.draw.randrange(5)}", self.draw.choice(DOORS)
+        seat = self.desk.arrive(worker, f"{door}-{self.draw.randrange(4)}", door)
+        self.desk.consent(seat)
+        return worker, seat
+
+    def answer(self):
+        worker, seat = self.sit()
+        place = self.desk.next_step(seat)
+        if place.stage == "task":
+            self.tokens.setdefault(worker, []).append(place.shown.token)
+        if worker in self.tokens:
+            token = self.draw.choice(self.tokens[worker][-2:])
+            choice = self.draw.choices(["left", "right", "tie"], [5, 3, 1])[0]
+            with contextlib.suppress(Refused):  # a token that an undo made stale
+                self.desk.answer(seat, token, choice, self.draw.choice([0.5, 3.0]))
+
+    def undo(self):
+        worker, seat = self.sit()
+        for token in self.tokens.get(worker, [])[-1:]:
+            self.desk.undo(seat, token)
+
+    def wait(self):
+        self.desk.clock.now += self.draw.choice([20, 61])
+
+    def rule(self):
+        name = self.draw.choice(rows(self.desk, sa.select(raters.c.rater)) or [None])
+        if name:
+            ruling = self.draw.choice(["block", "exclude", None, None])
+            rule_on(self.desk.store, name.rater, ruling, "drawn", self.desk.clock())
+
+    def mend(self):
+        check = f"c{self.draw.randrange(6)}"
+        mend(self.desk.store, check, self.draw.choice(["a", "b", "tie", "void"]), self.desk.clock())
+
+    def change(self):
+        with self.desk.store.read() as connection:
+            hit = rules_in_force(connection).hit
+        changed = {
+            "votes_per_pair": self.draw.randint(1, 3),
+            "max_failures": self.draw.randint(1, 3),
+            "count_failures": self.draw.choice(["total", "row"]),
+            "late_votes": self.draw.choice(["keep", "count"]),
+            "identical": self.draw.choice(["show", "skip", "tie"]),
+            "first_checks": self.draw.randint(0, hit.first_checks),
+            "exclude": self.draw.choice([None, Exclusion(after=3, seconds=1.0), Exclusion(after=2, same=2)]),
+        }
+        name = self.draw.choice(list(changed))
+        take_up(self.desk.store, dataclasses.replace(hit, **{name: changed[name]}), self.desk.clock())
+
+    def exclude(self):
+        exclude_by_rule(self.desk.store, self.desk.clock())
+
+    def aside(self):
+        with self.desk.store.write() as connection:
+            found = visits(connection, "mturk")
+            set_aside(connection, found[-1:], rules_in_force(connection).assignment, self.desk.clock())
+
+
+def rows(desk, query):
+    with desk.store.read() as connection:
+        return connection.execute(query).all()
+
+
+def check_books(desk):
+    """Status, counted, rounds, open and live are what the log gives; settling again changes nothing."""
+    with desk.store.read() as connection:
+        rules = rules_in_force(connection)
+        k, late = rules.assignment.votes_per_pair, rules.assignment.late_votes
+        told = replay(event_log.read_events(connection), rules.gate, votes_per_pair=k, late_votes=late)
+        exported = exporting.export(connection, votes_per_pair=k)
+        again = exporting.export(connection, votes_per_pair=k, replayed=told)
+        status = {row.rater: row.status for row in connection.execute(sa.select(raters))}
+        cast = connection.execute(sa.select(votes).where(votes.c.failed.is_(None))).all()
+        held = [row.pair for row in connection.execute(sa.select(leases).where(leases.c.state == "held"))]
+        kept = connection.execute(sa.select(pairs).where(pairs.c.kind != "check")).all()
+    assert told.status == status
+    assert told.counted == {row.lease: bool(row.counted) for row in cast}
+    assert exported.votes == again.votes
+    for row in kept:
+        number = sum(told.counted[vote.lease] for vote in cast if vote.pair == row.pair)
+        assert (row.votes, row.live) == (number, number + held.count(row.pair)), row.pair
+        assert row.open == int(row.offered and number < k)
+        rounds = sorted(vote.round for vote in exported.votes if vote.pair == row.pair and vote.counted)
+        assert rounds == list(range(1, number + 1))
+    with desk.store.write() as connection:
+        assert not standing.settle(connection, rules.assignment, rules.gate, 0.0)
+
+
+ACTS = {"answer": 60, "undo": 8, "wait": 5, "rule": 6, "mend": 4, "change": 6, "exclude": 2, "aside": 2}
+
+
+def live_through(desk, seed, steps, every):
+    crowd = Crowd(desk, seed)
+    for step in range(steps):
+        act = crowd.draw.choices(list(ACTS), list(ACTS.values()))[0]
+        getattr(crowd, act)()
+        if step % every == 0:
+            check_books(desk)
+    check_books(desk)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_interleaving_leaves_what_the_event_log_gives(url, tmp_path, seed):
+    with desk_of(url, tmp_path, HIT, make_pairs(10, checks=6, identical=2), seed=seed) as desk:
+        live_through(desk, seed, steps=120, every=10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_many_long_interleavings_leave_what_the_event_log_gives(tmp_path, seed):
+    with (
+        database("sqlite", tmp_path) as url,
+        desk_of(url, tmp_path, HIT, make_pairs(14, checks=6, identical=3), seed=seed) as desk,
+    ):
+        live_through(desk, seed, steps=500, every=1)
