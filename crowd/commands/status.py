@@ -26,12 +26,10 @@ def run(args: argparse.Namespace) -> None:
 
     from crowd.rating.desk import Desk
     from crowd.study_folder import hit_in_force, not_yet_in_force, opened
-    from crowd.watching.checks import check_lines
     from crowd.watching.overview import overview
 
     with opened(args.study, args.database) as store, store.read() as connection:
         hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
-        told += [line.says() for line in check_lines(connection) if line.looks_wrong]
         found = overview(connection, hit, time.time())
         token = Desk(store, hit).study_token()
     now = found.progress
@@ -40,8 +38,10 @@ def run(args: argparse.Namespace) -> None:
     print(f"Ties:    {_ties(found)}")
     print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
+    if excluded := [line for line in found.raters if line.status == "excluded"]:
+        print(f"Excluded: {len(excluded)} raters, {found.excluded_votes} votes")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
-    if told:
+    if told := [*told, *(line.says() for line in found.checks if line.looks_wrong)]:
         print("\n".join(told))
     if args.token:
         print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")

@@ -27,7 +27,7 @@ from crowd.store.tables import raters, votes
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class JudgedPair:
     """One judgement of a real or control pair, in the order in which they came."""
 
     pair: str
@@ -49,7 +49,7 @@ class Others:
     ties: float
 
 
-def broken_rule(mine: Sequence[Given], others: Others, rules: Exclusion) -> str | None:
+def broken_rule(mine: Sequence[JudgedPair], others: Others, rules: Exclusion) -> str | None:
     """The first rule that these judgements break, as a clause with its numbers; None if they keep all."""
     if len(mine) < rules.after:
         return None
@@ -62,19 +62,19 @@ def broken_rule(mine: Sequence[Given], others: Others, rules: Exclusion) -> str 
     )
 
 
-def _too_fast(mine: Sequence[Given], least: float | None) -> str | None:
+def _too_fast(mine: Sequence[JudgedPair], least: float | None) -> str | None:
     taken = [one.seconds for one in mine if one.seconds is not None]
     if least is None or not taken or (median := statistics.median(taken)) >= least:
         return None
     return f"seconds: the median of {len(taken)} is {median:.2f} s, below {least:g} s"
 
 
-def _in_a_row(mine: Sequence[Given], most: int | None) -> str | None:
+def _in_a_row(mine: Sequence[JudgedPair], most: int | None) -> str | None:
     run = max(len(list(group)) for _, group in groupby(one.pressed for one in mine))
     return None if most is None or run < most else f"same: the same button {run} times in a row"
 
 
-def _too_many_left(mine: Sequence[Given], bound: float | None) -> str | None:
+def _too_many_left(mine: Sequence[JudgedPair], bound: float | None) -> str | None:
     decided = [one.pressed for one in mine if one.pressed != "tie"]
     left = decided.count("left")
     if bound is None or (p := at_least(left, len(decided), 0.5)) > bound:
@@ -82,14 +82,16 @@ def _too_many_left(mine: Sequence[Given], bound: float | None) -> str | None:
     return f"left: {left} of {len(decided)} on the left, probability {p:.1g}"
 
 
-def _too_many_ties(mine: Sequence[Given], share: float, bound: float | None) -> str | None:
+def _too_many_ties(mine: Sequence[JudgedPair], share: float, bound: float | None) -> str | None:
     ties = sum(one.pressed == "tie" for one in mine)
     if bound is None or (p := at_least(ties, len(mine), share)) > bound:
         return None
     return f"ties: {ties} of {len(mine)} where others have {share:.0%}, probability {p:.1g}"
 
 
-def _too_far_from_others(mine: Sequence[Given], answers: Mapping[str, Counter[str]], least: float | None) -> str | None:
+def _too_far_from_others(
+    mine: Sequence[JudgedPair], answers: Mapping[str, Counter[str]], least: float | None
+) -> str | None:
     same = sum(answers[one.pair][one.choice] for one in mine if one.pair in answers)
     met = sum(answers[one.pair].total() for one in mine if one.pair in answers)
     if least is None or not met or same / met >= least:
@@ -121,13 +123,13 @@ def broken_rules(connection: sa.Connection, rules: Exclusion | None) -> dict[str
     return found
 
 
-def _given(connection: sa.Connection) -> dict[str, list[Given]]:
+def _given(connection: sa.Connection) -> dict[str, list[JudgedPair]]:
     v = votes.c
     query = sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).join(raters, raters.c.rater == v.rater)
     query = query.where(v.failed.is_(None), raters.c.status != "blocked").order_by(v.vote)
-    found = defaultdict[str, list[Given]](list)
+    found = defaultdict[str, list[JudgedPair]](list)
     for row in connection.execute(query):
-        found[row.rater].append(Given(row.pair, row.choice, row.left, row.seconds))
+        found[row.rater].append(JudgedPair(row.pair, row.choice, row.left, row.seconds))
     return found
 
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
+from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.progress import Progress, progress, sittings_needed
 from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from dialogue.signature import signature
@@ -51,6 +52,7 @@ class RaterLine:
     checks_failed: int
     median_seconds: float | None
     agreement: float | None
+    reason: str  # why a person or a rule of hit.toml blocked or excluded them
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Overview:
     interval: ShareInterval | None  # of the ties among all counted votes; None below two of them
     rounds: tuple[tuple[int, int], ...]
     raters: tuple[RaterLine, ...]
+    checks: tuple[CheckLine, ...]
+    excluded_votes: int
     short: tuple[tuple[int, int], ...]
     shortest: tuple[tuple[str, int, int], ...]
     sittings: int
@@ -90,7 +94,9 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         automatic=len(same) * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
-        raters=_lines(connection, tallies),
+        raters=(lines := _lines(connection, tallies)),
+        checks=check_lines(connection),
+        excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
         sittings=_earned(connection),
@@ -251,7 +257,9 @@ def _earned(connection: sa.Connection) -> int:
 def _lines(connection: sa.Connection, tallies: dict[str, Tally]) -> tuple[RaterLine, ...]:
     query = sa.select(votes.c.rater, sa.func.count(), sa.func.sum(votes.c.failed)).group_by(votes.c.rater)
     checks = {rater: (seen, failed) for rater, seen, failed in connection.execute(query.where(votes.c.failed >= 0))}
-    known = connection.execute(sa.select(raters.c.rater, raters.c.status).order_by(raters.c.arrived))
+    known = connection.execute(
+        sa.select(raters.c.rater, raters.c.status, raters.c.broke, raters.c.why).order_by(raters.c.arrived)
+    )
     return tuple(_line(row, tallies.get(row.rater, Tally()), *checks.get(row.rater, (0, 0))) for row in known)
 
 
@@ -268,6 +276,7 @@ def _line(row: Any, tally: Tally, seen: int, failed: int) -> RaterLine:
         checks_failed=failed,
         median_seconds=statistics.median(tally.seconds) if tally.seconds else None,
         agreement=_rate(tally.same, tally.others),
+        reason=row.why or row.broke or "",
     )
 
 

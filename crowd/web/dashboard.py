@@ -19,8 +19,10 @@ from flask import Blueprint, abort, g, redirect, request, send_from_directory
 from werkzeug import Response
 
 from crowd.hit import Hit
+from crowd.rating.rules import kept_hit
 from crowd.store.identity import keyed
 from crowd.store.store import Store
+from crowd.watching.checks import DOUBTFUL, SLIPS
 from crowd.watching.curves import law_of_ties, polyline, set_size
 from crowd.watching.overview import Overview, RaterLine, overview
 from crowd.watching.progress import StudyState, set_state
@@ -68,6 +70,7 @@ class Watch:
             begun = time.monotonic()
             if self._last is None or begun >= self._until:
                 with self.store.read() as connection:
+                    self.hit = kept_hit(connection) or self.hit  # another server may have started with another one
                     self._last = overview(connection, self.hit, self.clock())
                 self._until = begun + max(FRESH, SHARE * (time.monotonic() - begun))
             return self._last
@@ -98,7 +101,7 @@ def blueprint(
     @researcher_pages.get("")
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
-        return render(watch.now(), hit, _csrf(proof), sort, order, _figures(folder))
+        return render(watch.now(), watch.hit, _csrf(proof), sort, order, _figures(folder))
 
     @researcher_pages.post("/state")
     def switch() -> Response:
@@ -124,6 +127,7 @@ def render(found: Overview, hit: Hit, csrf: str, sort: str, order: str, figures:
     known = [line for line in found.raters if key(line) is not None]
     lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
     values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order, "figures": figures}
+    values |= {"slips": SLIPS, "doubtful": DOUBTFUL}
     drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
     template = page.jinja_environment().get_template("study/dashboard.html")
     return template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn)

@@ -45,7 +45,7 @@ class Server:
     def __init__(self, study, url, *, gunicorn=False, wait=True):
         self.port, self.kills = free_port(), 0
         self.environment = os.environ | {"SEEDVOTE_STUDY": str(study), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
-        self.environment |= {"SEEDVOTE_WALK_IN": "1"}
+        self.environment |= {"SEEDVOTE_SIMULATED": "1"}
         self.command = [
             sys.executable,
             "-m",
@@ -56,7 +56,7 @@ class Server:
             url,
             "--rate",
             "0",
-            "--walk-in",
+            "--simulated",
         ]
         self.command += ["--port", str(self.port), "--quiet"]
         if gunicorn:

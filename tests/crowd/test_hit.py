@@ -1,10 +1,12 @@
 """hit.toml: the defaults are the paper's HIT, and every mistake is a sentence that names the key."""
 
+import dataclasses
+import json
 from pathlib import Path
 
 import pytest
 
-from crowd.hit import HIT_KEYS, Hit, hit_from, read_hit
+from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept, hit_from, hit_from_kept, read_hit
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Pair
@@ -48,6 +50,10 @@ def test_every_key_refuses_what_it_cannot_hold_and_says_what_it_can(key):
         ({"pay_per_sitting": float("nan")}, "pay_per_sitting is nan"),
         ({"examples": [{"left": "x"}] * 4}, "examples[0] needs context, left, right, answer and why"),
         ({"examples": [7] * 4}, "examples[0] needs context, left, right, answer and why"),
+        ({"exclude": {"second": 2}}, "exclude is {'second': 2}, which is not a table of after, seconds, same, left"),
+        ({"exclude": {"seconds": 0}}, "exclude.seconds is 0, which is not a number above 0."),
+        ({"exclude": {"left": 2}}, "exclude.left is 2, which is not a probability between 0 and 1."),
+        ({"exclude": {"raters": "ann"}}, "exclude.raters is 'ann', which is not a list of ids."),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(values, sentence):
@@ -78,6 +84,12 @@ def test_own_examples_replace_the_four():
     assert [e.left for e in hit_from({"examples": [EXAMPLE] * 4}, "x").examples] == ["l"] * 4
 
 
+def test_what_a_store_keeps_of_a_hit_is_that_hit():
+    own = hit_from({"examples": [EXAMPLE] * 4, "exclude": {"seconds": 2, "raters": ["ann"]}}, "x")
+    for hit in (Hit(), own, dataclasses.replace(own, examples=())):
+        assert hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
+
+
 def test_no_checks_at_all_is_a_choice():
     assert hit_from({"first_checks": 0, "later_checks": 0}, "x").first_checks == 0
 
@@ -98,7 +110,7 @@ def documented(key):
         shown = "none"
     else:
         shown = f"`{default!r}`".replace("'", '"')
-    return f"| `{key.name}` | {shown} | {key.metadata['legal'].says} | {key.metadata['doc']} |"
+    return f"| `{key.name}` | {shown} | {key.metadata['legal'].says} | {key.metadata['doc']} | {CHANGES[key.name]} |"
 
 
 def test_the_documentation_lists_every_key_as_it_is():

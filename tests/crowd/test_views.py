@@ -203,7 +203,7 @@ def test_a_visitor_without_an_id_gets_one_in_the_cookie_and_keeps_it(app):
     assert len(rows(app, sa.select(raters))) == 1
 
 
-def test_simulated_raters_are_marked_as_such_by_their_own_word_and_no_other_claim_is_believed(app):
-    begin(app, "robot", source="simulated")
+def test_no_claim_in_the_address_is_believed_and_nobody_is_simulated_where_people_vote(app):
+    assert app.test_client().get("/", query_string={"rater": "robot", "source": "simulated"}).status_code == 400
     begin(app, "liar", source="mturk")
-    assert sorted(row.source for row in rows(app, sa.select(raters))) == ["local", "simulated"]
+    assert [row.source for row in rows(app, sa.select(raters))] == ["local"]

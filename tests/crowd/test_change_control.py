@@ -1,0 +1,201 @@
+"""A study whose hit.toml changes under way: each key is applied by its own rule, told and logged, or refused."""
+
+import dataclasses
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.exchange import exporting
+from crowd.hit import CHANGES, HIT_KEYS, Exclusion, Hit
+from crowd.rating.change_control import changed_keys, take_up
+from crowd.rating.leasing import Refused
+from crowd.rating.rules import kept_hit
+from crowd.store import event_log
+from crowd.store.tables import pairs, raters, votes
+from crowd.study_folder import prepare_study
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
+from tests.crowd.visitor import Visitor, careful, live
+
+GATED = dataclasses.replace(SHORT, first_checks=2, later_checks=2, max_failures=2)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    with database(request.param, tmp_path) as found:
+        yield found
+
+
+def rows(store, query):
+    with store.read() as connection:
+        return connection.execute(query).all()
+
+
+def events(store, kind):
+    with store.read() as connection:
+        return [event.data for event in event_log.read_events(connection, kind)]
+
+
+def sit(address, name, choice=careful):
+    visitor = Visitor(address)
+    visitor.arrive(name)
+    return visitor.work(choice)[1]["status"]
+
+
+def status_of(address):
+    visitor = Visitor(address)
+    visitor.arrive("somebody new")
+    return visitor.look()["status"]
+
+
+@pytest.mark.parametrize("before, after", [(1, 3), (3, 2), (3, 1)])
+def test_another_number_of_votes_a_pair_is_counted_anew_and_a_running_server_obeys(url, tmp_path, before, after):
+    hit = dataclasses.replace(SHORT, votes_per_pair=before, pairs_per_sitting=20)
+    with desk_of(url, tmp_path, hit, make_pairs(4)) as desk, live(url, hit) as (address, _):
+        for n in range(2):
+            sit(address, f"r{n}")
+        given = len(rows(desk.store, sa.select(votes)))
+        told = take_up(desk.store, dataclasses.replace(hit, votes_per_pair=after), 1.0)
+        assert told[0] == f"votes_per_pair was {before}, is {after}: votes counted anew."
+        for row in rows(desk.store, sa.select(pairs)):
+            assert row.votes == min(after, given // 4) and row.open == int(row.votes < after)
+        place = status_of(address)
+        assert place == ("task" if given // 4 < after else "complete")
+        for name in ("somebody new", "r2", "r3"):
+            sit(address, name)
+        assert {row.votes for row in rows(desk.store, sa.select(pairs.c.votes))} == {after}
+        assert sit(address, "r4") == "complete"
+        assert events(desk.store, "hit") == [
+            {"name": "votes_per_pair", "before": before, "after": after, "rule": "votes counted anew"}
+        ]
+
+
+def test_a_stricter_gate_blocks_and_a_milder_one_lets_in_again(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
+        seat = seated(desk, "one slip")
+        while (place := desk.next_step(seat)).stage == "task":
+            vote(desk, seat, "b" if place.done == 0 else "a")
+        before = [row.counted for row in rows(desk.store, sa.select(votes.c.counted).order_by(votes.c.vote))]
+        assert sum(before) == 4
+        told = take_up(desk.store, dataclasses.replace(GATED, max_failures=1), 1.0)
+        assert "1 passed now blocked" in told[1] and "4 no longer do" in told[1]
+        assert desk.next_step(seated(desk, "one slip", "2")).stage == "no_more"
+        take_up(desk.store, GATED, 2.0)
+        assert [row.counted for row in rows(desk.store, sa.select(votes.c.counted).order_by(votes.c.vote))] == before
+
+
+def test_identical_pairs_that_people_judged_stay_with_people_and_get_no_automatic_ties(url, tmp_path):
+    with desk_of(url, tmp_path, SHORT, make_pairs(1, identical=2)) as desk:
+        seat = seated(desk, "r")
+        while desk.next_step(seat).shown.pair.pair == "p0":
+            vote(desk, seat)
+        judged = desk.next_step(seat).shown.pair.pair
+        vote(desk, seat, "tie")
+        held = desk.next_step(seat).shown.pair.pair  # shown, not answered: a person has it
+        hit = dataclasses.replace(SHORT, identical="tie")
+        take_up(desk.store, hit, 1.0)
+        with desk.store.read() as connection:
+            found = exporting.export(connection, votes_per_pair=3, auto_ties=True)
+        automatic = [vote.pair for vote in found.votes if vote.extra.get("auto")]
+        assert judged not in automatic and held not in automatic
+        by_pair = {}
+        for one in found.votes:
+            by_pair.setdefault(one.pair, []).append(one.round)
+        assert all(len(set(rounds)) == len(rounds) for rounds in by_pair.values())
+        assert work(desk, seated(desk, "q")) in ("done", "none_left")
+
+
+def test_identical_pairs_that_nobody_saw_follow_the_key(url, tmp_path):
+    with desk_of(url, tmp_path, SHORT, make_pairs(2, identical=2)) as desk:
+        for policy, offered in (("tie", 2), ("show", 4), ("skip", 2)):
+            take_up(desk.store, dataclasses.replace(SHORT, identical=policy), 1.0)
+            assert sum(row.open for row in rows(desk.store, sa.select(pairs.c.open))) == offered
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        ({"question": "Which is funnier?"}, "the votes so far answer the old one. Put the old value back"),
+        ({"consent_text": "Other words."}, "raise consent_version too"),
+        ({"first_checks": 3}, "first_checks was 2, is 3.*More later_checks are possible"),
+    ],
+)
+def test_what_cannot_follow_is_refused_with_the_way_out_and_nothing_is_written(url, tmp_path, change, told):
+    with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
+        vote(desk, seated(desk, "r"))
+        work(desk, seated(desk, "r"))
+        with pytest.raises(InputError, match=told):
+            prepare_study(tmp_path, None, dataclasses.replace(GATED, **change), url, seed=0, simulated=False)
+        with desk.store.read() as connection:
+            assert kept_hit(connection) == GATED
+        assert events(desk.store, "hit") == []
+
+
+def test_before_the_first_vote_anything_may_change(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
+        changed = dataclasses.replace(GATED, question="Which is funnier?", first_checks=3)
+        assert len(take_up(desk.store, changed, 1.0)) == 2
+
+
+def test_fewer_first_checks_let_those_in_who_have_answered_as_many(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
+        vote(desk, seated(desk, "r"))
+        assert rows(desk.store, sa.select(raters.c.status)) == [("incomplete",)]
+        take_up(desk.store, dataclasses.replace(GATED, first_checks=1), 1.0)
+        assert rows(desk.store, sa.select(raters.c.status)) == [("passed",)]
+
+
+def test_every_key_has_a_rule_and_its_change_is_seen():
+    other = {"exclude": Exclusion(seconds=1.0), "examples": (), "max_votes_per_rater": 7}
+    for name, key in HIT_KEYS.items():
+        value = other.get(name, {str: "skip", int: 9, float: 2.5}.get(type(key.default)))
+        (found,) = changed_keys(Hit(), dataclasses.replace(Hit(), **{name: value}))
+        assert found.name == name and CHANGES[name] in str(found)
+
+
+def test_an_unchanged_start_writes_nothing(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
+        work(desk, seated(desk, "r"))
+        before = rows(desk.store, sa.select(sa.func.count()).select_from(event_log.events))
+        told = []
+        prepare_study(tmp_path, None, GATED, url, seed=0, simulated=False, tell=told.append)
+        assert not told and before == rows(desk.store, sa.select(sa.func.count()).select_from(event_log.events))
+
+
+def test_a_start_with_fewer_checks_than_asked_for_says_so(tmp_path):
+    write_records(tmp_path / "pairs.jsonl", make_pairs(4, checks=5), signature="test", kind=Pair)
+    told = []
+    prepare_study(tmp_path, None, Hit(), None, seed=0, simulated=False, tell=told.append)
+    assert len(told) == 1 and "holds 5 checks, but hit.toml asks for 8 in a first sitting" in told[0]
+
+
+@pytest.mark.parametrize("first, second", [("local", "simulated"), ("simulated", "local"), ("simulated", "mturk")])
+def test_a_study_stays_what_its_first_vote_made_it_from_every_door(url, tmp_path, first, second):
+    with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk:
+        early = desk.arrive("early", "1", second)  # came before the first vote, answers after it
+        desk.consent(early)
+        token = desk.next_step(early).shown.token
+        seat = desk.arrive("r", "1", first)
+        desk.consent(seat)
+        vote(desk, seat)
+        with pytest.raises(Refused):
+            desk.arrive("late", "1", second)
+        with pytest.raises(Refused):
+            desk.answer(early, token, "left", 1.0)
+        assert {row.source for row in rows(desk.store, sa.select(votes.c.source))} == {first}
+        if second == "simulated":
+            with pytest.raises(InputError, match="holds votes of people, so simulated raters are not let in"):
+                prepare_study(tmp_path, None, SHORT, url, seed=0, simulated=True)
+        else:
+            told = []
+            prepare_study(tmp_path, None, SHORT, url, seed=0, simulated=False, tell=told.append)
+            assert "people are not let in" in told[0]
+
+
+def test_no_visitor_can_say_that_he_is_simulated_where_people_vote(url, tmp_path):
+    with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk, live(url, SHORT) as (address, _):
+        assert Visitor(address).arrive("robot", source="simulated") == 400
+        assert Visitor(address).arrive("person") == 200
+        assert len(rows(desk.store, sa.select(raters))) == 1
