@@ -320,6 +320,23 @@ def test_the_coverage_of_agreement_that_the_docs_show(threshold, pairs_each, sd,
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("crowd", "studies"),
+    [
+        (Crowd(40, raters=3, threshold=1.0), 500),
+        (Crowd(40, raters=5, threshold=1.0), 500),
+        (Crowd(60, raters=10, votes_each=2, threshold=1.0), 500),
+        (Crowd(200, raters=20, votes_each=5, work="log-normal", threshold=1.0), 300),
+        (Crowd(20, 20, raters=50, sd_dialogue=1.0, threshold=0.7), 300),
+    ],
+)
+def test_other_designs_that_the_docs_name(crowd, studies):
+    held = coverage(crowd, studies, 5)
+    print(f"\n{crowd}", *(f"{min(shares.values()):.1f} to {max(shares.values()):.1f}" for shares in held), sep=" | ")
+    assert all(90 <= share <= 99.7 for share in held[0].values())
+
+
+@pytest.mark.slow
 def test_the_interval_of_cohens_kappa_covers_other_pairs():
     """Two raters of .5 agreement by chance and a third of pairs on which both know; 50 pairs each."""
     share, knows = np.array([0.5, 0.3, 0.2]), 1 / 3
