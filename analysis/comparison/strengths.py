@@ -40,7 +40,7 @@ def people_panels(votes: Votes, pairs: Sequence[Pair], clusters: str = "auto") -
     sides = np.array([[place[_trained(p.a)], place[_trained(p.b)]] for p in met])
     net = np.where(chosen.tie, 0.0, np.where(chosen.choice == chosen.labels.index("a"), 1.0, -1.0))
     # Everything that is not a rater is what items are: dialogues, contexts or pairs, whichever the rule takes.
-    by = clusters_of(chosen, clusters)
+    by = clusters_of(chosen, clusters, part=True)
     ways = {"raters" if name == "rater" else "items": codes for name, codes in by.items()}
     ways = ways or {"items": np.arange(len(chosen))}
     gram = np.zeros((len(models), len(models)))

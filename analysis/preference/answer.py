@@ -107,6 +107,7 @@ def answer(
     A pair of systems with a single vote is left out with a warning; where no pair has more, there is no answer.
     """
     votes, every = matches.votes, contrasts(matches)
+    clusters_of(votes, clusters)  # refuses what all votes together do not have
     kept = [one for one in every if len(one.votes) > 1] or every  # with nothing else, the error names the reason
     found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
     generator = np.random.default_rng(child_seed(seed, "preference"))
@@ -136,7 +137,7 @@ def answer(
 def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", alpha: float = 0.05) -> Preference:
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
     votes = contrast.votes
-    net = mean_interval(net_scores(votes.choice), by=clusters_of(votes, clusters), level=1 - alpha)
+    net = mean_interval(net_scores(votes.choice), by=clusters_of(votes, clusters, part=True), level=1 - alpha)
     if net.se == 0:  # all clusters agree: a t interval would have no width, however few they are
         low, high = unanimous(net.value, net.df + 1, alpha / 2)
         net = replace(net, low=low, high=high)
@@ -176,7 +177,7 @@ def position(votes: Votes, clusters: str = "auto") -> Position | None:
     test = position_test(votes.choice, votes.left)
     if len(decisive) < 2:
         return Position(test, None, None)
-    share = mean_interval(decisive.choice == decisive.left, by=clusters_of(decisive, clusters), share=True)
+    share = mean_interval(decisive.choice == decisive.left, by=clusters_of(decisive, clusters, part=True), share=True)
     return Position(test, share, share_test(share, 0.5)[1])
 
 

@@ -147,7 +147,7 @@ def _fitted(matches: Matches, inside: Bools, model: Model, clusters: str) -> Fit
     votes = matches.votes.select(rows)
     names = [name for name, there in zip(matches.systems, inside, strict=True) if there]
     played = games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left)
-    return clustered(played, fit(played, model), clusters_of(votes, clusters))
+    return clustered(played, fit(played, model), clusters_of(votes, clusters, part=True))
 
 
 def _ranked(found: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:

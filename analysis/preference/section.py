@@ -31,7 +31,7 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     text = (
         "Net preference is the votes for the first system (the leader) minus the votes for the second, in points of "
         "all votes; a tie counts for neither. The intervals allow for "
-        f"new {drawn_anew(answer)}.",
+        f"new {clusters_in_words(answer)}.",
     )
     drawn = [_net_figure(answer.led)]
     if study.controls is not None and len(answer.shares) > 1:
@@ -44,7 +44,7 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     return Section("preferred", "Which is preferred", text, tuple(drawn), items, tables=tables, notes=answer.warnings)
 
 
-def drawn_anew(answer: PreferenceAnswer) -> str:
+def clusters_in_words(answer: PreferenceAnswer) -> str:
     """What the intervals draw anew, in words: `dialogues and raters`."""
     ways = dict.fromkeys(way for one in answer.preferences for way in one.net.unit.split("+"))
     return " and ".join(f"{way}s" for way in ways)

@@ -22,16 +22,18 @@ CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue",
 COARSEST_FIRST = ("dialogue", "item", "pair")
 
 
-def clusters_of(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
+def clusters_of(votes: Votes, wanted: str = "auto", *, part: bool = False) -> dict[str, Ints]:
     """The ways in which these votes are clustered; none means that every vote is taken as independent.
 
-    `auto` takes what the votes name and have two or more of; a clustering that is asked for by name must be there.
+    `auto` takes what the votes name and have two or more of. A clustering that is asked for by name must be there; a
+    `part` of the votes (two systems, one round) may fall to a single rater, say, whose spread it then cannot show.
     """
     if wanted == "auto":
         return _found(votes)
     if wanted not in CLUSTERINGS:
         raise InputError(f"--clusters is {wanted!r}; write one of {', '.join(CLUSTERINGS)}.")
-    return {name: _asked(votes, name, wanted) for name in wanted.split("+") if name != "vote"}
+    asked = {name: _asked(votes, name, wanted, part) for name in wanted.split("+") if name != "vote"}
+    return {name: codes for name, codes in asked.items() if _several(codes)}
 
 
 def ways_within(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
@@ -55,9 +57,9 @@ def _gathers(votes: Votes, name: str) -> bool:
     return name == "pair" or groups(codes) < groups(votes.pair)
 
 
-def _asked(votes: Votes, name: str, wanted: str) -> Ints:
+def _asked(votes: Votes, name: str, wanted: str, part: bool) -> Ints:
     codes: Ints = votes.need(name, f"--clusters {wanted}")
-    if not _several(codes):
+    if not part and not _several(codes):
         raise InputError(f"--clusters {wanted} needs two {name}s or more; the votes have one.")
     return codes
 

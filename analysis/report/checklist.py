@@ -18,7 +18,7 @@ import numpy as np
 from analysis.agreement.answer import NONE_TWICE, AgreementAnswer
 from analysis.agreement.section import reach
 from analysis.preference.answer import Position, PreferenceAnswer, position
-from analysis.preference.section import drawn_anew
+from analysis.preference.section import clusters_in_words
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
@@ -126,7 +126,7 @@ def _results(found: PreferenceAnswer | None, agreed: AgreementAnswer | None) -> 
     known = None if kappa is None or not np.isfinite(kappa.value) else f"Fleiss' kappa {reach(kappa, 2)}"
     without = NONE_TWICE if agreed is None or not agreed.comparable else "All votes have the same label."
     yield Asked("Agreement, with its interval", known or without, known is not None, f"{LEE}; {TWENTY}")
-    tested = None if found is None else f"net preference by t, with new {drawn_anew(found)}, with Holm's correction"
+    tested = None if found is None else f"net preference by t, new {clusters_in_words(found)}, with Holm's correction"
     yield _asked(
         "Which test, on which unit, corrected for how many", f"{LEE}; {CARD}", tested, "which systems were compared"
     )

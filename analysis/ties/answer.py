@@ -136,6 +136,7 @@ def answer(
     """
     recipe = Recipe(sets, size, seed, unit, replace, method)
     _check_unit(votes, unit)
+    clusters_of(votes, clusters)  # refuses what all votes together do not have
     parts = [*_experiments(votes), ("pooled", votes)]
     for name, part in parts:
         check_size(name, len(part), recipe)
@@ -209,7 +210,7 @@ def _unit_curves(votes: Votes, recipe: Recipe, units: Sequence[str]) -> list[Cur
 
 def _curve(name: str, votes: Votes, recipe: Recipe, wanted: str, crowded: bool) -> Curve:
     """The law of sets as the recipe draws them, and the interval that allows for the clusters of these votes."""
-    curve = _counted(name, votes, recipe, law_of_sets(votes, name, recipe), clusters_of(votes, wanted))
+    curve = _counted(name, votes, recipe, law_of_sets(votes, name, recipe), clusters_of(votes, wanted, part=True))
     if not crowded:
         return curve
     return dataclasses.replace(curve, replaced=law_of_sets(votes, name, dataclasses.replace(recipe, replace=True)))

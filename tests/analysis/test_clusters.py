@@ -67,6 +67,7 @@ def test_what_is_asked_for_by_name_must_be_there():
         clusters_of(drawn(), "dialogue+rater")
     with pytest.raises(InputError, match="needs two raters or more; the votes have one"):
         clusters_of(drawn(rater=["r"] * 12), "rater")
+    assert list(clusters_of(drawn(rater=["r"] * 12), "pair+rater", part=True)) == ["pair"]
     with pytest.raises(InputError, match="--clusters is 'seed'; write one of auto"):
         clusters_of(drawn(), "seed")
 
