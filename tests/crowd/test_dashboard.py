@@ -67,7 +67,7 @@ def careful(task, generator):
 def voted(folder, url=None):
     """Seven careful raters of 8 pairs each and one who fails three checks: the application, its desk, its clock."""
     url = prepare_study(folder, ROOT / "examples/pairs.jsonl", HIT, url, seed=0, simulated=True)
-    app = create_app(ServerConfig(database=url, hit=HIT, folder=folder, rate=0))
+    app = create_app(ServerConfig(database=url, hit=HIT, folder=folder, rate=0, source="simulated"))
     clock = Clock()
     desk = Desk(app.extensions["desk"].store, HIT, clock)
     judge(desk, clock, "clicker", lambda task: "tie")
