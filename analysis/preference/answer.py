@@ -115,7 +115,7 @@ def answer(
     beside = careful_answer(matches, asked=careful, clusters=clusters, ranking=ranking, seed=seed)
     doubts = [*([refusal] if ranking is None else []), *disagreeing(beside)]
     recipe = signature(
-        votes=len(votes), pairs=len(np.unique(votes.pair)), unit=found[0].net.unit, margin=margin,
+        votes=len(votes), pairs=len(np.unique(votes.pair)), clusters=found[0].net.unit, margin=margin,
         model=model, sets=sets, seed=seed,
     )  # fmt: skip
     return PreferenceAnswer(
