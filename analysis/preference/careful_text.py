@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.preference.careful import Careful, Credible
 from analysis.showing.tables import Table
-from analysis.showing.words import chance, number
+from analysis.showing.words import chance, number, signed
 
 
 def careful_document(found: Careful) -> dict[str, Any]:
@@ -49,10 +49,25 @@ def careful_tables(found: Careful) -> tuple[Table, Table]:
     return Table(head, ranked, "Careful answer: Bayesian hierarchical Davidson"), Table(second, met)
 
 
+def careful_points(found: Careful) -> str:
+    """Net preferences in points, the leader first, as the report gives them."""
+    told = []
+    for one in found.contrasts:
+        sign = 1 if one.net.value >= 0 else -1
+        names = (one.first, one.second)[::sign]
+        low, high = sorted((sign * one.net.low, sign * one.net.high))
+        told.append(
+            f"{' over '.join(names)} {signed(100 * abs(one.net.value))} ({signed(100 * low)} to {signed(100 * high)})"
+        )
+    return f"By the careful answer, in points with 95 % intervals: {'; '.join(told)}."
+
+
 def careful_sentences(found: Careful) -> list[str]:
     """Why it is shown, what it says of, whether it moves a rank, and how much people and pairs differ."""
     moved = ", ".join(f"{one.system} (from {one.default_rank} to {one.rank})" for one in found.moved)
-    ranks = f"It moves {moved}." if moved else "It leaves every system at its rank."
+    ranks = "It leaves every system at its rank."
+    if moved:
+        ranks = f"It moves {moved}; where the chance of being below the next is near 50 %, neither order is known."
     if all(one.default_rank is None for one in found.systems):
         ranks = "There is no default ranking to compare it with."
     spread = "; ".join(f"{name} {number(sd.value, 2)} ({_reach(sd, 2)})" for name, sd in found.spreads.items())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, isfinite
 
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
-from analysis.preference.careful_text import careful_sentences, careful_tables
+from analysis.preference.careful_text import careful_points, careful_sentences, careful_tables
 from analysis.reading.study import Study
 from analysis.reading.systems import DIFFERENT, SAME
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
@@ -39,7 +39,7 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     items = (*alike(answer.led), *_index(answer.index), *_checks(answer))
     tables: tuple[Table, ...] = (_table(answer),)
     if answer.careful is not None:
-        items += tuple(careful_sentences(answer.careful))
+        items += (*careful_sentences(answer.careful), careful_points(answer.careful))
         tables += tuple(careful_tables(answer.careful))
     return Section("preferred", "Which is preferred", text, tuple(drawn), items, tables=tables, notes=answer.warnings)
 

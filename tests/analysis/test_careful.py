@@ -9,11 +9,12 @@ import pytest
 from analysis.__main__ import COMMANDS
 from analysis.notebook import preference
 from analysis.preference.answer import answer
-from analysis.preference.careful import FEW_RATERS, MOST_VOTES, careful_answer, disagreeing
-from analysis.preference.careful_text import careful_sentences
+from analysis.preference.careful import FEW_RATERS, MOST_VOTES, Credible, careful_answer, disagreeing
+from analysis.preference.careful_text import careful_points, careful_sentences
 from analysis.preference.text import document
 from analysis.reading.systems import fixed_sides
 from analysis.reading.votes import votes_from_columns
+from analysis.showing.words import signed
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
@@ -98,7 +99,19 @@ def test_a_system_that_moves_is_named_with_both_ranks():
     kept = replace(found, systems=(replace(first, default_rank=1), replace(second, default_rank=2)))
     assert "It leaves every system at its rank." in careful_sentences(kept)[0]
     turned = replace(found, systems=(replace(first, default_rank=2), replace(second, default_rank=1)))
-    assert "It moves a (from 2 to 1), b (from 1 to 2)." in careful_sentences(turned)[0]
+    assert "It moves a (from 2 to 1), b (from 1 to 2); where the chance" in careful_sentences(turned)[0]
+
+
+def test_the_report_names_the_leader_first_in_points():
+    found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    (one,) = found.contrasts
+    net = one.net
+    said = careful_points(found)
+    assert f"a over b +{100 * net.value:.1f} ({signed(100 * net.low)} to {signed(100 * net.high)})." in said
+    turned = replace(
+        found, contrasts=(replace(one, first="b", second="a", net=Credible(-net.value, -net.high, -net.low)),)
+    )
+    assert careful_points(turned) == said
 
 
 def test_command_notebook_and_report_show_the_same_careful_answer(tmp_path, capsys):
@@ -120,6 +133,8 @@ def test_command_notebook_and_report_show_the_same_careful_answer(tmp_path, caps
     say("report", tmp_path)
     assert json.loads((tmp_path / "report.json").read_text())["preference"] == told
     for suffix in ("html", "md"):
-        assert "The careful answer stands beside the default" in (tmp_path / f"report.{suffix}").read_text()
+        page = (tmp_path / f"report.{suffix}").read_text().replace("\\", "")
+        assert "The careful answer stands beside the default" in page
+        assert "By the careful answer, in points with 95" in page
     assert preference(tmp_path, careful=False).document["careful"] is None
     assert json.loads(say("preference", tmp_path, "--no-careful", "--json", "-"))["careful"] is None
