@@ -28,6 +28,7 @@ FEW_RATERS = 8  # below it t has fewer than seven degrees of freedom; at ten eve
 MOST_UNASKED = 2_000  # votes: a few seconds; beyond it the answer waits until it is asked for
 MOST_SYSTEMS = 12  # likewise
 MOST_VOTES = 20_000
+MOST_EFFECTS = 10_000  # all their draws stand in memory: half a gigabyte at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +90,15 @@ def careful_answer(
     matches: Matches, *, asked: bool | None, clusters: str, ranking: Ranking | None, seed: int
 ) -> Careful | None:
     """The careful answer, or None where nobody asked and raters are many; `asked` is None where nobody said."""
+    votes, shared = matches.votes, ways_within(matches.votes, clusters)
+    refusal = _too_large(matches, sum(groups(codes) for codes in shared.values()))
     reason = "it was asked for" if asked else _few(matches)
-    if asked is False or reason is None:
+    if asked is False or reason is None or (refusal and not asked):
         return None
-    votes = matches.votes
-    if len(votes) > MOST_VOTES:
-        raise InputError(
-            f"--careful takes up to {MOST_VOTES:,} votes, and these are {len(votes):,}. It is made for few votes "
-            "or few raters; leave it out, or give it a part of the votes."
-        )
+    if refusal:
+        raise InputError(refusal)
     found = hierarchical_davidson(
-        matches.systems, matches.a, matches.b, votes.choice, votes.left, ways_within(votes, clusters),
+        matches.systems, matches.a, matches.b, votes.choice, votes.left, shared,
         generator=np.random.default_rng(child_seed(seed, "careful")),
     )  # fmt: skip
     return _told(found, reason, {} if ranking is None else {one.system: one.rank for one in ranking.systems}, matches)
@@ -113,6 +112,23 @@ def disagreeing(found: Careful | None) -> list[str]:
         f"The chains of the careful answer disagree (R-hat {number(found.r_hat, 2)}), so do not rely on it; another "
         "--seed or more votes may help."
     ]
+
+
+def _too_large(matches: Matches, levels: int) -> str:
+    """Why the model takes no votes like these, or nothing."""
+    votes, systems = len(matches.votes), len(matches.systems)
+    effects = levels * (1 + (1 if systems == 2 else systems))
+    if votes > MOST_VOTES:
+        return (
+            f"--careful takes up to {MOST_VOTES:,} votes, and these are {votes:,}. It is made for few votes or few "
+            "raters; leave it out, or give it a part of the votes."
+        )
+    if effects > MOST_EFFECTS:
+        return (
+            f"--careful would ask these votes for {effects:,} effects of raters, dialogues and pairs on {systems} "
+            f"systems, and takes up to {MOST_EFFECTS:,}; leave it out, or compare fewer systems."
+        )
+    return ""
 
 
 def _few(matches: Matches) -> str | None:

@@ -85,6 +85,16 @@ def test_too_many_votes_are_refused_with_a_sentence():
     assert careful_answer(few(5, MOST_VOTES + 1), asked=None, clusters="auto", ranking=None, seed=0) is None
 
 
+def test_more_effects_than_memory_holds_are_refused_where_asked_and_left_out_where_not():
+    many = few(5, 400)
+    votes = replace(many.votes, pair=np.arange(400) // 2, pairs=tuple(f"p{k}" for k in range(200)))
+    votes = replace(votes, dialogue=np.arange(400) // 4, dialogues=tuple(f"d{k}" for k in range(100)))
+    lone = replace(many, votes=votes, systems=tuple(f"m{k}" for k in range(60)))
+    with pytest.raises(InputError, match=r"18,605 effects of raters, dialogues and pairs on 60 systems"):
+        careful_answer(lone, asked=True, clusters="auto", ranking=None, seed=0)
+    assert careful_answer(lone, asked=None, clusters="auto", ranking=None, seed=0) is None
+
+
 def test_chains_that_disagree_are_said_to():
     found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
     assert disagreeing(found) == disagreeing(None) == []
