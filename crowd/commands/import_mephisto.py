@@ -33,7 +33,8 @@ def run(args: argparse.Namespace) -> None:
     if not (args.study / "mephisto" / "data").is_dir():
         raise InputError(f"{args.study} has no mephisto folder: it was not launched through Mephisto.")
     module = task_module(args.study)
-    votes = restored(module.handed_in(task_name(args.study)), hit_of(args.study, None).votes_per_pair)
+    hit = hit_of(args.study, None)
+    votes = restored(module.handed_in(task_name(args.study)), hit.votes_per_pair, hit.first_checks)
     path = args.out or args.study / "mephisto-votes.jsonl"
     recipe = signature(votes=len(votes), counted=sum(vote.counted for vote in votes), source="mephisto")
     write_records(path, votes, signature=recipe, kind=Vote)

@@ -2,6 +2,9 @@
 
 Three kinds are shown: one who clicks at random, one who always answers tie, and one who reads carefully. The chances
 are exact (from the distribution of the number of failed checks, or of the longest run of them), not simulated.
+
+With STUDY, the rule is the one of its hit.toml, and the number of checks and of ties among them is that of its
+pairs.jsonl: a rater meets each check once, however many sittings they come to.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dialogue.command_line import given, tell_next
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The rule, from hit.toml unless given here."""
+    parser.add_argument("study", nargs="?", type=Path, metavar="STUDY", help="take rule and checks from this study")
     parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the paper's HIT)")
     parser.add_argument("--max-failures", type=int, metavar="N", help="block at N failed checks (default: hit.toml)")
     parser.add_argument(
@@ -26,36 +30,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tie-checks",
         type=float,
-        default=0.0,
         metavar="SHARE",
-        help="share of checks whose answer is tie (default: 0)",
+        help="share of checks whose answer is tie (default: 0, or that of STUDY)",
     )
 
 
 def run(args: argparse.Namespace) -> None:
     """Print one line for each number of checks."""
     from crowd.hit import read_hit
-    from crowd.rating.gate import GateRule, pass_probability
+    from crowd.rating.gate import GateRule, pass_probability, rule_within
+    from crowd.study_folder import hit_of
     from dialogue.errors import InputError
     from dialogue.signature import signature
 
-    hit = read_hit(args.hit)
+    hit = hit_of(args.study, None) if args.study and not args.hit else read_hit(args.hit)
     rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
-    if not (0 <= args.error <= 1 and 0 <= args.tie_checks <= 1 and args.most >= 1 and rule.max_failures >= 1):
+    planned, held, tied = hit.first_checks + hit.later_checks, None, 0.0
+    if args.study:
+        held, tied = _checks_of(args.study)
+        rule, planned = rule_within(rule, held), min(planned, held)
+    ties = tied if args.tie_checks is None else args.tie_checks
+    if not (0 <= args.error <= 1 and 0 <= ties <= 1 and args.most >= 1 and rule.max_failures >= 1):
         raise InputError(
             "--error and --tie-checks must lie between 0 and 1; --most and --max-failures must be 1 or more."
         )
-    planned = hit.first_checks + hit.later_checks
-    most = max(args.most, planned)
+    marks = {planned: "a first sitting of this HIT"}
+    if held is not None:
+        marks[held] = " and ".join([*([marks[held]] if held in marks else []), "all checks that a rater can meet"])
     print(f"Chance of passing if blocked at {rule.max_failures} failures in {_words(rule.count)}")
     print(f"{'checks':>8}{'random':>10}{'always tie':>13}{'careful':>10}")
-    for checks in range(1, most + 1):
-        passes = [pass_probability([p] * checks, rule) for p in (2 / 3, 1 - args.tie_checks, args.error)]
-        mark = "  <- a first sitting of this HIT" if checks == planned else ""
+    for checks in range(1, (max(args.most, planned) if held is None else held) + 1):
+        passes = [pass_probability([p] * checks, rule) for p in (2 / 3, 1 - ties, args.error)]
+        mark = f"  <- {marks[checks]}" if checks in marks else ""
         print(f"{checks:>8}{passes[0]:>10.4f}{passes[1]:>13.4f}{passes[2]:>10.4f}{mark}")
-    recipe = {"max_failures": rule.max_failures, "count": rule.count, "error": args.error, "ties": args.tie_checks}
+    recipe = {"max_failures": rule.max_failures, "count": rule.count, "error": args.error, "ties": ties}
     print(signature(**recipe))
-    tell_next("python -m crowd serve", "runs/hit", "--pairs", "examples/pairs.jsonl", *given(args, "hit"), "--open")
+    if args.study:
+        tell_next("python -m crowd serve", args.study)
+    else:
+        tell_next("python -m crowd serve", "runs/hit", "--pairs", "examples/pairs.jsonl", *given(args, "hit"), "--open")
+
+
+def _checks_of(study: Path) -> tuple[int, float]:
+    """How many checks the study's file holds, and the share of them whose answer is tie."""
+    from crowd.study_folder import pairs_file
+    from dialogue.files import read_records
+    from dialogue.records import Pair
+
+    answers = [pair.answer for pair in read_records(pairs_file(study, None), Pair) if pair.kind == "check"]
+    return len(answers), answers.count("tie") / len(answers) if answers else 0.0
 
 
 def _words(count: str) -> str:

@@ -61,8 +61,8 @@ class Effect:
         moved = [f"{n} {before} now {after}" for (before, after), n in sorted(self.raters.items())]
         raters = f"Raters: {', '.join(moved)}. " if moved else ""
         return (
-            f"{raters}{self.gained} votes count that did not, {self.lost} no longer do; "
-            f"{self.opened} pairs are open again, {self.closed} are complete."
+            f"{raters}Votes: {self.gained} count that did not, {self.lost} no longer do. "
+            f"Pairs: {self.opened} open again, {self.closed} complete."
         )
 
 

@@ -1,12 +1,18 @@
 """The gate against published probabilities, an enumeration of all outcomes, and properties."""
 
+import dataclasses
 import itertools
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.rating.gate import GateRule, judge, pass_probability
+from crowd.__main__ import COMMANDS
+from crowd.rating.gate import GateRule, judge, pass_probability, rule_within, standing
+from dialogue.command_line import dispatch
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.study import make_pairs
 
 OUTCOMES = st.lists(st.booleans(), max_size=10)
 RULES = st.builds(
@@ -51,3 +57,36 @@ def test_failures_in_a_row_are_forgiven_by_a_right_answer():
     outcomes = [True, True, False, True, True]
     assert judge(outcomes, GateRule(3, "row")) == "passed"
     assert judge(outcomes, GateRule(3, "total")) == "blocked"
+
+
+def test_plan_checks_of_a_study_stops_at_the_checks_that_its_file_holds_and_knows_its_ties(tmp_path, capsys):
+    made = [dataclasses.replace(one, answer="tie") if one.pair == "c0" else one for one in make_pairs(4, checks=4)]
+    write_records(tmp_path / "pairs.jsonl", made, signature="test", kind=Pair)
+    dispatch("crowd", "", COMMANDS, ["plan-checks", str(tmp_path)])
+    told = capsys.readouterr().out
+    lines = [line.split() for line in told.splitlines()[2:] if "<-" in line or line.split()[0].isdigit()]
+    assert [line[0] for line in lines] == ["1", "2", "3", "4"]
+    assert lines[-1][2] == f"{pass_probability([0.75] * 4, GateRule()):.4f}"
+    assert "a first sitting of this HIT and all checks that a rater can meet" in told
+
+
+def test_nobody_is_asked_for_more_first_checks_than_there_are():
+    rule = rule_within(GateRule(first_checks=3), 2)
+    assert judge([False, False], rule) == "passed" and judge([False], rule) == "incomplete"
+
+
+@pytest.mark.parametrize(
+    "failed, ruling, broke, expected",
+    [
+        ([], None, False, "incomplete"),
+        ([False] * 3, None, False, "passed"),
+        ([True] * 3, None, False, "blocked"),
+        ([True] * 3, "exclude", True, "blocked"),
+        ([False] * 3, "block", True, "blocked"),
+        ([False] * 3, "exclude", False, "excluded"),
+        ([False] * 3, None, True, "excluded"),
+        ([], None, True, "excluded"),
+    ],
+)
+def test_blocked_comes_before_excluded_and_excluded_before_what_the_checks_say(failed, ruling, broke, expected):
+    assert standing(failed, GateRule(), ruling=ruling, broke=broke) == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from crowd.store.event_log import iso
 from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.files import from_json
-from dialogue.records import Vote
+from dialogue.records import RaterStatus, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,32 @@ def finished_sitting(connection: sa.Connection, rater: str, number: int) -> Kept
     return KeptSitting(rater, number, status, len(checks), sum(checks), kept)
 
 
-def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int) -> list[Vote]:
-    """Votes from what Mephisto kept: a rater who was blocked in the end does not count, rounds follow time."""
+def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_checks: int) -> list[Vote]:
+    """Votes from what Mephisto kept: a rater counts who passed and was neither blocked nor excluded in the end.
+
+    Rounds follow time. Earlier versions called everybody incomplete in a study without first checks.
+    """
     sittings = list(outputs)
-    blocked = {unit["rater"] for unit in sittings if unit["rater_status"] == "blocked"}
+    told: dict[str, set[str]] = defaultdict(set)
+    for unit in sittings:
+        told[unit["rater"]].add(unit["rater_status"])
+    status = {rater: _final(found, first_checks) for rater, found in told.items()}
     rows = [(vote["submitted"], unit["rater"], vote) for unit in sittings for vote in unit["votes"]]
     number: dict[str, int] = defaultdict(int)
     found = []
     for _, rater, vote in sorted(rows, key=lambda row: row[:2]):
-        counted = rater not in blocked and number[vote["pair"]] < votes_per_pair
+        counted = status[rater] == "passed" and number[vote["pair"]] < votes_per_pair
         number[vote["pair"]] += counted
-        status = "blocked" if rater in blocked else "passed"
-        known = {**vote, "rater": rater, "rater_status": status, "counted": counted, "source": "mephisto"}
+        known = {**vote, "rater": rater, "rater_status": status[rater], "counted": counted, "source": "mephisto"}
         known["round"] = number[vote["pair"]] if counted else 0
         found.append(from_json(Vote, known, "Mephisto's data store"))
     return found
+
+
+def _final(told: Collection[str], first_checks: int) -> RaterStatus:
+    """The status of a rater in the end, of those that their sittings were handed in with."""
+    order: tuple[RaterStatus, ...] = ("blocked", "excluded", "passed")
+    for status in order:
+        if status in told:
+            return status
+    return "incomplete" if first_checks else "passed"

@@ -1,0 +1,106 @@
+"""The rules of [exclude]: each against a rater who breaks it and one who does not, and all of them in a study."""
+
+import dataclasses
+import random
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.hit import Exclusion
+from crowd.rating import excluding
+from crowd.rating.change_control import take_up
+from crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
+from crowd.store.tables import raters, votes
+from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    with database(request.param, tmp_path) as found:
+        yield found
+
+
+def given(buttons, seconds=5.0):
+    """Judgements with response a on the left."""
+    choice = {"l": "a", "r": "b", "t": "tie"}
+    return [JudgedPair(f"p{n}", choice[button], "a", seconds) for n, button in enumerate(buttons)]
+
+
+OTHERS = Others({f"p{n}": Counter({"a": 2}) for n in range(40)}, ties=0.2)
+
+
+@pytest.mark.parametrize(
+    "rules, breaks, keeps, told",
+    [
+        (
+            Exclusion(seconds=2.0),
+            given("lrtrl" * 5, 1.9),
+            given("lrtrl" * 5, 2.0),
+            "seconds: the median of 25 is 1.90 s",
+        ),
+        (Exclusion(same=6), given("llllll" + "lr" * 9), given("lllll" + "rl" * 9), "same: the same button 7 times"),
+        (Exclusion(left=1e-3), given("l" * 20), given("lr" * 10), "left: 20 of 20 on the left, probability 1e-06"),
+        (
+            Exclusion(ties=1e-3),
+            given("t" * 14 + "l" * 6),
+            given("t" * 5 + "l" * 15),
+            "ties: 14 of 20 where others have 20%",
+        ),
+        (
+            Exclusion(agreement=0.3),
+            given("r" * 15 + "l" * 5),
+            given("l" * 15 + "r" * 5),
+            "agreement: 25% of 40 answers",
+        ),
+    ],
+)
+def test_a_rule_names_who_breaks_it_and_nobody_else(rules, breaks, keeps, told):
+    assert broken_rule(breaks, OTHERS, rules).startswith(told)
+    assert broken_rule(keeps, OTHERS, rules) is None
+    assert broken_rule(breaks[:19], OTHERS, rules) is None  # before it may speak
+    assert broken_rule(breaks, OTHERS, Exclusion()) is None  # no rule at all
+
+
+@pytest.mark.parametrize("bound", [0.05, 0.01])
+def test_a_fair_rater_breaks_the_left_and_the_tie_rule_no_more_often_than_the_bound(bound):
+    draw, broken = random.Random(1), Counter()
+    for _ in range(2000):
+        mine = given(draw.choices("lrt", [4, 4, 2], k=40))
+        for name in ("left", "ties"):
+            broken[name] += broken_rule(mine, OTHERS, Exclusion(**{name: bound})) is not None
+    assert all(0 < number / 2000 <= bound * 1.25 for number in broken.values())
+
+
+def test_rules_leave_votes_out_offer_the_pairs_again_tell_nobody_and_are_lifted_with_the_key(url, tmp_path):
+    hit = dataclasses.replace(SHORT, votes_per_pair=2, exclude=Exclusion(after=3, seconds=2.0))
+    with desk_of(url, tmp_path, hit, make_pairs(4)) as desk:
+        fast, slow = seated(desk, "fast"), seated(desk, "slow")
+        for seat, seconds in ((fast, 0.4), (slow, 9.0)):
+            while desk.next_step(seat).stage == "task":
+                vote(desk, seat, seconds=seconds)
+
+        def state():
+            with desk.store.read() as connection:
+                counted = connection.scalar(sa.select(sa.func.sum(votes.c.counted)))
+                who = connection.execute(sa.select(raters.c.status, raters.c.broke).order_by(raters.c.status)).all()
+            return counted, [tuple(row) for row in who]
+
+        assert state() == (8, [("passed", None), ("passed", None)])
+        assert exclude_by_rule(desk.store, 1.0).startswith("Excluded by rule: 1 rater. Raters: 1 passed now excluded.")
+        assert state() == (4, [("excluded", "seconds: the median of 4 is 0.40 s, below 2 s"), ("passed", None)])
+        assert exclude_by_rule(desk.store, 2.0) == "Excluded by rule: 1 rater, as before."
+        assert desk.next_step(fast).stage != "no_more"
+        assert work(desk, seated(desk, "third")) in ("done", "complete")
+        assert state()[0] == 8
+        take_up(desk.store, dataclasses.replace(hit, exclude=None), 3.0)
+        assert state() == (8, [("passed", None)] * 3)
+
+
+def test_people_are_named_by_their_id_or_by_their_hash(url, tmp_path):
+    with desk_of(url, tmp_path, SHORT, make_pairs(4)) as desk:
+        ann, bob = seated(desk, "ann"), seated(desk, "bob")
+        work(desk, ann)
+        with desk.store.read() as connection:
+            found = excluding.broken_rules(connection, Exclusion(raters=("ann", bob.rater)))
+        assert found == dict.fromkeys([ann.rater, bob.rater], "raters: named in hit.toml")
