@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
     "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
+    "per_dialogue": (1, math.inf), "dialogue_icc": (0, 1), "rater_cv": (0, math.inf),
     "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
 }  # fmt: skip
 
@@ -117,9 +118,13 @@ def plan(
     per_rater: float = 12,
     pair_icc: float = 0.3,
     rater_icc: float = 0.1,
+    per_dialogue: float = 1,
+    dialogue_icc: float = 0.1,
+    rater_cv: float = 0,
     price: float | None = None,
     fee: float = 0.2,
     seed_sd: float | None = None,
+    clusters: str = "auto",
     seed: int = 0,
     **reading: Any,
 ) -> Result:
@@ -135,9 +140,11 @@ def plan(
     found = planning.answer(
         [] if matches is None else contrasts(matches),
         known=known,
-        assumed=Assumptions(ties, per_pair, per_rater, pair_icc, rater_icc),
+        assumed=Assumptions(
+            ties, per_pair, per_rater, pair_icc, rater_icc, per_dialogue, dialogue_icc, rater_cv
+        ),
         difference=difference, margin=margin, size=size, power=power, alpha=alpha, price=price, fee=fee,
-        seed_sd=seed_sd, seed=seed,
+        seed_sd=seed_sd, clusters=clusters, seed=seed,
     )  # fmt: skip
 
     def draw() -> Any:

@@ -11,7 +11,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, add_vote_arguments, deliver, reading, study_beside
+from analysis.arguments import (
+    add_clusters_argument,
+    add_json_argument,
+    add_vote_arguments,
+    deliver,
+    reading,
+    study_beside,
+)
 from dialogue.command_line import next_command
 
 
@@ -37,9 +44,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--per-rater", type=float, default=12, help="votes per rater (default 12)")
     parser.add_argument("--pair-icc", type=float, default=0.3, help="correlation of votes on one pair (default .3)")
     parser.add_argument("--rater-icc", type=float, default=0.1, help="correlation of one rater's votes (default .1)")
+    parser.add_argument("--per-dialogue", type=float, default=1, help="pairs per dialogue (default 1)")
+    parser.add_argument(
+        "--dialogue-icc",
+        type=float,
+        default=0.1,
+        help="correlation of votes on different pairs of one dialogue (default .1)",
+    )
+    parser.add_argument(
+        "--rater-cv",
+        type=float,
+        default=0,
+        help="SD of the votes per rater, divided by their mean (default 0: equal work)",
+    )
     parser.add_argument("--price", type=float, metavar="DOLLARS", help="pay for one vote")
     parser.add_argument("--fee", type=float, default=0.2, help="marketplace fee, as a share of the pay (default .2)")
     parser.add_argument("--seed-sd", type=float, metavar="SD", help="a score's SD over seeds, to plan the seeds")
+    add_clusters_argument(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated early stopping (default 0)")
     parser.add_argument(
         "--figure", metavar="STEM", help="draw power and stopping: STEM.png, STEM-stopping.png (and .pdf)"
@@ -53,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
 
     asked = (
         *("pairs", "difference", "margin", "size", "power", "alpha", "ties", "per_pair", "per_rater", "pair_icc"),
-        *("rater_icc", "price", "fee", "seed_sd", "seed"),
+        *("rater_icc", "per_dialogue", "dialogue_icc", "rater_cv", "price", "fee", "seed_sd", "clusters", "seed"),
     )
     found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:

@@ -1,30 +1,29 @@
 """How many votes, raters and seeds a study needs, and whether a running one may stop: computed once, for everybody.
 
-The crowd is assumed, or measured on votes. A running study is judged by an interval that stays valid however often one
-looks, and beside it by an exact bet on the means of pairs.
+The crowd is assumed, or measured on votes with the clusters of their interval. A running study is judged by an interval
+that stays valid however often one looks, and beside it by an exact bet on votes that share no rater and no dialogue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from analysis.planning.crowd import measured
 from analysis.planning.stopping import Look, look
 from analysis.reading.systems import UNKNOWN, Contrast
-from analysis.reading.votes import net_scores
 from analysis.stats import power as sizing
-from analysis.stats.components import RESIDUAL, components
 from analysis.stats.power import Anytime, Assumptions
-from dialogue.errors import InputError
+from analysis.stats.seed_power import seeds_for_difference
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
 EXAMPLE_MARGIN = 0.167  # of the tables where none is stated: what 200 votes with 35 % ties can show
 MULTIPLES = (0.5, 0.75, 1.0, 1.5, 2.0)  # the tables' differences and margins, as multiples of those asked for
 SEED_MULTIPLES = (0.5, 1.0, 2.0, 3.0)  # differences of architectures, in SDs over seeds
+IN_RECIPE = ("ties", "per_pair", "per_dialogue", "per_rater", "rater_cv", "design_effect")
 UNNAMED = "raters not named, so each vote is taken as a different rater's"
 ONE_RATER = "all from one rater, so the correlation of a rater's votes is unknown and taken as 0"
 
@@ -52,11 +51,11 @@ class StudyPower:
 
     votes: int
     effective_votes: float
-    difference: float
-    difference_clustered: float
-    margin: float
-    margin_clustered: float
-    chance_power: float  # of telling this share of ties from the 1/3 of random clicking
+    difference: float | None  # None: none that this crowd can have
+    difference_clustered: float | None
+    margin: float | None  # None: none below 1
+    margin_clustered: float | None
+    chance_power: float  # of telling this share of ties from the 1/3 of random clicking, were votes independent
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,47 +127,29 @@ def answer(
     price: float | None = None,
     fee: float = 0.2,
     seed_sd: float | None = None,
+    clusters: str = "auto",
     seed: int = 0,
 ) -> PlanAnswer:
     """Plan for the crowd that the votes show, or for the one `assumed`; `known`: pairs.jsonl names the systems."""
     question = PlanQuestion(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
-    crowd = measured(contrasts) if contrasts else assumed
+    crowd = measured(contrasts, clusters) if contrasts else assumed
+    shared = alpha / max(len(contrasts), 1)  # the looks at all comparisons together err in alpha of studies at most
     generator = np.random.default_rng(child_seed(seed, "plan"))
+    asked = [difference * factor for factor in MULTIPLES]
     return PlanAnswer(
         question, crowd, sum(len(one.votes) for one in contrasts) if contrasts else None, margin is not None,
         _study(question, crowd),
-        tuple(_difference(question.difference * f, question, crowd, generator) for f in MULTIPLES),
+        # Ties leave no room for a larger net preference.
+        tuple(_difference(net, question, crowd, shared, generator)
+              for net in asked if net < 1 - crowd.ties),
         tuple(_margin(question.margin * f, question, crowd) for f in MULTIPLES),
         () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
-        tuple(look(contrast, difference=difference, alpha=alpha, margin=margin) for contrast in contrasts),
+        tuple(look(one, difference=difference, alpha=shared, margin=margin, clusters=clusters) for one in contrasts),
         _unmeasured(contrasts),
         _cautions(contrasts, known),
-        signature(ties=crowd.ties, per_pair=crowd.per_pair, per_rater=crowd.per_rater, pair_icc=crowd.pair_icc,
-                  rater_icc=crowd.rater_icc, power=power, alpha=alpha, seed=seed),
+        signature(**{name: round(getattr(crowd, name), 4) for name in IN_RECIPE}, clusters=clusters, power=power,
+                  alpha=alpha, seed=seed),
     )  # fmt: skip
-
-
-def measured(contrasts: Sequence[Contrast]) -> Assumptions:
-    """Ties, votes per pair and per rater, and how alike these are, from the votes of a study."""
-    votes = [contrast.votes for contrast in contrasts]
-    ties = float(np.mean(np.concatenate([v.tie for v in votes])))
-    if ties == 1:
-        raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
-    if sum(map(len, votes)) < 2:
-        raise InputError("One vote shows no spread to plan with; give --ties and no VOTES.")
-    # Each comparison about its own mean: a difference between systems is no likeness of votes on a pair.
-    scores = np.concatenate([net_scores(v.choice) - net_scores(v.choice).mean() for v in votes])
-    columns = {"pair": [v.pair for v in votes], "rater": [v.rater for v in votes if v.rater is not None]}
-    factors = {name: np.unique(np.concatenate(c), return_inverse=True)[1] for name, c in columns.items() if c}
-    per = {name: _cluster_size(codes) for name, codes in factors.items()}
-    terms = [(name,) for name, codes in factors.items() if per[name] > 1 and codes.any()]
-    icc = {}
-    if terms and scores.any():
-        # The point estimates draw nothing (sets=0), so the seed of this generator is never used.
-        found = components(scores, factors, terms, generator=np.random.default_rng(0), sets=0)
-        total = sum(max(part.value, 0.0) for part in found.parts)
-        icc = {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
-    return Assumptions(ties, per["pair"], per.get("rater", 1.0), icc.get("pair", 0.0), icc.get("rater", 0.0))
 
 
 def _cautions(contrasts: Sequence[Contrast], known: bool) -> tuple[str, ...]:
@@ -187,12 +168,6 @@ def _unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
     return () if any(rater.any() for rater in raters if rater is not None) else (ONE_RATER,)
 
 
-def _cluster_size(codes: np.ndarray[Any, Any]) -> float:
-    """Votes in the cluster of a vote, on average: sum n^2 / sum n, which is what a design effect goes by."""
-    sizes = np.bincount(codes).astype(float)
-    return float((sizes**2).sum() / sizes.sum())
-
-
 def _study(question: PlanQuestion, crowd: Assumptions) -> StudyPower:
     alone, size, alpha, wanted = Assumptions(crowd.ties), question.size, question.alpha, question.power
     return StudyPower(
@@ -207,13 +182,13 @@ def _study(question: PlanQuestion, crowd: Assumptions) -> StudyPower:
 
 
 def _difference(
-    net: float, question: PlanQuestion, crowd: Assumptions, generator: np.random.Generator
+    net: float, question: PlanQuestion, crowd: Assumptions, shared: float, generator: np.random.Generator
 ) -> DifferenceRow:
     alpha, wanted = question.alpha, question.power
     alone, votes = (
         sizing.votes_for_difference(net, who, alpha=alpha, power=wanted) for who in (Assumptions(crowd.ties), crowd)
     )
-    peeking = sizing.anytime(net, crowd, generator=generator, alpha=alpha, power=wanted)
+    peeking = sizing.anytime(net, crowd, generator=generator, alpha=shared, power=wanted)
     return DifferenceRow(net, alone, _effort(votes, question, crowd), peeking)
 
 
@@ -232,5 +207,5 @@ def _effort(votes: int, question: PlanQuestion, crowd: Assumptions) -> Effort:
 
 def _seeds(factor: float, sd: float, question: PlanQuestion) -> SeedsRow:
     difference = factor * sd
-    seeds = sizing.seeds_for_difference(difference, sd, alpha=question.alpha, power=question.power)
+    seeds = seeds_for_difference(difference, sd, alpha=question.alpha, power=question.power)
     return SeedsRow(difference, factor, seeds)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.planning.answer import PlanAnswer
-from analysis.planning.stopping import FIRST_LOOK
 from analysis.showing.plots import PlottedLine, curves_figure
 from analysis.stats import power as sizing
 from analysis.stats.power import Assumptions
-from analysis.stats.sequential import mixture_reach
+from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +35,7 @@ def power_figure(answer: PlanAnswer) -> Figure:
             ("alike", sizing.power_for_margin, question.margin, alone),
             ("alike, crowd", sizing.power_for_margin, question.margin, crowd),
         )
+        if of is sizing.power_for_margin or size < 1 - crowd.ties  # ties leave no room for a larger net preference
     ]
     return curves_figure(
         lines,
@@ -51,14 +51,18 @@ def power_figure(answer: PlanAnswer) -> Figure:
 def stopping_figure(answer: PlanAnswer) -> Figure:
     """Half the interval against votes, for one look at the end and for looks at any time."""
     question, crowd = answer.question, answer.crowd
-    # Before the first look nothing is decided, so the curves begin where the rarer of pairs and raters reach it.
-    votes = _votes(answer, FIRST_LOOK * max(crowd.per_pair, crowd.per_rater))
+    # Before the first look nothing is decided, so the curves begin where the rarest clusters are enough for it.
+    votes = _votes(answer, FEWEST_CLUSTERS / crowd.clusters(1))
     errors = np.array([sizing.se_of_net(n, crowd) for n in votes])
-    reach = np.array([mixture_reach(question.difference**2 / se**2, question.alpha) for se in errors])
+    clusters = np.array([crowd.clusters(n) for n in votes])
+    trusted = trusted_error(errors, clusters)
+    reach = mixture_reach(question.difference**2 / trusted**2, np.maximum(clusters - 1, 1), question.alpha)
+    once = np.array([sizing.reach_of_net(n, crowd, question.alpha) for n in votes])
+    anytime = np.where(reach * trusted < 1, reach * trusted, np.nan)  # no net preference is further than that from 0
     return curves_figure(
         [
-            PlottedLine("look at any time", votes, reach * errors),
-            PlottedLine("look once", votes, sizing.reach_of_net(question.alpha) * errors),
+            PlottedLine("look at any time", votes, anytime),
+            PlottedLine("look once", votes, once * errors),
         ],
         title="The cost of looking early: half-width of the interval",
         xlabel="votes of this crowd",
@@ -70,9 +74,10 @@ def stopping_figure(answer: PlanAnswer) -> Figure:
 
 
 def _votes(answer: PlanAnswer, least: float) -> np.ndarray:
-    """Votes from `least` to well beyond what the difference needs."""
+    """Votes from `least` to well beyond what the difference needs, or the margin where ties rule the difference out."""
     question = answer.question
-    most = 2 * sizing.votes_for_difference(
-        question.difference, answer.crowd, alpha=question.alpha, power=question.power
+    asked = [row.effort for row in answer.differences if row.difference == question.difference]
+    asked += [row.effort for row in answer.margins if row.margin == question.margin]
+    return np.unique(
+        np.geomspace(least, max(2 * asked[0].votes_clustered, 4 * question.size, 4 * least), POINTS).round()
     )
-    return np.unique(np.geomspace(least, max(most, 4 * question.size, 4 * least), POINTS).round())

@@ -1,30 +1,32 @@
 """Whether a running study may stop at this look, decided so that looking again and again costs no false alarms.
 
-A look is taken at each comparison of two systems; the formulas are those of stats.sequential.
+A look is taken at each comparison of two systems; the formulas are those of stats.sequential. Nothing is decided on one
+rater, on raters that nobody named, or on fewer effective clusters than FEWEST_CLUSTERS.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import Contrast
-from analysis.reading.votes import net_scores
-from analysis.stats.intervals import mean_interval
-from analysis.stats.sequential import Now, betting, mixture
+from analysis.reading.votes import Votes, net_scores
+from analysis.stats.intervals import kish, mean_interval
+from analysis.stats.sequential import FEWEST_CLUSTERS, Now, betting, mixture, unshared
 
-FIRST_LOOK = 20  # clusters of the rarer kind: with fewer, a clustered standard error is too small to stop by
-Verdict = Literal["too early", "no spread", "open", "preferred", "alike"]
+Floats = NDArray[np.float64]
+Verdict = Literal["one rater", "no raters named", "too early", "open", "preferred", "alike"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """The exact bet on the means of pairs: evidence against no preference, its interval, and where it could stop."""
+    """The exact bet on votes that share no rater and no dialogue: its evidence, its interval, and where it stops."""
 
-    pairs: int
+    votes: int
     e: float
     low: float
     high: float
@@ -33,13 +35,16 @@ class Bet:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One comparison of a running study at this look; `now` is None where there is no always-valid interval yet."""
+    """One comparison of a running study at this look; `now` is None where nothing can be decided yet."""
 
     first: str
     second: str
     votes: int
-    clusters: int
-    bet: Bet
+    clusters: float  # effective number of the rarest kind
+    kind: str  # which that is: "rater", "dialogue", ...
+    alpha: float  # this comparison's part of the error that all of them share
+    unanimous: bool
+    bet: Bet | None
     verdict: Verdict
     now: Now | None = None
 
@@ -49,27 +54,40 @@ class Look:
         return self.second if self.now is not None and self.now.estimate < 0 else self.first
 
 
-def look(contrast: Contrast, *, difference: float, alpha: float, margin: float | None) -> Look:
+def look(
+    contrast: Contrast, *, difference: float, alpha: float, margin: float | None = None, clusters: str = "auto"
+) -> Look:
     """Whether a comparison may stop; two systems count as equivalent only within a stated margin (None: not stated)."""
-    votes = contrast.votes
-    clusters = min((len(np.unique(codes)) for codes in clusters_of(votes).values()), default=len(votes))
-    scores = net_scores(votes.choice)
-    place = contrast.first, contrast.second, len(votes), clusters, _bet(votes.pair, scores, alpha)
-    if clusters < FIRST_LOOK:
-        return Look(*place, "too early")
-    net = mean_interval(scores, by=clusters_of(votes))
-    if net.se == 0:
-        return Look(*place, "no spread")
-    now = mixture(net.value, net.se, scale=difference, alpha=alpha)
+    votes, scores = contrast.votes, net_scores(contrast.votes.choice)
+    # Too few votes have too few clusters, whatever was asked for, and need not have what was asked for at all.
+    by = clusters_of(votes, clusters if len(votes) >= FEWEST_CLUSTERS else "auto")
+    rarest, kind = min(((kish(codes), name) for name, codes in by.items()), default=(float(len(votes)), "vote"))
+    same = bool((scores == scores[0]).all())
+    place = contrast.first, contrast.second, len(votes), rarest, kind, alpha, same, _bet(votes, scores, alpha)
+    if (reason := _undecided(votes, rarest, clusters)) is not None:
+        return Look(*place, reason)
+    net = mean_interval(scores, by=by)
+    now = mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
     return Look(*place, _verdict(now, margin), now)
 
 
-def _bet(pair: np.ndarray[Any, Any], scores: np.ndarray[Any, Any], alpha: float) -> Bet:
-    """Bet on the means of pairs in the order of the file: a stake may know only the pairs before it."""
-    _, first, code = np.unique(pair, return_index=True, return_inverse=True)
-    means = (np.bincount(code, scores) / np.bincount(code))[np.argsort(first)]
-    path = betting(means, alpha=alpha)
-    return Bet(len(means), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
+def _undecided(votes: Votes, clusters: float, wanted: str) -> Verdict | None:
+    """Why nothing can be decided on these votes; a clustering that was asked for by name is taken at its word."""
+    if votes.rater is None:
+        if wanted == "auto":
+            return "no raters named"
+    elif (votes.rater == votes.rater[0]).all():
+        return "one rater"
+    return "too early" if clusters < FEWEST_CLUSTERS else None
+
+
+def _bet(votes: Votes, scores: Floats, alpha: float) -> Bet | None:
+    """Bet in the order of the file on votes that share nothing, whatever --clusters says; None: raters not named."""
+    if votes.rater is None:
+        return None
+    taken = scores[unshared([*clusters_of(votes).values(), votes.rater])]
+    path = betting(taken, alpha=alpha)
+    return Bet(len(taken), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
 
 
 def _verdict(now: Now, margin: float | None) -> Verdict:

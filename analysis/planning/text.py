@@ -9,17 +9,21 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.planning.answer import Effort, PlanAnswer
-from analysis.planning.stopping import FIRST_LOOK, Look
+from analysis.planning.stopping import Look
 from analysis.showing.tables import Table
-from analysis.showing.words import number, percent, plain
+from analysis.showing.words import count, number, percent, plain
+from analysis.stats.sequential import FEWEST_CLUSTERS
+
+IN_SENTENCES = 3  # comparisons; more are told in a table
 
 
 def document(answer: PlanAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
-    crowd = {**asdict(answer.crowd), "design_effect": answer.crowd.design_effect, "source": _source(answer)}
+    named = {name: value for name, value in asdict(answer.crowd).items() if name not in ("effect", "largest")}
+    crowd = {**named, "design_effect": answer.crowd.design_effect, "source": _source(answer)}
     found = {
         "assumptions": {**crowd, **asdict(answer.question)},
-        "study": asdict(answer.study),
+        "study": {**asdict(answer.study), "clusters": answer.crowd.clusters(answer.study.votes)},
         "difference": [
             {"difference": row.difference, "votes": row.votes, **asdict(row.effort),
              "anytime_most": row.peeking.most, "anytime_mean": row.peeking.mean}
@@ -42,9 +46,11 @@ def _source(answer: PlanAnswer) -> str:
 
 
 def _look(look: Look, answer: PlanAnswer) -> dict[str, Any]:
-    place = {"first": look.first, "second": look.second, "votes": look.votes, "betting": asdict(look.bet)}
+    place = {"first": look.first, "second": look.second, "votes": look.votes, "clusters": look.clusters,
+             "rarest": look.kind, "alpha": look.alpha}  # fmt: skip
     now = {} if look.now is None else asdict(look.now)
-    return {**place, **now, "decision": _decision(look), "reason": _reason(look, answer)}
+    bet = None if look.bet is None else asdict(look.bet)
+    return {**place, "betting": bet, **now, "decision": _decision(look), "reason": _reason(look, answer)}
 
 
 def _decision(look: Look) -> str:
@@ -52,49 +58,101 @@ def _decision(look: Look) -> str:
 
 
 def _reason(look: Look, answer: PlanAnswer) -> str:
+    if look.verdict == "one rater":
+        return "all votes are one rater's, which says nothing about other people"
+    if look.verdict == "no raters named":
+        return "no raters are named, and all votes may be one person's; name their column: --columns rater=..."
     if look.verdict == "too early":
-        return f"{look.clusters} clusters so far; the first look comes at {FIRST_LOOK}"
-    if look.verdict == "no spread":
-        return "all votes of this comparison are the same"
+        return f"{look.clusters:.3g} effective {look.kind}s so far; nothing is decided below {FEWEST_CLUSTERS}"
     if look.verdict == "preferred":
         return f"{look.leader} is preferred"
     if look.verdict == "alike":
         return f"the two are equivalent within {answer.question.margin:g}"
-    return "neither a difference nor equivalence is shown yet" if answer.stated else "no difference yet"
+    return "neither a difference nor equivalence is shown yet" if answer.stated else "no difference is shown yet"
 
 
 def parts(answer: PlanAnswer) -> list[Table | str]:
     """Tables and sentences for people, the recipe last."""
-    crowd, study, question = answer.crowd, answer.study, answer.question
-    return [
-        f"The crowd ({_source(answer)}): {percent(crowd.ties)} ties; {crowd.per_pair:.3g} votes per pair (ICC "
-        f"{crowd.pair_icc:.3f}); {crowd.per_rater:.3g} votes per rater (ICC {crowd.rater_icc:.3f}); design effect "
-        f"{crowd.design_effect:.2f}.",
-        f"{study.votes} votes are worth {study.effective_votes:.0f} independent votes. With power {question.power:g} "
-        f"they can show a net preference of {number(study.difference_clustered)} or more "
-        f"({number(study.difference)} with independent votes), or that two equal systems are equivalent within "
-        f"{number(study.margin_clustered)} ({number(study.margin)}). Their power to tell {percent(crowd.ties)} ties "
-        f"from the 1/3 of random clicking is {number(study.chance_power, 2)}.",
-        *_tables(answer),
-        *(_look_text(look, answer) for look in answer.looks),
-        *answer.warnings,
-        answer.signature,
-    ]
+    return [_crowd(answer), _study(answer), *_tables(answer), *_looks(answer), *answer.warnings, answer.signature]
 
 
-def _look_text(look: Look, answer: PlanAnswer) -> str:
-    now, bet = look.now, look.bet
-    seen = ""
-    if now is not None:
-        seen = f"; e-value {now.e:.3g}, always-valid interval {number(now.low)} to {number(now.high)}"
+def _crowd(answer: PlanAnswer) -> str:
+    crowd = answer.crowd
+    alike = "" if crowd.per_dialogue == 1 else f" (correlation {number(crowd.dialogue_icc)})"
+    work = "equal work" if crowd.rater_cv == 0 else f"SD of their work {crowd.rater_cv:.2f} times its mean"
     return (
-        f"{look.first} against {look.second}, {look.votes} votes: {_decision(look)} ({_reason(look, answer)}{seen}). "
-        f"The exact betting test on {bet.pairs} pairs, which ignores raters: e-value {bet.e:.3g}, interval "
-        f"{number(bet.low)} to {number(bet.high)}."
+        f"{percent(crowd.ties)} ties, {_about(crowd.per_pair, 'vote')} per pair (correlation "
+        f"{number(crowd.pair_icc)}), {_about(crowd.per_dialogue, 'pair')} per dialogue{alike}, "
+        f"{_about(crowd.per_rater, 'vote')} per rater (correlation {number(crowd.rater_icc)}; {work}): "
+        f"{_source(answer)}. Design effect {crowd.design_effect:.2f}."
     )
 
 
-def _tables(answer: PlanAnswer) -> list[Table]:
+def _about(mean: float, thing: str) -> str:
+    return f"{mean:.3g} {thing}" + ("" if mean == 1 else "s")
+
+
+def _study(answer: PlanAnswer) -> str:
+    crowd, study, question = answer.crowd, answer.study, answer.question
+    seen = "no net preference" if study.difference_clustered is None else (
+        f"a net preference of {number(study.difference_clustered)} or more"
+    )  # fmt: skip
+    alike = "no two systems to be equivalent" if study.margin_clustered is None else (
+        f"two equal systems to be equivalent within {number(study.margin_clustered)}"
+    )  # fmt: skip
+    return (
+        f"{count(study.votes, 'vote')} are worth {count(round(study.effective_votes), 'independent vote')}, from "
+        f"{crowd.clusters(study.votes):.3g} effective clusters. With power {question.power:g} they show {seen} "
+        f"({number(study.difference)} if votes were independent), and {alike} ({number(study.margin)}). If votes were "
+        f"independent, their power to tell {percent(crowd.ties)} ties from the 1/3 of random clicking would be "
+        f"{number(study.chance_power, 2)}."
+    )
+
+
+def _looks(answer: PlanAnswer) -> list[Table | str]:
+    """Whether each comparison may stop, and what that costs in false alarms."""
+    looks, alpha = answer.looks, answer.question.alpha
+    if not looks:
+        return []
+    over = "" if len(looks) == 1 else f", over all {len(looks):,} comparisons together"
+    rule = f"However often you look, a false stop happens in at most {100 * alpha:g} % of studies{over}."
+    if len(looks) > IN_SENTENCES:
+        return [_look_table(answer), rule]
+    return [*(_look_text(look, answer) for look in looks), rule]
+
+
+def _look_text(look: Look, answer: PlanAnswer) -> str:
+    now, bet, reason = look.now, look.bet, _reason(look, answer)
+    text = f"{look.first} against {look.second}, {count(look.votes, 'vote')}: {_decision(look)} ({reason}). "
+    if now is not None:
+        text += (
+            f"Net preference {number(now.estimate)}, always-valid interval {number(now.low)} to {number(now.high)}, "
+            f"e-value {now.e:.3g} ({1 / look.alpha:g} or more stops), from {look.clusters:.3g} effective {look.kind}s. "
+        )
+        if look.unanimous:
+            text += f"All votes are the same, so this rests on the {look.kind}s, not on the number of votes. "
+    if bet is not None and now is not None:
+        text += (
+            f"An exact bet on the {count(bet.votes, 'vote')} that share no rater and no dialogue: e-value {bet.e:.3g}, "
+            f"interval {number(bet.low)} to {number(bet.high)}. "
+        )
+    return text.rstrip()
+
+
+def _look_table(answer: PlanAnswer) -> Table:
+    head = ["first", "second", "votes", "now", "net preference", "always-valid interval", "e-value", "reason"]
+    rows = []
+    for look in answer.looks:
+        now = look.now
+        seen = ["-", "-", "-"] if now is None else [
+            number(now.estimate), f"{number(now.low)} to {number(now.high)}", f"{now.e:.3g}"
+        ]  # fmt: skip
+        rows.append([look.first, look.second, f"{look.votes:,}", _decision(look), *seen, _reason(look, answer)])
+    caption = f"Whether each comparison may stop (an e-value of {1 / answer.looks[0].alpha:g} stops)"
+    return Table(head, rows, caption, wide=True)
+
+
+def _tables(answer: PlanAnswer) -> list[Table | str]:
     paid = answer.question.price is not None
     head = ["independent votes", "votes of this crowd", "pairs", "raters", *(["dollars"] if paid else [])]
     shown = [
@@ -103,12 +161,25 @@ def _tables(answer: PlanAnswer) -> list[Table]:
         for row in answer.differences
     ]  # fmt: skip
     peeking = ["most votes, stopping early", "mean votes, stopping early"]
-    tables = [Table(["net preference", *head, *peeking], shown, "Votes needed to show a difference")]
+    tables: list[Table | str] = []
+    if answer.question.difference >= 1 - answer.crowd.ties:
+        tables.append(
+            f"No net preference reaches {answer.question.difference:g} with {percent(answer.crowd.ties)} ties: the "
+            f"most is {number(1 - answer.crowd.ties)}. Ask for a smaller --difference."
+        )
+    if shown:
+        tables.append(Table(["net preference", *head, *peeking], shown, "Votes needed to show a difference"))
     shown = [[number(row.margin), f"{row.votes:,}", *_effort(row.effort)] for row in answer.margins]
     tables.append(Table(["margin", *head], shown, "Votes needed to show that two systems are equivalent"))
     if answer.seeds:
         shown = [[f"{row.difference:.4g}", f"{row.in_sd:g}", str(row.seeds)] for row in answer.seeds]
-        tables.append(Table(["difference", "in SDs over seeds", "seeds"], shown, "Seeds needed per architecture"))
+        tables.append(
+            Table(
+                ["difference", "in SDs over seeds", "seeds"],
+                shown,
+                "Seeds needed per architecture, if items are so many that they add no error",
+            )
+        )
     return tables
 
 

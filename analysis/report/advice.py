@@ -16,19 +16,16 @@ from analysis.reading.panel import UNSEEN, Panel, methods
 from analysis.reading.study import Study
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval
-from analysis.stats.power import (
-    MOST_TIMES,
-    POWER,
+from analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show
+from analysis.stats.reruns import BOTH, between, drawn_anew
+from analysis.stats.seed_power import (
+    DifferenceError,
     Either,
-    seeds_for_difference,
+    items_for_order,
+    seeds_for_order,
     seeds_for_sd,
-    smallest_shown,
     votes_or_seeds,
-    votes_to_show,
 )
-from analysis.stats.reruns import between
-from analysis.stats.spread import pooled_sd
-from dialogue.errors import InputError
 
 
 def advice(
@@ -120,7 +117,8 @@ def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
         return [f"These votes are enough to show an effect of {model}'s seed on people (power {found.power:.2f})."]
     ways = []
     if found.votes is not None and votes:
-        ways.append(f"{round((found.votes - 1) * votes, -1):,.0f} more votes")
+        more = f"{round((found.votes - 1) * votes, -1):,.0f} more votes"
+        ways.append(f"{more}, on proportionally more items and from proportionally more raters")
     if found.seeds is not None:
         ways.append(f"{count(found.seeds - seeds, 'more seed')}, each with as many votes")
     how = " or ".join(ways) if ways else f"more than {MOST_TIMES} times the votes or seeds"
@@ -131,32 +129,67 @@ def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
 
 
 def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
-    """Seeds for the orders of architectures that a re-run could well reverse."""
+    """Seeds or items for the orders of architectures that a re-run could well reverse."""
     sentences = []
     for kind, name in (("token", "token metrics"), ("probe", "probe tasks")):
-        needed, shaky, total = [], 0, 0
-        for panel, order in (pair for pair in pairs if pair[0].kind == kind):
-            seeds = [panel.values[panel.of(model)] for model in (order.first, order.second)]
-            flip, total = order.flips["everything"], total + 1
-            if flip is not None and flip.p > 0.1 and order.difference > 0 and min(map(len, seeds)) > 1:
-                shaky += 1
-                needed.append(_seeds(order.difference, pooled_sd(seeds)))
-        known = sorted(n for n in needed if n)
-        if known:
-            reach = f"{known[0]:,} seeds" if known[0] == known[-1] else f"{known[0]:,} to {known[-1]:,} seeds"
-            more = f" ({len(needed) - len(known)} need more than 10,000)" if len(known) < len(needed) else ""
+        mine = [(panel, order) for panel, order in pairs if panel.kind == kind]
+        shaky = [found for pair in mine if (found := _shaky(*pair)) is not None]
+        if told := _ways_out([_way_out(*one) for one in shaky]):
             sentences.append(
-                f"By {name}, a re-run may well reverse {shaky} of {count(total, 'order')} of two architectures. With "
-                f"the SDs seen here, {reach} per architecture would show these orders with power .80{more}."
+                f"By {name}, a re-run may well reverse {len(shaky)} of {count(len(mine), 'order')} of two "
+                f"architectures. With the errors seen here, power .80 takes {told}."
             )
     return sentences
 
 
-def _seeds(difference: float, sd: float) -> int | None:
-    try:
-        return seeds_for_difference(difference, sd) if sd > 0 else None
-    except InputError:
+def _shaky(panel: Panel, order: Order) -> tuple[float, DifferenceError, int] | None:
+    """The difference of an order that a re-run may well reverse, its errors, and the seeds; None for a safe one."""
+    seeds = min(len(panel.of(model)) for model in (order.first, order.second))
+    flip = order.flips["everything"]
+    if flip is None or flip.p <= 0.1 or order.difference <= 0 or seeds < 2:
         return None
+    error = error_of_order(panel, order)
+    return None if error is None else (order.difference, error, seeds)
+
+
+def error_of_order(panel: Panel, order: Order) -> DifferenceError | None:
+    """The variance of a difference, apart: over seeds, each seed's own noise of items, and what all seeds share."""
+    weights, per_seed, over_seeds, own = np.zeros(len(panel.systems)), 0.0, 0.0, 0.0
+    for model, sign in ((order.first, 1.0), (order.second, -1.0)):
+        at = panel.of(model)
+        weights[at] = sign / len(at)
+        observed, noise = between(panel.replicates, at)
+        over_seeds, own = over_seeds + max(observed - noise, 0.0), own + noise
+        per_seed += noise / len(at)
+    both = drawn_anew(panel.replicates, weights, BOTH)
+    return None if both is None else DifferenceError(over_seeds, own, max(both[0] - per_seed, 0.0), both[1])
+
+
+def _way_out(difference: float, error: DifferenceError, seeds: int) -> tuple[int | None, float | None]:
+    """Seeds that show the order on the same items; failing them, times the items that show it with the same seeds."""
+    enough = seeds_for_order(difference, error, seeds)
+    return enough, items_for_order(difference, error, seeds) if enough is None else None
+
+
+def _ways_out(found: Sequence[tuple[int | None, float | None]]) -> str:
+    """More seeds are named only where they are enough: what all seeds share of the items they cannot shrink."""
+    seeds = sorted(n for n, _ in found if n is not None)
+    items = sorted(times for _, times in found if times is not None)
+    ways = []
+    if seeds:
+        ways.append(f"{_from_to(seeds)} seeds per architecture for {len(seeds)} of them")
+    if items:
+        ways.append(
+            f"{_from_to(items)} times the items for {len(items)}, where more seeds would not do, since all seeds "
+            f"share the items"
+        )
+    if rest := len(found) - len(seeds) - len(items):
+        ways.append(f"more than {MOST_TIMES} times the seeds or the items, or more of both, for {rest}")
+    return "; ".join(ways)
+
+
+def _from_to(values: Sequence[float]) -> str:
+    return f"{values[0]:,g}" if values[0] == values[-1] else f"{values[0]:,g} to {values[-1]:,g}"
 
 
 def _spread(trained: Sequence[Panel]) -> list[str]:

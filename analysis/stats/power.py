@@ -1,52 +1,81 @@
-"""How many votes, raters and seeds a statement needs, before they are paid for.
+"""How many votes a statement needs, before they are paid for.
 
-Votes score +1, -1 or 0 (a tie), so one vote has variance 1 - ties where there is no preference. Votes that share pairs
-and raters are worth fewer independent ones: their number is divided by the design effect (Kish 1965).
+Votes score +1, -1 or 0 (a tie), so at a net preference d one vote has variance 1 - ties - d^2. Votes that share
+dialogues and raters are worth fewer independent ones: their number is divided by the design effect, the ratio of the
+interval's clustered variance to that of independent votes (Kish 1965). A plan uses the t quantile and the degrees of
+freedom of the interval that will be shown (effective clusters - 1), so that plan and finding agree.
 
-Seeds differ if their spread s^2 is more than the N that items and raters make: (n - 1) s^2 / N is held against
-chi-square with n - 1 degrees of freedom. The true variance is taken to be s^2 - N, so more votes shrink N, more seeds
-add degrees of freedom, and either can bring the power to .80. Votes for a difference go by the standard error and the
-degrees of freedom of the interval that is shown, so that the plan and the finding agree.
+Power is averaged over the error's own law, s^2/sigma^2 ~ chi^2(f)/f. For a difference that is noncentral t, for two
+one-sided tests Owen's Q (1965); statsmodels has the first only, and tests/analysis/test_power.py holds the two equal.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, chi2, nct, norm, t
+from scipy.optimize import brentq
+from scipy.stats import binom, chi2, norm, t
 
 from analysis.stats.intervals import Interval
-from analysis.stats.sequential import mixture_reach
+from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
-MOST_SEEDS = 2**13
-MOST_TIMES = 100  # more seeds, or times the votes, than this is no advice
+MOST_VOTES = 10**9
+MOST_TIMES = 100  # more than this many times the votes, items or seeds is no advice
 POWER = 0.8  # of what is advised after a study; a plan takes its own
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What is assumed about the votes: share of ties, votes per pair and per rater, intraclass correlations."""
+    """What is assumed about the votes: ties, how many share a pair, a dialogue, a rater, and how alike these are.
+
+    `effect` and `largest` are set where votes were measured: the interval's design effect itself, and the votes in the
+    cluster of a vote, for the way of clustering that leaves the fewest clusters.
+    """
 
     ties: float
     per_pair: float = 1.0
-    per_rater: float = 1.0
-    pair_icc: float = 0.0
+    per_rater: float = 1.0  # on average
+    pair_icc: float = 0.0  # correlation of two votes on one pair
     rater_icc: float = 0.0
+    per_dialogue: float = 1.0  # pairs
+    dialogue_icc: float = 0.0  # correlation of two votes on different pairs of one dialogue
+    rater_cv: float = 0.0  # SD / mean of the votes per rater
+    effect: float | None = None
+    largest: float | None = None
+
+    @property
+    def rater_size(self) -> float:
+        """Votes of the rater of a vote, on average (sum n^2 / sum n): busy raters count more often."""
+        return self.per_rater * (1 + self.rater_cv**2)
 
     @property
     def design_effect(self) -> float:
-        """1 + (votes a pair - 1) ICC of pairs + (votes a rater - 1) ICC of raters."""
-        return 1 + (self.per_pair - 1) * self.pair_icc + (self.per_rater - 1) * self.rater_icc
+        """1 + (other votes that share a vote's pair, dialogue or rater) x (their correlation with it)."""
+        if self.effect is not None:
+            return self.effect
+        on_pair, on_dialogue = self.per_pair - 1, self.per_pair * (self.per_dialogue - 1)
+        by_rater = self.rater_size - 1
+        return 1 + on_pair * self.pair_icc + on_dialogue * self.dialogue_icc + by_rater * self.rater_icc
 
-    @property
-    def variance(self) -> float:
-        """Variance of one vote's score where neither system is preferred."""
-        return 1 - self.ties
+    def clusters(self, votes: float) -> float:
+        """Effective clusters of the rarest kind (Kish) that so many votes have."""
+        return votes / (self.largest or max(self.per_pair * self.per_dialogue, self.rater_size))
+
+    def freedom(self, votes: float) -> float:
+        """Degrees of freedom of the interval that so many votes will get."""
+        return max(self.clusters(votes) - 1, 1.0)
+
+    def variance(self, net: float = 0.0) -> float:
+        """Variance of one vote's score at a net preference of `net`."""
+        return max(1 - self.ties - net**2, 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,57 +87,91 @@ class Anytime:
     power: float
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
-    """Two ways to show, with power .80, that seeds differ: so many times the votes, or so many seeds in all."""
-
-    power: float  # of the study as it is
-    votes: float | None
-    seeds: int | None
-
-
-def se_of_net(votes: float, crowd: Assumptions) -> float:
+def se_of_net(votes: float, crowd: Assumptions, net: float = 0.0) -> float:
     """Standard error of the net preference."""
-    return float(np.sqrt(crowd.variance * crowd.design_effect / votes))
+    return float(np.sqrt(crowd.variance(net) * crowd.design_effect / votes))
 
 
-def reach_of_net(alpha: float) -> float:
+def reach_of_net(votes: float, crowd: Assumptions, alpha: float) -> float:
     """Half the two-sided interval in standard errors."""
-    return float(norm.ppf(1 - alpha / 2))
-
-
-def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Votes that show a net preference of `net` with this power (two-sided, normal)."""
-    reach = norm.ppf(1 - alpha / 2) + norm.ppf(power)
-    return int(np.ceil(crowd.variance * crowd.design_effect * reach**2 / _positive(net, "difference") ** 2))
-
-
-def smallest_difference(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The net preference that so many votes show with this power."""
-    return float((norm.ppf(1 - alpha / 2) + norm.ppf(power)) * se_of_net(votes, crowd))
-
-
-def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Votes after which two systems without any difference pass TOST at `margin` with this power."""
-    # Both one-sided tests must pass, and at no difference each fails equally often: power beta is split in two.
-    reach = norm.ppf(1 - alpha) + norm.ppf((1 + power) / 2)
-    return int(np.ceil(crowd.variance * crowd.design_effect * reach**2 / _positive(margin, "margin") ** 2))
-
-
-def smallest_margin(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest margin at which so many votes can call two equal systems alike with this power."""
-    return float((norm.ppf(1 - alpha) + norm.ppf((1 + power) / 2)) * se_of_net(votes, crowd))
+    return float(t.ppf(1 - alpha / 2, crowd.freedom(votes)))
 
 
 def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
-    """Power of the two-sided test of no preference."""
-    ratio, reach = net / se_of_net(votes, crowd), norm.ppf(1 - alpha / 2)
-    return float(norm.sf(reach - ratio) + norm.cdf(-reach - ratio))
+    """Power of the two-sided t test of no preference."""
+    freedom, ratio = crowd.freedom(votes), net / se_of_net(votes, crowd, net)
+    return (1 - _all_tied(votes, crowd)) * t_power(ratio, freedom, alpha=alpha)
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of TOST where there is no difference."""
-    return max(0.0, float(2 * norm.cdf(margin / se_of_net(votes, crowd) - norm.ppf(1 - alpha)) - 1))
+    freedom, ratio = crowd.freedom(votes), margin / se_of_net(votes, crowd)
+    reach = t.ppf(1 - alpha, freedom) * _errors(freedom)
+    shown = float(WEIGHTS / 2 @ np.maximum(2 * norm.cdf(ratio - reach) - 1, 0))
+    tied, clusters = _all_tied(votes, crowd), freedom + 1
+    return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
+
+
+def _all_tied(votes: float, crowd: Assumptions) -> float:
+    """The chance that all votes are ties, which leaves no error to test with."""
+    return float(crowd.ties ** (votes / crowd.design_effect))
+
+
+def t_power(ratio: float, freedom: float, *, alpha: float = 0.05) -> float:
+    """Power of a two-sided t test at a true value of `ratio` standard errors."""
+    reach = t.ppf(1 - alpha / 2, freedom) * _errors(freedom)
+    return float(WEIGHTS / 2 @ (norm.sf(reach - ratio) + norm.cdf(-reach - ratio)))
+
+
+@cache
+def _errors(freedom: float) -> Floats:
+    """Estimated over true standard error, at the nodes of Gauss and Legendre on its cumulative law."""
+    return np.asarray(np.sqrt(chi2.ppf((NODES + 1) / 2, freedom) / freedom))
+
+
+def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Votes that show a net preference of `net` with this power (two-sided)."""
+    if _positive(net, "difference") >= 1 - crowd.ties:
+        raise InputError(
+            f"No net preference reaches {net:g} where {crowd.ties:.0%} of the votes are ties: the most is "
+            f"{1 - crowd.ties:g}. Ask for a smaller --difference."
+        )
+    return _fewest(lambda votes: power_for_difference(net, votes, crowd, alpha=alpha) >= power)
+
+
+def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Votes after which two systems without any difference pass TOST at `margin` with this power."""
+    _positive(margin, "margin")
+    return _fewest(lambda votes: power_for_margin(margin, votes, crowd, alpha=alpha) >= power)
+
+
+def _fewest(enough: Callable[[int], bool]) -> int:
+    """The first number of votes, from two, that is enough: the power grows with the votes."""
+    most = 2
+    while not enough(most):
+        most *= 2
+        if most > MOST_VOTES:
+            raise InputError(f"More than {MOST_VOTES:,} votes would be needed; ask for a larger difference or margin.")
+    return most // 2 + 1 + bisect_left(range(most // 2 + 1, most), True, key=enough)
+
+
+def smallest_difference(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """The net preference that so many votes show with this power; None if they show none that this crowd can have."""
+
+    def beyond(net: float) -> float:
+        return power_for_difference(net, votes, crowd, alpha=alpha) - power
+
+    most = 1 - crowd.ties
+    return float(brentq(beyond, 0, most)) if beyond(0) < 0 < beyond(most) else None
+
+
+def smallest_margin(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """The smallest margin at which so many votes call two equal systems alike with this power; None: none below 1."""
+
+    def beyond(margin: float) -> float:
+        return power_for_margin(margin, votes, crowd, alpha=alpha) - power
+
+    return float(brentq(beyond, 0, 1)) if beyond(1) > 0 else None
 
 
 def power_of_share(share: float, votes: int, *, null: float = 1 / 3, alpha: float = 0.05) -> float:
@@ -119,63 +182,18 @@ def power_of_share(share: float, votes: int, *, null: float = 1 / 3, alpha: floa
     return float(binom.pmf(counts, votes, share)[2 * tails <= alpha].sum())
 
 
-def seeds_for_difference(difference: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Seeds a model so that a t test over seeds shows `difference`; `sd` is that over seeds, in the same unit."""
-    effect = abs(_positive(difference, "difference")) / _positive(sd, "SD over seeds")
-
-    def reached(seeds: int) -> bool:
-        return power_of_seeds(effect, seeds, alpha=alpha) >= power
-
-    enough = 2
-    while not reached(enough):
-        enough *= 2
-        if enough > MOST_SEEDS:
-            raise InputError(f"More than {MOST_SEEDS:,} seeds would be needed for {difference:g} at an SD of {sd:g}.")
-    first = enough // 2 + 1
-    return first + bisect_left(range(first, enough), True, key=reached)
-
-
-def power_of_seeds(effect: float, seeds: int, *, alpha: float = 0.05) -> float:
-    """Power of the two-sample t test at a difference of `effect` SDs."""
-    freedom, centre = 2 * seeds - 2, effect * np.sqrt(seeds / 2)
-    reach = t.ppf(1 - alpha / 2, freedom)
-    below = np.nan_to_num(nct.cdf(-reach, freedom, centre))  # scipy has no number for what is under 1e-16
-    return float(nct.sf(reach, freedom, centre) + below)
-
-
-def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
-    """What it takes to show a variance over seeds of `variance` beyond `noise` (both of one seed's value).
-
-    >>> votes_or_seeds(variance=4.0, noise=1.0, seeds=3).seeds
-    6
-    """
-
-    def power(n: int, more: float) -> float:
-        return float(chi2.sf(chi2.ppf(0.95, n - 1) * (noise / more) / (variance + noise / more), n - 1))
-
-    votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if power(seeds, k / 10) >= POWER), None)
-    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST_TIMES) if power(n, 1.0) >= POWER), None))
-
-
-def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
-    """Seeds after which the interval of an SD reaches no further than `factor` times the SD.
-
-    >>> seeds_for_sd(2.0)
-    9
-    """
-    return next(n for n in range(2, 1000) if ((n - 1) / chi2.ppf((1 - level) / 2, n - 1)) ** 0.5 <= factor)
-
-
 def smallest_shown(net: Interval, times: float = 1.0) -> float:
     """The net preference that so many times the votes (and pairs, and raters) show two-sided at .05 with power .80."""
     freedom = max(times * (net.df + 1) - 1, 1.0)
-    return float((t.ppf(0.975, freedom) + t.ppf(POWER, freedom)) * net.se / np.sqrt(times))
+    ratio = brentq(lambda one: t_power(one, freedom) - POWER, 0, 100)  # 17 at one degree of freedom, 2.8 at many
+    return float(ratio * net.se / np.sqrt(times))
 
 
 def votes_to_show(net: Interval, difference: float) -> int | None:
     """More votes until `difference` would be shown; 0 if it already would, None beyond 100 times the votes."""
-    times = next((k / 20 for k in range(20, 20 * MOST_TIMES) if smallest_shown(net, k / 20) <= difference), None)
-    return None if times is None else round((times - 1) * net.n)
+    tried = range(20, 20 * MOST_TIMES)
+    found = bisect_left(tried, True, key=lambda k: smallest_shown(net, k / 20) <= difference)
+    return None if found == len(tried) else round((tried[found] / 20 - 1) * net.n)
 
 
 def anytime(
@@ -190,23 +208,27 @@ def anytime(
 ) -> Anytime:
     """The price of peeking: votes for the same power when the study may stop at each of `looks` looks.
 
-    Simulates the estimate's path as a Brownian motion in the information, stopped by Robbins' mixture with its scale
-    set to `net`; the longest study is found by bisection on the same paths.
+    Simulates the estimate's path as a Brownian motion in the information and stops it by the rule of
+    analysis/planning/stopping.py, planned for `net`; the longest study is found by bisection on the same paths.
     """
-    fixed = votes_for_difference(net, crowd, alpha=alpha, power=power)
-    steps = generator.standard_normal((studies, looks)).cumsum(1) / np.sqrt(looks)  # Brownian motion at share
     share = np.arange(1, looks + 1) / looks
+    steps = generator.standard_normal((studies, looks)).cumsum(1) / np.sqrt(looks) / np.sqrt(share)
 
     def run(most: float) -> tuple[float, float]:
-        information = share * most / (crowd.variance * crowd.design_effect)
-        z = steps / np.sqrt(share) + net * np.sqrt(information)
-        reach = np.array([mixture_reach(net**2 * i, alpha) for i in information])
-        crossed = np.abs(z) >= reach
+        votes, clusters = share * most, share * crowd.clusters(most)
+        error = np.sqrt(crowd.variance(net) * crowd.design_effect / votes)
+        trusted = trusted_error(error, clusters)
+        reach = np.where(
+            clusters < FEWEST_CLUSTERS, np.inf, mixture_reach(net**2 / trusted**2, np.maximum(clusters - 1, 1), alpha)
+        )
+        crossed = np.abs(steps * error + net) >= reach * trusted
         first = np.where(crossed.any(1), crossed.argmax(1), looks - 1)
         return float(crossed.any(1).mean()), float((share[first] * most).mean())
 
-    low, high = float(fixed), 8.0 * fixed  # peeking never needs fewer votes than one look; 8 times is far beyond
-    for _ in range(20):
+    low, high = 2.0, 2.0 * votes_for_difference(net, crowd, alpha=alpha, power=power)
+    while run(high)[0] < power:
+        low, high = high, 2 * high
+    for _ in range(14):  # to one part in 10,000
         middle = (low + high) / 2
         low, high = (low, middle) if run(middle)[0] >= power else (middle, high)
     reached, mean = run(high)

@@ -1,22 +1,27 @@
 """Stopping while a study runs: looking after every vote without paying in false alarms.
 
-Two tools. `betting` is exact for independent bounded observations (means of pairs, say): a bettor bets against
-"the mean is m" and sets each stake before the observation; once his capital exceeds 1/alpha, m is ruled out for good
-(Waudby-Smith and Ramdas 2024). `mixture` takes an estimate with its (two-way clustered) standard error: Robbins'
-normal mixture (1970), valid at every look as far as the estimate is normal. By Ville's inequality each of them errs, at
-any time, in at most alpha of all studies.
+Two tools. `betting` is exact for independent bounded observations: a bettor bets against "the mean is m" and sets each
+stake before the observation; once his capital exceeds 1/alpha, m is ruled out for good (Waudby-Smith and Ramdas 2024).
+Votes are independent draws where they share no rater and no dialogue: `unshared` picks such votes.
+`mixture` uses all votes: an estimate with its clustered standard error, by the Student version of Robbins' mixture
+(Robbins 1970; Lai 1976; Wang and Ramdas 2025), with the effective number of clusters in the place of the sample size.
+It holds as far as clusters' means are normal, so it is not asked below FEWEST_CLUSTERS, and simulation stands behind it
+(docs/method-models.md). By Ville's inequality each of them errs, at any time, in at most alpha of all studies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FEWEST_CLUSTERS = 10  # effective clusters of the rarest kind: below, nothing is decided
 BETTING_BLOCK = 10_000  # observations bet on at once: bounds the memory
 
 
@@ -94,19 +99,46 @@ def _capital(
     return np.logaddexp(ups, downs) - np.log(2), (ups[-1], downs[-1])
 
 
-def mixture(estimate: float, se: float, *, scale: float, alpha: float = 0.05) -> Now:
-    """Robbins' normal mixture at one look; `scale` is the size of difference that the study was planned for.
+def mixture(estimate: float, se: float, *, clusters: float, scale: float, alpha: float = 0.05) -> Now:
+    """Student's mixture at one look; `scale` is the size of difference that the study was planned for.
 
-    With information I = 1/se^2: e = (1 + scale^2 I)^(-1/2) exp(z^2/2 * scale^2 I / (1 + scale^2 I)).
+    With W = scale^2/se^2, v = clusters - 1 and t = estimate/se:
+    e = (1 + W)^(-1/2) ((1 + t^2/v) / (1 + t^2/(v (1 + W))))^((v + 1)/2). No mean of votes lies beyond -1 and 1.
     """
-    if not se > 0:
-        raise InputError("Votes without any spread have no always-valid interval yet; wait for more votes.")
-    weight = scale**2 / se**2
-    log_e = 0.5 * (estimate / se) ** 2 * weight / (1 + weight) - 0.5 * np.log1p(weight)
-    reach = mixture_reach(weight, alpha) * se
-    return Now(estimate, se, float(np.exp(min(log_e, 700))), estimate - reach, estimate + reach)
+    se, freedom = float(trusted_error(se, clusters)), max(clusters - 1, 1.0)
+    weight, square = scale**2 / se**2, (estimate / se) ** 2 / freedom
+    log_e = (freedom + 1) / 2 * (np.log1p(square) - np.log1p(square / (1 + weight))) - 0.5 * np.log1p(weight)
+    reach = float(mixture_reach(weight, freedom, alpha)) * se
+    low, high = max(estimate - reach, -1.0), min(estimate + reach, 1.0)
+    return Now(estimate, se, float(np.exp(min(log_e, 700))), low, high)
 
 
-def mixture_reach(weight: float, alpha: float) -> float:
-    """Half the always-valid interval in standard errors, at scale^2/se^2 = `weight` (1.96 is the price-less one)."""
-    return float(np.sqrt((1 + weight) / weight * (2 * np.log(1 / alpha) + np.log1p(weight))))
+def mixture_reach(weight: ArrayLike, freedom: ArrayLike, alpha: float) -> Floats:
+    """Half the always-valid interval in standard errors, at scale^2/se^2 = `weight`; infinite with too few clusters."""
+    weight, freedom = np.asarray(weight, dtype=float), np.asarray(freedom, dtype=float)
+    ratio = np.exp((2 * np.log(1 / alpha) + np.log1p(weight)) / (freedom + 1))
+    rest = 1 - ratio / (1 + weight)
+    return np.where(rest > 0, np.sqrt(freedom * (ratio - 1) / np.where(rest > 0, rest, 1)), np.inf)
+
+
+def trusted_error(se: ArrayLike, clusters: ArrayLike) -> Floats:
+    """The standard error, but no less than 1 / clusters: by so much one more rater of another mind moves the mean.
+
+    Few raters who happen to agree show little spread; that is no proof that the next one agrees too.
+    """
+    return np.asarray(np.maximum(np.asarray(se, dtype=float), 1 / np.asarray(clusters, dtype=float)))
+
+
+def unshared(ways: Collection[Ints]) -> Ints:
+    """Places of votes no two of which share a cluster, in any way of clustering; each taken as soon as it can be.
+
+    Which vote is taken depends on the clusters alone, never on what was voted, so that they are independent draws.
+    """
+    taken: list[int] = []
+    used: list[set[int]] = [set() for _ in ways]
+    for place, codes in enumerate(zip(*(way.tolist() for way in ways), strict=True)):
+        if not any(code in seen for code, seen in zip(codes, used, strict=True)):
+            taken.append(place)
+            for code, seen in zip(codes, used, strict=True):
+                seen.add(code)
+    return np.array(taken, dtype=np.int64)

@@ -18,6 +18,7 @@ from analysis.report.answers import VotesAnswers, votes_answers
 from analysis.report.checklist import checklist
 from analysis.stats.spread import sd_ratio, seed_spread
 from tests.analysis.report_study import add_scores, add_votes
+from tests.analysis.test_seed_power import panel
 
 NONE = VotesAnswers(None, None, None, ())
 
@@ -122,3 +123,25 @@ def test_without_votes_only_models_and_files_are_asked_about(tmp_path):
         "Decoding of the responses",
         "Data and recipe to repeat it",
     ]
+
+
+def advised(tmp_path, seed_sd, item_sd):
+    """The advice on two architectures of four seeds each, judged on the same 50 items, one point apart."""
+    random = np.random.default_rng(6)
+    seeds = seed_sd * np.array([-1.3, -0.4, 0.4, 1.3])[:, None] / 1.13
+    items = random.standard_normal((2, 1, 50))
+    items = item_sd * (items - items.mean(2, keepdims=True)) / items.std()
+    made = panel(np.array([1.0, 0.0])[:, None, None] + seeds + items + 0.01 * random.standard_normal((2, 4, 50)))
+    return " ".join(advice(read_study(add_scores(tmp_path)), None, [made], ordered([made])))
+
+
+def test_more_seeds_are_not_advised_where_the_doubt_comes_from_items(tmp_path):
+    said = advised(tmp_path, seed_sd=0.05, item_sd=5.0)
+    assert "By probe tasks, a re-run may well reverse 1 of 1 order of two architectures." in said
+    assert "times the items for 1, where more seeds would not do, since all seeds share the items" in said
+    assert "seeds per architecture" not in said
+
+
+def test_seeds_are_advised_where_they_are_enough(tmp_path):
+    said = advised(tmp_path, seed_sd=1.0, item_sd=0.05)
+    assert "seeds per architecture for 1 of them." in said and "items" not in said

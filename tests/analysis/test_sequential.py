@@ -3,30 +3,49 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import nct, norm, t
 
+from analysis.planning.stopping import look
+from analysis.reading.clusters import clusters_of
+from analysis.reading.votes import net_scores
 from analysis.stats.intervals import mean_interval
-from analysis.stats.sequential import betting, mixture, mixture_reach
+from analysis.stats.sequential import betting, mixture, mixture_reach, trusted_error, unshared
 from dialogue.errors import InputError
+from tests.analysis.growing_study import Crowd, contrast, grown, path, ruled_out
 
 
 def ternary(generator, count, net=0.0, ties=0.35):
     return generator.choice([1.0, -1.0, 0.0], count, p=[(1 - ties + net) / 2, (1 - ties - net) / 2, ties])
 
 
-def test_the_mixture_is_the_likelihood_ratio_averaged_over_a_normal_prior():
-    estimate, se, scale = 0.11, 0.05, 0.16
-    ratio = quad(
-        lambda d: norm.pdf(estimate, d, se) / norm.pdf(estimate, 0, se) * norm.pdf(d, 0, scale), -2, 2, points=[0.1]
-    )[0]
-    assert mixture(estimate, se, scale=scale).e == pytest.approx(ratio)
+def test_the_mixture_is_the_likelihood_ratio_of_t_averaged_over_a_normal_prior():
+    estimate, se, scale, clusters = 0.11, 0.05, 0.16, 30
+    seen, freedom, spread = estimate / se, clusters - 1, scale / se
+    ratio = quad(lambda d: nct.pdf(seen, freedom, d) / t.pdf(seen, freedom) * norm.pdf(d, 0, spread), -20, 20)[0]
+    assert mixture(estimate, se, clusters=clusters, scale=scale).e == pytest.approx(ratio)
+
+
+def test_with_many_clusters_the_mixture_is_robbins():
+    weight = (0.16 / 0.05) ** 2
+    robbins = np.sqrt((1 + weight) / weight * (2 * np.log(20) + np.log1p(weight)))
+    assert mixture_reach(weight, 1e7, 0.05) == pytest.approx(robbins, rel=1e-5)
+    assert mixture_reach(weight, 1e7, 0.05) > norm.ppf(0.975)
+    assert mixture_reach(weight, 19.0, 0.05) > robbins
+    assert mixture_reach(weight, 2.0, 0.05) == np.inf
 
 
 def test_the_interval_holds_exactly_the_values_that_are_not_ruled_out():
-    now = mixture(0.1, 0.05, scale=0.16)
+    now = mixture(0.1, 0.05, clusters=40, scale=0.16)
     for edge in (now.low, now.high):
-        assert mixture(0.1 - edge, 0.05, scale=0.16).e == pytest.approx(20)
-    assert mixture_reach(1.0, 0.05) > norm.ppf(0.975)
+        assert mixture(0.1 - edge, 0.05, clusters=40, scale=0.16).e == pytest.approx(20)
+
+
+def test_the_error_is_never_less_than_what_one_more_rater_could_change():
+    assert trusted_error(0.0, 20) == 0.05
+    assert trusted_error(0.2, 20) == 0.2
+    unanimous = mixture(1.0, 0.0, clusters=20, scale=0.16)
+    assert unanimous.e > 20 and 0.5 < unanimous.low < 0.9 and unanimous.high == 1
+    assert mixture(1.0, 0.0, clusters=4, scale=0.16).e < 20
 
 
 def test_capital_is_a_martingale_under_a_fair_game():
@@ -36,6 +55,18 @@ def test_capital_is_a_martingale_under_a_fair_game():
         before = betting(np.array(history[:steps])).e[-1]
         after = [betting(np.array([*history[:steps], x])).e[-1] for x in (1.0, -1.0, 0.0)]
         assert 0.3 * after[0] + 0.3 * after[1] + 0.4 * after[2] == pytest.approx(before)
+
+
+def test_the_votes_that_are_bet_on_share_nothing_and_later_votes_do_not_change_them():
+    generator = np.random.default_rng(5)
+    rater, dialogue = generator.integers(0, 40, 500), generator.integers(0, 60, 500)
+    taken = unshared([rater, dialogue])
+    assert len(np.unique(rater[taken])) == len(np.unique(dialogue[taken])) == len(taken) > 20
+    for left_out in set(range(500)) - set(taken.tolist()):
+        earlier = taken[taken < left_out]
+        assert rater[left_out] in rater[earlier] or dialogue[left_out] in dialogue[earlier]
+    early = unshared([rater[:90], dialogue[:90]])
+    assert np.array_equal(early, taken[: len(early)])
 
 
 def test_peeking_after_every_observation_errs_in_at_most_five_percent_of_studies():
@@ -66,8 +97,6 @@ def test_betting_in_blocks_is_betting_at_once(monkeypatch):
 def test_what_cannot_be_bet_on_is_refused():
     with pytest.raises(InputError, match="all between -1 and 1"):
         betting(np.array([0.0, 2.0]))
-    with pytest.raises(InputError, match="without any spread"):
-        mixture(0.0, 0.0, scale=0.1)
 
 
 @pytest.mark.slow
@@ -82,27 +111,85 @@ def test_the_betting_interval_covers_at_all_times(net):
     assert missed / 2000 <= 0.05
 
 
-def looks_at_a_crowd(seed, *, clustered, votes=1200, rater_sd=0.35, pair_sd=0.3, every=40, first=120):
-    """Whether any look at a growing study of 60 raters without any preference calls one."""
+CROWDS = (
+    Crowd(60, 900, per_dialogue=5, dialogue_sd=0.7, work="pareto"),
+    Crowd(20, 600, per_dialogue=5, dialogue_sd=0.7, lean=0.8, arrival="sittings"),
+)
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_the_path_of_the_simulations_is_that_of_the_analysis(crowd):
+    study = grown(crowd, np.random.default_rng(4))
+    seen = path(study)
+    stops = ruled_out(seen)
+    for n in (40, 150, 333, crowd.votes):
+        votes = contrast(study, n).votes
+        net = mean_interval(net_scores(votes.choice), by=clusters_of(votes))
+        assert (net.value, net.se) == pytest.approx((seen.net[n - 1], seen.se[n - 1]))
+        now = look(contrast(study, n), difference=0.16, alpha=0.05)
+        assert now.clusters == pytest.approx(seen.clusters[n - 1])
+        assert (now.verdict == "preferred") == stops[n - 1]
+
+
+def false_stops(crowd, studies, scales=(0.16,), seed=0):
+    """The share of studies in which some look, of one after every vote, rules out the truth (no preference)."""
     generator = np.random.default_rng(seed)
-    pair = np.repeat(np.arange(votes // 3), 3)
-    rater = np.concatenate([generator.choice(60, 3, replace=False) for _ in range(votes // 3)])
-    lean = generator.normal(0, rater_sd, 60)[rater] + generator.normal(0, pair_sd, votes // 3)[pair]
-    u = generator.random(votes)
-    score = np.where(u < 0.35, 0.0, np.where(u < 0.35 + 0.65 * np.clip(0.5 + lean / 1.3, 0, 1), 1.0, -1.0))
-    for n in range(first, votes + 1, every):
-        by = {"pair": pair[:n], "rater": rater[:n]} if clustered else {}
-        now = mean_interval(score[:n], by=by)
-        if mixture(now.value, now.se, scale=0.16).e >= 20:
-            return True
-    return False
+    paths = (path(grown(crowd, generator)) for _ in range(studies))
+    return np.mean([[ruled_out(seen, scale=scale).any() for scale in scales] for seen in paths], axis=0)
+
+
+@pytest.mark.parametrize("crowd", [Crowd(20, 600, work="lognormal"), Crowd(40, 480, per_dialogue=4, dialogue_sd=0.7)])
+def test_a_look_after_every_vote_of_a_crowd_stops_few_studies_without_a_preference(crowd):
+    assert false_stops(crowd, 250) <= 0.05
+
+
+@pytest.mark.parametrize("crowd", [Crowd(40, 800, work="lognormal"), Crowd(30, 600, arrival="sittings")])
+def test_the_exact_bet_errs_in_at_most_five_percent_of_crowds_that_share_dialogues_and_raters(crowd):
+    generator = np.random.default_rng(7)
+    stops = 0
+    for _ in range(200):
+        study = grown(crowd._replace(per_dialogue=4, dialogue_sd=0.7), generator)
+        taken = unshared([study.dialogue, study.rater])
+        stops += betting(study.score[taken], grid=3).stop is not None
+    assert stops / 200 <= 0.05
+
+
+GRID = [
+    Crowd(raters, max(12 * raters, 720), per_dialogue=per_dialogue, dialogue_sd=sd, work=work, arrival=arrival)
+    for raters in (10, 20, 50, 100)
+    for per_dialogue, sd in ((1, 0.0), (10, 0.7))
+    for work in ("even", "pareto", "lognormal")
+    for arrival in ("mixed", "sittings")
+]
+DEVOTED = [
+    Crowd(raters, 60 * raters, few_devoted=True, work=work) for raters in (10, 20, 40) for work in ("even", "pareto")
+]
 
 
 @pytest.mark.slow
-def test_peeking_at_a_crowd_errs_in_at_most_five_percent_of_studies_once_its_clusters_are_allowed_for():
-    rates = [
-        np.mean([looks_at_a_crowd(seed, clustered=clustered) for seed in range(1000)]) for clustered in (True, False)
-    ]
-    print(rates)
-    assert rates[0] <= 0.05 + 0.015
-    assert rates[1] > 0.05
+@pytest.mark.parametrize("crowd", GRID)
+def test_a_look_after_every_vote_errs_in_at_most_five_percent_of_studies(crowd):
+    rates = false_stops(crowd, 1000, scales=(0.05, 0.16, 0.5))
+    print(crowd.raters, crowd.per_dialogue, crowd.work, crowd.arrival, rates)
+    assert (rates <= 0.05 + 0.014).all()  # two Monte-Carlo errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crowd", DEVOTED)
+def test_few_devoted_raters_who_did_not_come_yet_seldom_deceive(crowd):
+    """Until one of a tenth of the raters comes, all raters agree; without trusted_error up to .15 of studies stop."""
+    rates = false_stops(crowd, 1000, scales=(0.05, 0.16, 0.5))
+    print(crowd.raters, crowd.work, rates)
+    assert (rates <= 0.08).all()  # the worst that docs/method-models.md tells of is .064
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "crowd", [Crowd(30, 900, lean=1.0, work="lognormal"), Crowd(50, 900, lean=0.5, per_dialogue=5)]
+)
+def test_the_always_valid_interval_covers_a_real_preference_at_all_times(crowd):
+    generator = np.random.default_rng(1)
+    truth = np.mean([grown(crowd, generator).score.mean() for _ in range(4000)])
+    missed = np.mean([ruled_out(path(grown(crowd, generator)), truth=truth).any() for _ in range(1000)])
+    print(crowd, truth, missed)
+    assert missed <= 0.05 + 0.014

@@ -143,6 +143,7 @@ PROMISES = {
     "commands": "every command line of the package",
     "notebook": "the face for notebooks",
     "one_answer": "command, report and notebook say the same",
+    "planned_power": "plans keep their promise in simulated studies",
     "report_files": "what stands beside the page",
     "report_real": "a report on real votes",
     "faults": "kills, cuts and full disks",

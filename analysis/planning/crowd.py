@@ -1,0 +1,97 @@
+"""What the votes of a study show about its crowd: how many share a dialogue or a rater, and how alike these are.
+
+What a plan goes by is measured where the interval is computed: its design effect and its effective clusters. The
+correlations by variance components say where that comes from, so that other studies can be planned from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.clusters import clusters_of
+from analysis.reading.systems import Contrast
+from analysis.reading.votes import net_scores
+from analysis.stats.components import RESIDUAL, components
+from analysis.stats.intervals import Interval, crossed, groups, kish, mean_interval
+from analysis.stats.power import Assumptions
+from dialogue.errors import InputError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def measured(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assumptions:
+    """Ties, cluster sizes, correlations and the design effect of these votes, averaged over their comparisons."""
+    kept = [one for one in contrasts if len(one.votes) > 1]
+    ties = float(np.mean(np.concatenate([one.votes.tie for one in contrasts])))
+    if ties == 1:
+        raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
+    if not kept:
+        raise InputError("One vote shows no spread to plan with; give --ties and no VOTES.")
+    by = [clusters_of(one.votes, clusters) for one in kept]
+    scores = [net_scores(one.votes.choice) for one in kept]
+    found = [mean_interval(score, by=ways) for score, ways in zip(scores, by, strict=True)]
+    weights = np.array([one.n for one in found], dtype=float)
+
+    def mean(values: Sequence[float]) -> float:
+        return float(np.average(values, weights=weights))
+
+    shared = [_shared(one, ways) for one, ways in zip(kept, by, strict=True)]
+    sizes = {name: mean([_size(codes[name]) for codes in shared]) for name in shared[0]}
+    per_rater = mean([len(codes["rater"]) / groups(codes["rater"]) for codes in shared])
+    alike = _correlations(scores, shared)
+    return Assumptions(
+        ties,
+        per_pair=sizes["pair"],
+        per_rater=per_rater,
+        pair_icc=alike["dialogue"] + alike["pair"],
+        rater_icc=alike["rater"],
+        per_dialogue=max(sizes["dialogue"] / sizes["pair"], 1.0),
+        dialogue_icc=alike["dialogue"],
+        rater_cv=float(np.sqrt(max(sizes["rater"] / per_rater - 1, 0.0))),
+        effect=mean([one.n / one.effective_n for one in found]),
+        largest=mean([_largest(one, ways) for one, ways in zip(found, by, strict=True)]),
+    )
+
+
+def _largest(net: Interval, by: Mapping[str, Ints]) -> float:
+    """Votes in the cluster of a vote, by the way of clustering that leaves the fewest clusters."""
+    return net.n / min((kish(codes) for codes in by.values()), default=float(net.n))
+
+
+def _shared(contrast: Contrast, by: Mapping[str, Ints]) -> dict[str, Ints]:
+    """The codes of pair, dialogue (or item) and rater; where these are no clusters, every vote stands alone."""
+    votes, alone = contrast.votes, np.arange(len(contrast.votes))
+    wider = next((codes for name, codes in by.items() if name in ("dialogue", "item")), votes.pair)
+    return {"pair": votes.pair, "dialogue": wider, "rater": by.get("rater", alone)}
+
+
+def _size(codes: Ints) -> float:
+    """Votes in the cluster of a vote, on average: sum n^2 / sum n, which is what a design effect goes by."""
+    return len(codes) / kish(codes)
+
+
+def _correlations(scores: Sequence[Floats], shared: Sequence[Mapping[str, Ints]]) -> dict[str, float]:
+    """Shares of the variance that votes on a dialogue, on a pair beyond that, and of a rater have in common."""
+    # Each comparison about its own mean: a difference between systems is no likeness of votes on a pair.
+    centred = np.concatenate([score - score.mean() for score in scores])
+    contrast = np.repeat(np.arange(len(scores)), [len(score) for score in scores])
+    joined = {name: np.concatenate([codes[name] for codes in shared]) for name in ("dialogue", "pair", "rater")}
+    factors = {name: np.unique((contrast, codes), axis=1, return_inverse=True)[1] for name, codes in joined.items()}
+    terms: list[tuple[str, ...]] = []
+    for name in ("rater", "pair", "dialogue"):  # the finer of two equal groupings: a dialogue of one pair is a pair
+        told = all(groups(crossed([factors[name], factors[other]])) > groups(factors[other]) for (other,) in terms)
+        if told and 1 < groups(factors[name]) < len(centred):
+            terms.append((name,))
+    alike = dict.fromkeys(joined, 0.0)
+    if not terms or not centred.any():
+        return alike
+    try:  # the point estimates draw nothing (sets=0), so the seed of this generator is never used
+        found = components(centred, factors, terms, generator=np.random.default_rng(0), sets=0)
+    except InputError:  # too few votes to tell the terms apart; the design effect does not need them
+        return dict.fromkeys(joined, float("nan"))
+    total = sum(max(part.value, 0.0) for part in found.parts)
+    return alike | {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}

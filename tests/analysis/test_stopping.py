@@ -1,0 +1,119 @@
+"""Whether a running study may stop, as the command says it: nothing on one person, and a clear case does stop."""
+
+import json
+
+import numpy as np
+import pytest
+
+from analysis.__main__ import COMMANDS
+from analysis.planning.answer import answer
+from analysis.planning.text import parts
+from analysis.reading.systems import Contrast
+from analysis.reading.votes import Votes
+from analysis.showing.tables import Table
+from analysis.stats.power import Assumptions
+from dialogue.command_line import dispatch
+from tests.analysis.growing_study import Crowd, contrast, grown
+
+
+def plan(capsys, *words):
+    assert dispatch("analysis", "", COMMANDS, ["plan", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def written(path, rows, head="pair,rater,choice"):
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
+def running(path, votes, net):
+    generator = np.random.default_rng(0)
+    choices = generator.choice(["a", "b", "tie"], votes, p=[0.325 + net / 2, 0.325 - net / 2, 0.35])
+    return written(path, [f"p{k // 3},r{(k * 7) % 41},{choice}" for k, choice in enumerate(choices)])
+
+
+@pytest.mark.parametrize(
+    ("votes", "net", "margin", "words"),
+    [
+        (27, 0.0, 0.1, "go on (9 effective pairs so far; nothing is decided below 10)"),
+        (600, 0.0, 0.02, "go on (neither"),
+        (900, 0.5, 0.1, "stop (a is preferred)"),
+        (3000, 0.0, 0.3, "stop (the two are equivalent within 0.3)"),
+    ],
+)
+def test_the_command_says_whether_a_running_study_may_stop(capsys, tmp_path, votes, net, margin, words):
+    shown = plan(capsys, running(tmp_path / "votes.csv", votes, net), "--margin", margin)
+    assert words in shown
+    assert f"measured on {votes} votes" in shown
+    assert "However often you look, a false stop happens in at most 5 % of studies." in shown
+
+
+def test_a_running_study_is_not_called_alike_against_a_margin_that_nobody_stated(capsys, tmp_path):
+    assert "go on (no difference is shown yet)" in plan(capsys, running(tmp_path / "votes.csv", 3000, 0.0))
+
+
+def test_nothing_stops_on_the_votes_of_one_person(capsys, tmp_path):
+    path = written(tmp_path / "votes.csv", [f"p{k},r,a" for k in range(60)])
+    for words in ((), ("--clusters", "pair"), ("--clusters", "vote")):
+        shown = plan(capsys, path, *words)
+        assert "go on (all votes are one rater's, which says nothing about other people)" in shown
+        assert "e-value" not in shown
+    (look,) = json.loads(plan(capsys, path, "--json", "-"))["running"]
+    assert look["decision"] == "go on" and look["betting"]["votes"] == 1 and look["betting"]["e"] < 2
+
+
+def test_nothing_stops_where_all_votes_may_be_one_persons(capsys, tmp_path):
+    path = written(tmp_path / "votes.csv", [f"p{k},a" for k in range(60)], head="pair,choice")
+    assert "go on (no raters are named" in plan(capsys, path)
+    assert json.loads(plan(capsys, path, "--json", "-"))["running"][0]["betting"] is None
+    assert "stop (a is preferred)" in plan(capsys, path, "--clusters", "pair")  # taken at their word
+
+
+def test_a_few_busy_raters_among_many_are_few(capsys, tmp_path):
+    """Thirty raters, of whom two gave nearly all votes."""
+    rows = [f"p{k},r{k if k < 28 else 28 + k % 2},a" for k in range(300)]
+    assert "effective raters so far" in plan(capsys, written(tmp_path / "votes.csv", rows))
+
+
+def test_a_unanimous_study_stops_and_says_on_what_it_rests(capsys, tmp_path):
+    path = written(tmp_path / "votes.csv", [f"p{k // 3},r{(k * 7) % 20},a" for k in range(600)])
+    shown = plan(capsys, path)
+    assert "600 votes: stop (a is preferred)." in shown and "from 20 effective raters." in shown
+    assert "All votes are the same, so this rests on the raters, not on the number of votes." in shown
+    assert "An exact bet on the 20 votes that share no rater and no dialogue" in shown
+    (look,) = json.loads(plan(capsys, path, "--json", "-"))["running"]
+    assert 0.5 < look["low"] < 0.9 and look["high"] == 1  # twenty raters who agree are no proof of all the others
+    five = written(tmp_path / "five.csv", [f"p{k // 3},r{(k * 7) % 5},a" for k in range(600)])
+    assert "go on (5 effective raters so far" in plan(capsys, five)
+
+
+def test_ties_alone_are_equivalent_only_within_what_so_many_raters_can_show(capsys, tmp_path):
+    rows = [f"p{k // 3},r{(k * 7) % 20},{'a' if k == 0 else 'b' if k == 5 else 'tie'}" for k in range(600)]
+    path = written(tmp_path / "votes.csv", rows)
+    assert "go on (neither" in plan(capsys, path, "--margin", 0.1)
+    assert "stop (the two are equivalent within 0.3)" in plan(capsys, path, "--margin", 0.3)
+
+
+def several(count, crowd, seed):
+    generator = np.random.default_rng(seed)
+    made = [contrast(grown(crowd, generator), crowd.votes).votes for _ in range(count)]
+    return [Contrast(f"s{k}", f"t{k}", votes) for k, votes in enumerate(made)]
+
+
+def test_several_comparisons_share_the_error():
+    crowd = Crowd(40, 600)
+    one, five = (answer(several(count, crowd, 1), assumed=Assumptions(0.35)) for count in (1, 5))
+    assert one.looks[0].alpha == 0.05
+    assert {look.alpha for look in five.looks} == {0.01}
+    assert five.looks[0].now.high - five.looks[0].now.low > one.looks[0].now.high - one.looks[0].now.low
+    price = [found.differences[0].peeking.most / found.differences[0].effort.votes_clustered for found in (one, five)]
+    assert price[1] > price[0] > 1
+
+
+def test_many_comparisons_are_a_table_and_one_without_votes_enough_is_open():
+    sparse = Votes(pair=np.array([0]), pairs=("p",), choice=np.array([0]), rater=np.array([0]), raters=("r",))
+    found = answer([*several(5, Crowd(40, 300), 2), Contrast("x", "y", sparse)], assumed=Assumptions(0.35))
+    assert found.looks[-1].verdict == "one rater"
+    tables = [part for part in parts(found) if isinstance(part, Table) and "comparison may stop" in part.caption]
+    assert len(tables) == 1 and len(tables[0].rows) == 6
+    assert any("over all 6 comparisons together" in part for part in parts(found) if isinstance(part, str))
