@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from analysis.comparison.answer import ComparisonAnswer
-from analysis.comparison.text import METHOD_HEAD, ORDER_HEAD, cost_cells, method_row, order_row
+from analysis.comparison.text import METHOD_HEAD, cost_cells, method_row, order_tables
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import UNSEEN, Method, Panel, methods
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
@@ -40,8 +40,8 @@ def _tables(answer: ComparisonAnswer) -> Iterator[Table]:
     rows = tuple(method_row(one) for one in answer.methods)
     yield Table(METHOD_HEAD, rows, "Every method, architecture and checkpoint; all in points")
     if answer.trained_orders:
-        rows = tuple(order_row(one) for one in answer.trained_orders)
-        yield Table(ORDER_HEAD, rows, "Chance that a re-run reverses the order of two architectures, by what is new")
+        caption = "Chance that a re-run reverses the order of two architectures, by what is new"
+        yield from order_tables(answer.trained_orders, caption)
     if costs := answer.trained_costs:
         rows = tuple((f"{c.method.kind}: {c.method.name}", c.method.model, *cost_cells(c)[:-1]) for c in costs)
         yield Table(

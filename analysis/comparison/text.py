@@ -16,7 +16,7 @@ from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import Panel
-from analysis.showing.tables import Table
+from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import number, p_value, plain
 
 METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval",
@@ -41,12 +41,19 @@ def parts(answer: ComparisonAnswer) -> list[Table | str]:
     """The tables, the papers beside, what may be claimed, and the recipe last."""
     shown: list[Table | str] = [Table(METHOD_HEAD, [method_row(one) for one in answer.methods]), NOISE]
     if answer.orders:
-        shown.append(Table(ORDER_HEAD, [order_row(one) for one in answer.orders], FLIPS))
+        shown.append(order_tables(answer.orders, FLIPS)[0])
     if answer.trained_costs:
         shown.append(_costs(answer))
     if answer.published:
         shown += _papers(answer.published)
     return [*shown, *verdicts(answer), *answer.warnings, answer.signature]
+
+
+def order_tables(found: Sequence[ComparedOrder], caption: str) -> tuple[Table, ...]:
+    """The orders; of very many the closest, and all in a folded table."""
+    many = len(found) > MOST_ROWS
+    rows = [order_row(one) for one in (sorted(found, key=lambda one: one.order.difference) if many else found)]
+    return in_short(Table(ORDER_HEAD, rows, caption), "orders", "with the smallest difference")
 
 
 def method_row(one: ComparedMethod) -> tuple[str, ...]:

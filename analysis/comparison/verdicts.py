@@ -15,6 +15,8 @@ KINDS = (("people", "people"), ("token", "token metrics"), ("probe", "probe task
 
 CASE = {"people": "an architecture", "token": "a metric on an architecture", "probe": "a task on an architecture"}
 
+NAMED = 6  # longer lists are counted
+
 
 def verdicts(answer: ComparisonAnswer) -> list[str]:
     """Spreads that can be told apart and that cannot, orders that a re-run would keep, and what is not known."""
@@ -95,7 +97,8 @@ def _alone(trained: Sequence[Method]) -> list[str]:
     if not names:
         return []
     if len(names) > 1:
-        return [f"One seed each of {', '.join(names)}: the effect of a new training run is unknown."]
+        told = ", ".join(names) if len(names) <= NAMED else count(len(names), "architecture")
+        return [f"One seed each of {told}: the effect of a new training run is unknown."]
     return [f"One seed of {names[0]}: the effect of a new training run is unknown."]
 
 

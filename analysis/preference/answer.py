@@ -7,6 +7,7 @@ net preference, and the sign test leaves them out and counts them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +33,7 @@ from analysis.stats.sign_tests import (
     sign_test,
     tie_index,
 )
+from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
@@ -47,6 +49,26 @@ class Preference:
     sign: SignTest  # as if every vote were independent
     equivalence: Equivalence | None  # None: no margin was stated
     claimable: float  # the smallest margin within which these votes would call the two alike
+
+
+@dataclass(frozen=True, slots=True)
+class Untested:
+    """Two systems whose votes give no interval, with the reason."""
+
+    first: str
+    second: str
+    sign: SignTest  # its counts alone are of use
+    reason: str  # `1 vote`, `one rater`, ...
+
+    @property
+    def votes(self) -> int:
+        """How many there are."""
+        return self.sign.a + self.sign.b + self.sign.ties
+
+    @property
+    def net(self) -> float:
+        """The net preference for the first."""
+        return (self.sign.a - self.sign.b) / self.votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +94,10 @@ class PreferenceAnswer:
     """All numbers of the question, in the order of the systems' names; `led` shows the leader of each pair first."""
 
     matches: Matches
+    clusters: tuple[str, ...]  # the ways in which the votes hang together; none: as if they were independent
     known: bool  # whether pairs.jsonl says which system stood where
     preferences: tuple[Preference, ...]
+    untested: tuple[Untested, ...]
     adjusted: tuple[float, ...]  # p of the net preferences, adjusted for their number (Holm)
     position: Position | None
     rounds: CochranQ | None
@@ -103,25 +127,35 @@ def answer(
 ) -> PreferenceAnswer:
     """Every number on these votes; `margin` is the smallest net preference that matters, as a share, if one was stated.
 
-    `careful` asks for the Bayesian answer, or forbids it; None gives it where raters are few.
-    A pair of systems with a single vote is left out with a warning; where no pair has more, there is no answer.
+    `careful` asks for the Bayesian answer, or forbids it; None gives it where raters are few. Two systems whose votes
+    are one, or all in one cluster, have no interval; where neither any two systems have one nor a ranking, there is no
+    answer.
     """
     votes, every = matches.votes, contrasts(matches)
-    clusters_of(votes, clusters)  # refuses what all votes together do not have
-    kept = [one for one in every if len(one.votes) > 1] or every  # with nothing else, the error names the reason
-    found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
+    ways = clusters_of(votes, clusters)  # refuses what all votes together do not have
+    reasons = [_without_interval(one, list(ways)) for one in every]
     generator = np.random.default_rng(child_seed(seed, "preference"))
     ranking, refusal = ranking_of(matches, model, clusters, sets, generator)
     beside = careful_answer(matches, asked=careful, clusters=clusters, ranking=ranking, seed=seed)
+    if ranking is None and all(reasons):
+        raise InputError(_nothing(every[0], reasons[0], refusal))
+    kept = [one for one, reason in zip(every, reasons, strict=True) if not reason]
+    found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
     doubts = [*([refusal] if ranking is None else []), *disagreeing(beside)]
     recipe = signature(
-        votes=len(votes), pairs=len(np.unique(votes.pair)), clusters=found[0].net.unit, margin=margin,
+        votes=len(votes), pairs=len(np.unique(votes.pair)), clusters="+".join(ways) or "vote", margin=margin,
         model=model, sets=sets, seed=seed,
     )  # fmt: skip
     return PreferenceAnswer(
         matches=matches,
+        clusters=tuple(ways),
         known=known,
         preferences=found,
+        untested=tuple(
+            Untested(one.first, one.second, sign_test(one.votes.choice), reason)
+            for one, reason in zip(every, reasons, strict=True)
+            if reason
+        ),
         adjusted=tuple(float(p) for p in holm(np.array([one.p for one in found]))),
         position=position(votes, clusters),
         rounds=change_over_rounds(votes),
@@ -129,7 +163,7 @@ def answer(
         careful=beside,
         index=calibrated(matches),
         shares=_shares(matches),
-        warnings=(*votes.warnings, *_cautions(matches, known), *_alone(every), *doubts),
+        warnings=(*votes.warnings, *_cautions(matches, known), *doubts),
         signature=recipe,
     )
 
@@ -203,13 +237,21 @@ def _shares(matches: Matches) -> tuple[TieShare, ...]:
     return tuple(TieShare(name, len(votes), float(votes.tie.mean())) for name, votes in kinds.items() if len(votes))
 
 
-def _alone(every: list[Contrast]) -> list[str]:
-    """Which pairs of systems have too few votes for an interval."""
-    return [
-        f"{one.first} and {one.second} were compared in one vote only, which gives no interval, so they are left out."
-        for one in every
-        if len(one.votes) == 1
-    ]
+def _without_interval(contrast: Contrast, ways: Sequence[str]) -> str:
+    """Why these votes give no interval; empty where they do. A way in which the study varies must vary here too."""
+    if len(contrast.votes) < 2:
+        return "1 vote"
+    codes = {way: getattr(contrast.votes, way) for way in ways}
+    return next((f"one {way}" for way, found in codes.items() if (found == found[0]).all()), "")
+
+
+def _nothing(contrast: Contrast, reason: str, refusal: str) -> str:
+    """Why there is neither an interval nor a ranking."""
+    if reason == "1 vote":
+        return "One vote has no interval; two or more are needed."
+    return (
+        f"{contrast.first} and {contrast.second} were judged by or on {reason}, which says nothing of others. {refusal}"
+    )
 
 
 def _cautions(matches: Matches, known: bool) -> list[str]:

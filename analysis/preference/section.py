@@ -7,10 +7,22 @@ from math import ceil, isfinite
 
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
 from analysis.preference.careful_text import careful_points, careful_sentences, careful_tables
+from analysis.preference.ranking import Ranking
+from analysis.preference.text import (
+    MODELS,
+    MOST_VOTED,
+    RANKING_HEAD,
+    equivalent_of_many,
+    most_voted,
+    ranking_rows,
+    ranks,
+    told_of_ranking,
+    untested_in_words,
+)
 from analysis.reading.study import Study
 from analysis.reading.systems import DIFFERENT, SAME
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import Table
+from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, p_equals, p_value, percent, signed
 from analysis.stats.sign_tests import TieIndex
 
@@ -25,7 +37,7 @@ _HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % 
 
 
 def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
-    """Net preference with intervals, equivalence, controls, the checks on sides and rounds, and every caution."""
+    """The ranking of several systems, net preference with intervals, equivalence, controls, and every caution."""
     if answer is None:
         return None
     text = (
@@ -33,11 +45,13 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
         "all votes; a tie counts for neither. The intervals allow for "
         f"new {clusters_in_words(answer)}.",
     )
-    drawn = [_net_figure(answer.led)]
+    ranking = answer.ranking if len(answer.matches.systems) > 2 else None
+    drawn = [*_rank_figure(ranking), *_net_figure(answer.led)]
     if study.controls is not None and len(answer.shares) > 1:
         drawn.append(_controls_figure(answer.shares))
-    items = (*alike(answer.led), *_index(answer.index), *_checks(answer))
-    tables: tuple[Table, ...] = (_table(answer),)
+    told = () if ranking is None else told_of_ranking(ranking)
+    items = (*told, *alike(answer.led), *_index(answer.index), *_checks(answer))
+    tables = (*_ranking_table(ranking), *_table(answer))
     if answer.careful is not None:
         items += (*careful_sentences(answer.careful), careful_points(answer.careful))
         tables += tuple(careful_tables(answer.careful))
@@ -46,8 +60,28 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
 
 def clusters_in_words(answer: PreferenceAnswer) -> str:
     """What the intervals draw anew, in words: `dialogues and raters`."""
-    ways = dict.fromkeys(way for one in answer.preferences for way in one.net.unit.split("+"))
-    return " and ".join(f"{way}s" for way in ways)
+    return " and ".join(f"{way}s" for way in answer.clusters or ("vote",))
+
+
+def _ranking_table(found: Ranking | None) -> list[Table]:
+    return [] if found is None else [Table(RANKING_HEAD, ranking_rows(found), f"Ranking by {MODELS[found.model]}")]
+
+
+def _rank_figure(found: Ranking | None) -> list[RowFigure]:
+    """The ranks that each system may truly have."""
+    if found is None:
+        return []
+    axis = Axis(0.5, len(found.systems) + 0.5)
+    rows = tuple(
+        Row(one.system, ranks(one), (Mark("bar", axis.at(one.all_low), axis.at(one.all_high), 0, "grey"),
+                                     *axis.interval(one.rank_low, one.rank, one.rank_high)),
+            described=f"rank {one.rank}, among {ranks(one)}, all at once {one.all_low} to {one.all_high}")
+        for one in found.systems
+    )  # fmt: skip
+    legend = (("dot", "people", "rank"), ("bar", "people", "95 % set of one system"),
+              ("bar", "grey", "95 % sets of all systems at once"))  # fmt: skip
+    return [RowFigure("Ranks that the votes leave open", rows, axis.ticks(round_steps(1, len(found.systems))), "rank",
+                      legend=legend, note_head="95 % ranks")]  # fmt: skip
 
 
 def points(low: float, high: float) -> str:
@@ -55,8 +89,15 @@ def points(low: float, high: float) -> str:
     return f"{signed(100 * low)} to {signed(100 * high)}"
 
 
-def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
-    ends = [100 * end for one in preferences for end in (one.net.low, one.net.high, 0.0)]
+def _net_figure(preferences: Sequence[Preference]) -> list[RowFigure]:
+    """Net preferences; of very many those with the most votes."""
+    if not preferences:
+        return []
+    title, shown = "Net preference with its 95 % interval", preferences
+    if len(preferences) > MOST_ROWS:
+        shown = sorted(preferences, key=lambda one: -one.net.n)[:MOST_ROWS]
+        title += f": the {MOST_ROWS} {' '.join(MOST_VOTED)}, of {len(preferences):,}"
+    ends = [100 * end for one in shown for end in (one.net.low, one.net.high, 0.0)]
     axis = Axis(min(ends) - 2, max(ends) + 2)
     rows = [
         Row(
@@ -65,11 +106,11 @@ def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
             axis.interval(100 * one.net.low, 100 * one.net.value, 100 * one.net.high),
             described=f"net preference {signed(100 * one.net.value)} points",
         )
-        for one in preferences
+        for one in shown
     ]
     ticks = axis.ticks(round_steps(axis.low, axis.high))
-    return RowFigure("Net preference with its 95 % interval", tuple(rows), ticks, "points, first minus second",
-                  ((axis.at(0), "no preference"),), note_head="points (95 % interval)")  # fmt: skip
+    return [RowFigure(title, tuple(rows), ticks, "points, first minus second", ((axis.at(0), "no preference"),),
+                      note_head="points (95 % interval)")]  # fmt: skip
 
 
 def alike(preferences: Sequence[Preference]) -> list[str]:
@@ -79,6 +120,8 @@ def alike(preferences: Sequence[Preference]) -> list[str]:
         return [
             "No equivalence margin was stated (--margin), so no two systems are called equivalent. " + _met(preferences)
         ]
+    if len(tested) > MOST_ROWS:
+        return [equivalent_of_many([test for _, test in tested], f"{100 * tested[0][1].margin:g} points")]
     return [
         f"{one.first} and {one.second} {'are equivalent' if test.equivalent else 'are not shown to be equivalent'} "
         f"within {100 * test.margin:g} points (two one-sided tests, {p_equals(test.p)}; 90 % interval "
@@ -89,6 +132,8 @@ def alike(preferences: Sequence[Preference]) -> list[str]:
 
 def _met(preferences: Sequence[Preference]) -> str:
     """The margins that would have been met, had they been stated before the votes were seen."""
+    if not preferences:
+        return ""
     least = [100 * one.claimable for one in preferences]
     if max(least) > 99:  # a net preference has no margin of 100 points
         met = sum(margin <= 99 for margin in least)
@@ -135,19 +180,32 @@ def _checks(answer: PreferenceAnswer) -> Iterator[str]:
         )
 
 
-def _table(answer: PreferenceAnswer) -> Table:
-    rows = tuple(
+def _table(answer: PreferenceAnswer) -> tuple[Table, ...]:
+    tested = [
         (
-            f"{one.first} against {one.second}", *(f"{n:,}" for n in (one.net.n, s.a, s.b, s.ties)),
-            signed(100 * one.net.value), points(one.net.low, one.net.high),
-            *(p_value(p) for p in (one.p, adjusted, s.p)),
+            one.net.n,
+            (
+                f"{one.first} against {one.second}", *(f"{n:,}" for n in (one.net.n, s.a, s.b, s.ties)),
+                signed(100 * one.net.value), points(one.net.low, one.net.high),
+                *(p_value(p) for p in (one.p, adjusted, s.p)),
+            ),
         )
         for one, adjusted in zip(answer.led, answer.adjusted, strict=True)
         for s in [one.sign]
-    )  # fmt: skip
-    return Table(
-        _HEAD,
-        rows,
+    ]  # fmt: skip
+    without = [
+        (
+            one.votes,
+            (f"{one.first} against {one.second}", *(f"{n:,}" for n in (one.votes, s.a, s.b, s.ties)),
+             signed(100 * one.net), "-", "-", "-", "-"),
+        )
+        for one in answer.untested
+        for s in [one.sign]
+    ]  # fmt: skip
+    caption = (
         "Preference between systems; p is by the error of the interval. The last column is the sign test without ties: "
-        "it ignores that votes share dialogues and raters, so it finds too much",
+        "it ignores that votes share dialogues and raters, so it finds too much"
     )
+    if told := " ".join(untested_in_words(answer)).rstrip("."):
+        caption = f"{caption}. {told}"
+    return in_short(Table(_HEAD, most_voted([*tested, *without]), caption), *MOST_VOTED)

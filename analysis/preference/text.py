@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Protocol
 
-from analysis.preference.answer import Position, Preference, PreferenceAnswer
+from analysis.preference.answer import Position, Preference, PreferenceAnswer, Untested
 from analysis.preference.careful_text import careful_document, careful_sentences, careful_tables
 from analysis.preference.ranking import Ranked, Ranking
-from analysis.showing.tables import Table
+from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, p_equals, p_value, plain
+from analysis.stats.equivalence import Equivalence
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
 _HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "p", "p (Holm)",
          "p as if votes were independent")  # fmt: skip
+MOST_VOTED = ("comparisons", "with the most votes")
+MOST_NAMED = 6
 
 
 class Bounded(Protocol):
@@ -31,6 +34,7 @@ class Bounded(Protocol):
 def document(answer: PreferenceAnswer) -> dict[str, Any]:
     """The stable keys of `--json`; `net`, `sign_test` and `tost` are those of the first contrast."""
     listed = [_contrast(one, p) for one, p in zip(answer.preferences, answer.adjusted, strict=True)]
+    listed += [_without_interval(one) for one in answer.untested]
     found: dict[str, Any] = plain(
         {
             "systems": answer.matches.systems,
@@ -58,7 +62,14 @@ def _contrast(one: Preference, adjusted: float) -> dict[str, Any]:
                 "df": net.df, "clusters": net.unit, "design_effect": net.design_effect, "effective_n": net.effective_n},
         "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p},
         "tost": None if alike is None else {**asdict(alike), "equivalent": alike.equivalent},
+        "reason": None,
     }  # fmt: skip
+
+
+def _without_interval(one: Untested) -> dict[str, Any]:
+    counts = {"first": one.sign.a, "second": one.sign.b, "ties": one.sign.ties, "p": None}
+    return {"first": one.first, "second": one.second, "votes": one.votes, "net": None, "sign_test": counts,
+            "tost": None, "reason": one.reason}  # fmt: skip
 
 
 def _position(found: Position) -> dict[str, Any]:
@@ -95,9 +106,11 @@ def _ranking(found: Ranking) -> dict[str, Any]:
 
 def parts(answer: PreferenceAnswer) -> list[Table | str]:
     """Tables and sentences for people, the cautions, and the recipe last."""
-    shown: list[Table | str] = [_net_table(answer), *_claims(answer), *_checks(answer)]
-    if answer.ranking:
-        shown += _strengths(answer.ranking)
+    strengths = [] if answer.ranking is None else _strengths(answer.ranking)
+    contrasts = [*_net_table(answer), *untested_in_words(answer), *_claims(answer)]
+    many = len(answer.matches.systems) > 2  # then the ranking is the answer, and the contrasts are its ground
+    first, then = (strengths, contrasts) if many else (contrasts, strengths)
+    shown = [*first, *then, *_checks(answer)]
     if answer.careful:
         shown += [*careful_tables(answer.careful), *careful_sentences(answer.careful)]
     if index := answer.index:
@@ -113,27 +126,65 @@ def _reach(found: Bounded) -> str:
     return "no bound" if "-" in (low, high) else f"{low} to {high}"
 
 
-def _net_table(answer: PreferenceAnswer) -> Table:
-    rows = [
-        [one.first, one.second, one.net.n, one.sign.a, one.sign.b, one.sign.ties, f"{one.net.value:+.3f}",
-         number(one.net.se), _reach(one.net), p_value(one.p), p_value(adjusted),
-         p_value(one.sign.p)]
+def _net_table(answer: PreferenceAnswer) -> list[Table | str]:
+    """The contrasts; of very many those with the most votes."""
+    tested = [
+        (one.net.n, [one.first, one.second, one.net.n, one.sign.a, one.sign.b, one.sign.ties, f"{one.net.value:+.3f}",
+                     number(one.net.se), _reach(one.net), p_value(one.p), p_value(adjusted), p_value(one.sign.p)])
         for one, adjusted in zip(answer.preferences, answer.adjusted, strict=True)
     ]  # fmt: skip
-    return Table(_HEAD, rows)
+    without = [
+        (one.votes, [one.first, one.second, one.votes, one.sign.a, one.sign.b, one.sign.ties, f"{one.net:+.3f}",
+                     *["-"] * 5])
+        for one in answer.untested
+    ]  # fmt: skip
+    return [in_short(Table(_HEAD, most_voted([*tested, *without])), *MOST_VOTED)[0]]
+
+
+def most_voted(rows: Sequence[tuple[int, Sequence[object]]]) -> list[Sequence[object]]:
+    """Rows by their numbers of votes, where they are too many to be read in the order of the systems' names."""
+    ordered = sorted(rows, key=lambda row: -row[0]) if len(rows) > MOST_ROWS else rows
+    return [row for _, row in ordered]
+
+
+def untested_in_words(answer: PreferenceAnswer) -> Iterator[str]:
+    """Who has a dash for which reason; of very many only how many they are."""
+    if not answer.untested:
+        return
+    reasons: dict[str, list[str]] = {}
+    for one in answer.untested:
+        reasons.setdefault(one.reason, []).append(f"{one.first} and {one.second}")
+    told = "; ".join(f"{reason}: {_named(names)}" for reason, names in reasons.items())
+    yield f"A dash: one vote gives no interval, and votes that share one cluster say nothing about others ({told})."
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= MOST_NAMED else count(len(names), "comparison")
 
 
 def _claims(answer: PreferenceAnswer) -> Iterator[str]:
-    """Which contrasts are equivalent within the margin, one line each."""
+    """Which contrasts are equivalent within the margin, one line each; of very many how many are."""
     tested = [(one, one.equivalence) for one in answer.preferences if one.equivalence is not None]
     if not tested:
         yield "Equivalence was not tested: state the smallest difference that matters with --margin."
+    if len(tested) > MOST_ROWS:
+        yield equivalent_of_many([alike for _, alike in tested], f"a net preference of {tested[0][1].margin:g}")
+        return
     for one, alike in tested:
         verb = "are equivalent" if alike.equivalent else "are not shown to be equivalent"
         yield (
             f"{one.first} and {one.second} {verb} within a net preference of {alike.margin:g} "
             f"(TOST {p_equals(alike.p)}; 90 % interval {_reach(alike)})."
         )
+
+
+def equivalent_of_many(tested: Sequence[Equivalence], margin: str) -> str:
+    """How many of very many comparisons are equivalent."""
+    number = sum(alike.equivalent for alike in tested)
+    return (
+        f"{number:,} of {len(tested):,} comparisons are equivalent within {margin} (two one-sided tests, not corrected "
+        "for their number); --json and report.json name them."
+    )
 
 
 def _checks(answer: PreferenceAnswer) -> Iterator[str]:
@@ -182,9 +233,9 @@ def told_of_ranking(found: Ranking) -> Iterator[str]:
         "95 % ranks: a system's true rank is among these with 95 % confidence (of all systems at once: every true rank "
         "is). Two systems whose ranks overlap may not differ."
     )
-    named = (("tie", found.tie), ("left", found.position))
+    named = (("tie parameter", found.tie), ("left side", found.position))
     if extra := [f"{name} (log) {number(part.value)} ({_reach(part)})" for name, part in named if part]:
-        yield "; ".join(extra)
+        yield f"{'; '.join(extra).capitalize()}."
     reasons = {one.reason: [other.system for other in found.unranked if other.reason == one.reason]
                for one in found.unranked}  # fmt: skip
     for reason, names in reasons.items():

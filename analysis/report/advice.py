@@ -44,6 +44,8 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     """What these votes can show, and votes for the contrast that is nearest to being shown."""
     open_ones = [one for one in found.led if one.net.low <= 0 <= one.net.high and one.net.se > 0]
     spread = [one for one in found.led if one.net.se > 0]
+    if not found.led:
+        return ["No two systems were compared in two votes or more, so there is no spread to plan with."]
     if not spread:
         return ["All votes of a comparison are the same, so there is no spread to plan with."]
     largest = max(spread, key=lambda one: one.net.n)

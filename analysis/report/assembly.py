@@ -137,11 +137,12 @@ def title_of(study: Study, found: PreferenceAnswer | None) -> str:
     """The question that the study answers."""
     if found is None:
         return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"
-    names = {name for one in found.preferences for name in (one.first, one.second)}
+    pairs = [(one.first, one.second) for one in found.preferences]
+    names = {name for pair in (*pairs, *((one.first, one.second) for one in found.untested)) for name in pair}
     models = {name.split("@")[0].rpartition("-")[0] for name in names}
     if len(models) == 1 and "" not in models:
         return f"Do {'two' if len(names) == 2 else len(names)} seeds of {models.pop()} differ?"
-    if len(found.preferences) == 1:
+    if len(names) == 2 and found.preferences:
         return f"Is {found.led[0].first} preferred to {found.led[0].second}?"
     return f"Which of {len(names)} systems is preferred?"
 
@@ -173,7 +174,7 @@ def as_markdown(found: Report) -> str:
     for section in found.sections:
         parts += [f"## {section.title}", *map(markdown_text, section.text)]
         parts += [_bullets(section.items)] if section.items else []
-        parts += [markdown(table) for table in (*section.inline, *section.tables)]
+        parts += [markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
         parts += map(markdown_text, section.notes)
     return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
 
@@ -184,7 +185,8 @@ def _bullets(sentences: Sequence[str]) -> str:
 
 def as_latex(found: Report) -> str:
     """The tables that a paper takes over."""
-    chosen = [table for section in found.sections if section.key in IN_PAPER for table in section.tables if table.rows]
+    tables = [table for section in found.sections if section.key in IN_PAPER for table in section.tables]
+    chosen = [table for table in tables if table.rows and not table.folded]
     return latex(chosen, recipe=" ".join(found.study.recipes.values()) or found.title)
 
 

@@ -137,7 +137,7 @@ def _results(found: PreferenceAnswer | None, agreed: AgreementAnswer | None) -> 
 
 
 def _smallest(found: PreferenceAnswer | None) -> str | None:
-    if found is None:
+    if found is None or not found.preferences:
         return None
     largest = max((one.net for one in found.preferences), key=lambda net: net.n)
     return f"a net preference of {100 * smallest_shown(largest):.0f} points with power .80" if largest.se else None

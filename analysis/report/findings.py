@@ -30,6 +30,7 @@ POOR = 0.2  # below it Landis and Koch say "slight"
 def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | None) -> list[str]:
     """The findings, most important first."""
     parts = [
+        _first(votes.preference),
         _preferred(votes.preference),
         _ties(votes.ties),
         _chance(votes.ties),
@@ -40,10 +41,27 @@ def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | N
     return [part for part in parts if part] or ["Nothing yet: the study holds too little data."]
 
 
+def _first(answer: PreferenceAnswer | None) -> str:
+    """Of several systems, who may be the best."""
+    if answer is None or answer.ranking is None or len(answer.ranking.systems) < 3:
+        return ""
+    ranking = answer.ranking.systems
+    may = [one.system for one in ranking if one.all_low == 1]
+    if len(may) == 1:
+        return f"{may[0]} is the best of {len(ranking)} systems (95 % confidence, all ranks at once)."
+    others = ", ".join(may[1:]) if len(may) < 6 else f"one of {len(may) - 1} others"
+    return (
+        f"Of {len(ranking)} systems, {ranking[0].system} ranks first, but the best may also be {others} (95 % "
+        "confidence, all ranks at once)."
+    )
+
+
 def _preferred(answer: PreferenceAnswer | None) -> str:
     """Whether any difference was shown, and the largest one seen."""
     if answer is None:
         return ""
+    if not answer.led:
+        return "No two systems were compared often enough for an interval."
     shown = [one for one, p in zip(answer.led, answer.adjusted, strict=True) if p < 0.05]
     largest = max(shown or answer.led, key=lambda one: one.net.value)
     return _largest(answer, largest, len(shown)) if largest.net.value else _balanced(answer, largest)

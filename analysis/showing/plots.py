@@ -138,9 +138,9 @@ def forest_figure(
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     for place, row in enumerate(rows):
-        axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=7.3 * step)
+        axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=2.2)
         if row.outer is not None:
-            axes.plot(row.outer, [-place, -place], color=row.colour, linewidth=0.8)
+            axes.plot(row.outer, [-place, -place], color=row.colour, linewidth=0.7)
         axes.plot([row.ring], [-place], "o", color=row.colour, markersize=0.76 * size, markerfacecolor="white")
         axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5 if size > 8 else 3.5)
     for at, name in (references or {}).items():

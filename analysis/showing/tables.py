@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 
@@ -17,17 +17,22 @@ SIGNS = {
     "\N{MINUS SIGN}": r"$-$", "\N{EN DASH}": "--", "\N{LEFT DOUBLE QUOTATION MARK}": "``",
     "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
 }  # fmt: skip
+MOST_ROWS = 30  # of a table that grows with the square of the systems
 PLAIN = str.maketrans({chr(k): None for k in range(32)})
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a head, with a caption that says what they are; `wide` tables have sentences in their cells."""
+    """Rows under a head, with a caption that says what they are; `wide` tables have sentences in their cells.
+
+    A `folded` table is too long to be read through: the page keeps it closed, Markdown and LaTeX leave it out.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[object]]
     caption: str = ""
     wide: bool = False
+    folded: bool = False
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
@@ -50,6 +55,22 @@ class Table:
             for row in cells
         )
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def in_short(table: Table, things: str, order: str) -> tuple[Table, ...]:
+    """A table of more than `MOST_ROWS` things as its first ones and, folded, all; `order` says which come first.
+
+    >>> short, every = in_short(Table(["n"], [[n] for n in range(100)], "Squares"), "numbers", "nearest to zero")
+    >>> print(short.caption, every.caption, len(short.rows), sep="; ")
+    Squares. Shown are the 30 numbers nearest to zero of 100; --json and report.json have all; All 100 numbers; 30
+    """
+    total = len(table.rows)
+    if total <= MOST_ROWS:
+        return (table,)
+    told = f"Shown are the {MOST_ROWS} {things} {order} of {total:,}; --json and report.json have all"
+    caption = f"{table.caption.rstrip('.')}. {told}" if table.caption else told
+    first = replace(table, rows=table.rows[:MOST_ROWS], caption=caption)
+    return first, replace(table, caption=f"All {total:,} {things}", folded=True)
 
 
 def _head(name: str, side: str) -> str:

@@ -158,16 +158,23 @@ def test_a_study_without_votes_or_systems_has_null_and_not_nothing(tmp_path, say
     assert [found[room] for room in ROOMS] == [None, None, None]
 
 
-def test_a_contrast_of_one_vote_is_left_out_by_name_everywhere(study, asked):
+def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(study, asked, say):
     votes = list(read_records(study / "votes.jsonl", Vote))
     lone = [v for v in votes if v.kind == "real" and int(v.pair[1:]) % 3 == 0]  # bilstm_attn-0 against -1
     kept = [v for v in votes if v not in lone[1:]]
     write_records(study / "votes.jsonl", kept, signature="lone|v:0", kind=Vote)
     found, told, pages = asked(study)
-    assert found["preference"] == told["preference"] and len(told["preference"]["contrasts"]) == 2
-    (caution,) = [caution for caution in told["preference"]["warnings"] if "were compared in one vote only" in caution]
-    assert caution.startswith("bilstm_attn-0 and bilstm_attn-1 ")
-    assert all(given(caution, page) for page in pages)
+    assert found["preference"] == told["preference"]
+    *tested, last = told["preference"]["contrasts"]
+    assert len(tested) == 2 and all(row["net"] and row["reason"] is None for row in tested)
+    assert (last["first"], last["second"], last["votes"]) == ("bilstm_attn-0", "bilstm_attn-1", 1)
+    assert last["net"] is last["tost"] is last["sign_test"]["p"] is None and last["reason"] == "1 vote"
+    reason = "(1 vote: bilstm_attn-0 and bilstm_attn-1)"
+    assert all(given(reason, page) for page in pages)
+    text = say("preference", study)
+    assert reason in text
+    (row,) = [line for line in text.splitlines() if line.startswith("bilstm_attn-0  bilstm_attn-1")]
+    assert row.split()[-5:] == ["-"] * 5
 
 
 def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(tmp_path, say):

@@ -247,7 +247,7 @@ def test_one_rater_alone_is_said_and_not_refused(tmp_path, preference):
     path.write_text("pair,rater,choice\n" + "".join(f"p{k},me,{'aab'[k % 3]}\n" for k in range(30)))
     assert "All votes are from one rater" in preference(path)
     path.write_text("pair,rater,choice,left\n" + "".join(f"p,me,{'aab'[k % 3]},a\n" for k in range(30)))
-    assert "unit:vote" in preference(path)
+    assert "clusters:vote" in preference(path)
 
 
 def test_only_ties_leave_no_strengths_but_everything_else(tmp_path, preference):
