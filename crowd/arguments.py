@@ -111,11 +111,13 @@ def again(args: argparse.Namespace, **others: Any) -> list[str]:
 
 
 def add_sites(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `crowd serve` that let a marketplace frame the page."""
+    """The arguments of `crowd serve` that let a marketplace's people in, or the marketplace frame the page."""
     for row in MARKETPLACES:
         if row.places:
             text = f"the {row.title} site that workers come from; it may show the page in its frame"
             parser.add_argument(f"--{row.source}", choices=row.places, help=text)
+        elif row.entrance:
+            parser.add_argument(f"--{row.source}", action="store_true", help=f"admit people sent by {row.title}")
 
 
 def sites_of(args: argparse.Namespace) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def from_environment() -> Flask:
             database=url,
             hit=hit,
             folder=study,
-            entrances=usual_entrances(hit, ""),
+            entrances=usual_entrances(hit, "", ["prolific"] if read("SEEDVOTE_PROLIFIC", "") == "1" else []),
             source="simulated" if simulated else "local",
             invited=not simulated and read("SEEDVOTE_WALK_IN", "") != "1",
             prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),

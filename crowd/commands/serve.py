@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
-    from crowd.arguments import sites_of
+    from crowd.arguments import chosen, sites_of
     from crowd.marketplaces.market import usual_entrances
     from crowd.study_folder import hit_of, prepare_study
     from crowd.watching.refreshing import keep_fresh
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
             https=args.https,
             frame_ancestors=(*args.frame_ancestor, *sites),
             submit_to=sites[0] if sites else "",
-            entrances=usual_entrances(hit, sites[0] if sites else ""),
+            entrances=usual_entrances(hit, sites[0] if sites else "", [row.source for row in chosen(args)]),
             invited=not (args.walk_in or args.simulated),
             rate=args.rate,
         )
@@ -129,6 +129,7 @@ def _warn_of_leaks(args: argparse.Namespace) -> None:
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
+    from crowd.arguments import chosen
     from crowd.web.app import study_token
 
     shown = f"[{args.host}]" if ":" in args.host else args.host
@@ -140,7 +141,8 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
         print("Walk-in: whoever has the address may take part, under any name and more than once.", flush=True)
     else:
         invite = next_command("python -m crowd invite", args.study, "20", "--url", address, *given(args, "database"))
-        print(f"They come from a marketplace, or by a link each: {invite}", flush=True)
+        doors = " or ".join(row.title for row in chosen(args))
+        print(f"They come from {doors}, or by" if doors else "Each needs", f"a link of their own: {invite}", flush=True)
     print("Stop with Ctrl-C. Every vote is kept; run the same command to go on.", flush=True)
     if args.open:
         import webbrowser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,19 +48,21 @@ def read_planned(folder: Path, hit: Hit, database: str | None) -> Planned:
     return Planned(folder, pairs, hit, sittings, checks, digest(pairs))
 
 
-def check_page(public_url: str, frame: str = "") -> str:
-    """Ask the public address whether our server is there, and whether the marketplace may frame it.
+def check_page(public_url: str, frame: str = "", door: Mapping[str, str] | None = None) -> str:
+    """Ask the public address whether our server is there, lets people in, and may be framed by the marketplace.
 
-    The page is asked for as an MTurk preview: a server of invited raters refuses everybody else, and a preview stores
-    nothing.
+    The page is asked for as the marketplace would announce somebody (`door`), or as an MTurk preview: a server of
+    invited raters refuses everybody else. Neither stores anything.
     """
     try:
         health = httpx.get(f"{public_url}/health", timeout=15, trust_env=False)
-        page = httpx.get(f"{public_url}/", params={"assignmentId": MTURK_PREVIEW}, timeout=15, trust_env=False)
+        page = httpx.get(f"{public_url}/", params=door or {"assignmentId": MTURK_PREVIEW}, timeout=15, trust_env=False)
     except httpx.HTTPError as error:
         raise InputError(
             f"{public_url} does not answer ({type(error).__name__}). Start `python -m crowd serve` there first."
         ) from error
+    if door and page.status_code == 403:
+        raise InputError(f"{public_url} answers, but it does not admit these people. Serve the study with --prolific.")
     if health.status_code != 200 or page.status_code != 200 or "Content-Security-Policy" not in page.headers:
         raise InputError(f"{public_url} answers, but it is not our server. Is the path prefix missing?")
     if frame and frame not in page.headers["Content-Security-Policy"]:

@@ -162,9 +162,14 @@ MARKETPLACES = (
 )
 
 
-def usual_entrances(hit: Hit, submit_to: str) -> tuple[Entrance, ...]:
-    """The entrances that every server of a study keeps open; `submit_to` is the site that takes finished forms."""
-    return tuple(row.entrance(hit, submit_to) for row in MARKETPLACES if row.entrance)
+def usual_entrances(hit: Hit, submit_to: str, doors: Collection[str] | None = None) -> tuple[Entrance, ...]:
+    """The entrances that a server keeps open; `submit_to` is the site that takes finished forms.
+
+    A marketplace whose addresses anybody could make up is let in only if `doors` names it (None: all are). One with a
+    site of its own checks that by itself.
+    """
+    rows = [row for row in MARKETPLACES if doors is None or row.places or row.source in doors]
+    return tuple(row.entrance(hit, submit_to) for row in rows if row.entrance)
 
 
 def launched_on(folder: Path) -> list[Marketplace]:

@@ -67,6 +67,7 @@ def test_a_guessed_id_or_an_altered_link_gives_nothing(study, capsys):
         proof = link.rpartition(".")[2]
         claims = ["", "rater=ann", "rater=somebody", f"rater={name}&sitting=s1", "rater=ann&source=simulated"]
         claims += [f"invite={text}" for text in (f"bob.{proof}", f"ann.{proof[:-1]}", "ann.", "ann", "", ".")]
+        claims += ["PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=x"]  # a door that this study has not opened
         for query in claims:
             reply = guesser.get(f"{url}/?{query}")
             assert reply.status_code == 403 and "You need an invitation" in reply.text
@@ -74,6 +75,11 @@ def test_a_guessed_id_or_an_altered_link_gives_nothing(study, capsys):
         assert ann.get(f"{url}/?rater=bob").status_code == 403  # an invited person is not somebody else either
         assert "Pair 1" in ann.get(str(page.url)).text
     assert len(found(study, sa.select(raters))) == 1
+
+
+def test_people_from_prolific_are_admitted_where_the_door_is_opened(study):
+    with Browser() as participant, serving(study, "--prolific") as url:
+        assert "Pair 1" in participant.arrive(f"{url}/?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=x").text
 
 
 def test_a_second_browser_that_knows_an_id_takes_no_answer_back(study):

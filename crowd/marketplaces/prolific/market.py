@@ -12,6 +12,7 @@ from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, check_page
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.prolific import client as prolific
+from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
 from crowd.marketplaces.prolific.options import ProlificOptions
 from crowd.marketplaces.settling import Listed, ListedState
 from crowd.study_folder import hit_of
@@ -63,7 +64,7 @@ class ProlificMarket:
         fee = self._fee()
         lines = [
             ("place", f"a draft of {self.launch.places} places; only publishing it on Prolific's page spends money"),
-            ("page", check_page(url)),
+            ("page", check_page(url, door=dict.fromkeys(PROLIFIC_IDS, "preview"))),
             ("pay", f"{reward} {hit.currency} a sitting, {hourly(hit.pay_per_sitting, self.options.minutes)}"),
             ("fee", f"{fee} %" if fee else "not counted below: give --fee-percent, which your account shows"),
             ("account", self._account()),
