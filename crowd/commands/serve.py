@@ -110,22 +110,14 @@ def _tell(sentence: str) -> None:
 
 
 def _warn_of_leaks(args: argparse.Namespace) -> None:
-    from crowd.rating.leaks import leaks
+    from crowd.rating.leaks import leaks, warning
     from crowd.study_folder import pairs_file
     from dialogue.files import read_records
     from dialogue.records import Pair
 
-    found = list(leaks(read_records(pairs_file(args.study, args.pairs), Pair)))
-    if found:
-        one = found[0]
+    if found := list(leaks(read_records(pairs_file(args.study, args.pairs), Pair))):
         lint = next_command("python -m crowd lint", args.study, *given(args, "pairs"))
-        many = "1 response names its" if len(found) == 1 else f"{len(found)} responses name their"
-        print(
-            f"warning: {many} own model, e.g. in pair {one.pair} ({one.model}): {one.excerpt}. "
-            f"Raters would not judge blind. See all: {lint}",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"{warning(found)} See all: {lint}", file=sys.stderr, flush=True)
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:

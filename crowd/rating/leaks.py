@@ -8,7 +8,7 @@ the corpus's own responses, whose "model" is a word for what they are: "your ref
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,6 +34,13 @@ def leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
         for one in (pair.a, pair.b):
             if one.checkpoint != CORPUS and (excerpt := _excerpt(one)):
                 yield Leak(pair.pair, one.model, excerpt)
+
+
+def warning(found: Sequence[Leak]) -> str:
+    """One sentence on what was found, with an example."""
+    one, many = found[0], "1 response names its" if len(found) == 1 else f"{len(found)} responses name their"
+    example = f"e.g. in pair {one.pair} ({one.model}): {one.excerpt}."
+    return f"warning: {many} own model, {example} Raters would not judge blind."
 
 
 def _excerpt(one: Candidate) -> str:
