@@ -25,7 +25,7 @@ from dialogue.seeds import child_seed
 Floats = NDArray[np.float64]
 
 FEW_RATERS = 8  # below it t has fewer than seven degrees of freedom; at ten even raters both answers cover
-MOST_UNASKED = 2_000  # votes: a few seconds; beyond it the answer waits until it is asked for
+MOST_UNASKED = 1_000  # votes: some seconds; beyond it the answer waits until it is asked for
 MOST_SYSTEMS = 12  # likewise
 MOST_VOTES = 20_000
 MOST_EFFECTS = 10_000  # all their draws stand in memory: half a gigabyte at most

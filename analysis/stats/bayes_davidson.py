@@ -46,7 +46,7 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 class HierarchicalFit:
     """Draws of the posterior; D of them. `spreads` holds a standard deviation's draws by `rater taste`, `rater ties`...
 
-    `r_hat` is the largest over strengths, ties and spreads: above 1.05 the chains disagree and more draws are needed.
+    `r_hat` is the largest over strengths, position, ties and the whole scatter: from 1.1 on the chains disagree.
     """
 
     systems: tuple[str, ...]
@@ -214,6 +214,9 @@ def hierarchical_fit(systems: Sequence[str], model: NormalEffects, drawn: Drawn)
     strengths = raw - raw.mean(2, keepdims=True)
     single = {name: own[name][:, :, 0] for name in ("tie", "position") if name in own}
     sds = {name: drawn.spreads[:, :, k] for name, k in place.items() if name.endswith(_KINDS)}
+    # Pairs and their dialogues may share out a scatter in many ways; what is reported depends on all of it together.
+    together = [[sds[name] ** 2 for name in sds if name.endswith(kind)] for kind in _KINDS]
+    scatter = [np.sqrt(np.sum(parts, axis=0)) for parts in together if parts]
     flat = {name: part.ravel() for named in (single, sds) for name, part in named.items()}
     return HierarchicalFit(
         systems=tuple(systems),
@@ -221,7 +224,7 @@ def hierarchical_fit(systems: Sequence[str], model: NormalEffects, drawn: Drawn)
         tie=flat.get("tie"),
         position=flat.get("position"),
         spreads={name: flat[name] for name in sds},
-        r_hat=max(map(split_r_hat, [*np.moveaxis(strengths, 2, 0), *single.values(), *sds.values()])),
+        r_hat=max(map(split_r_hat, [*np.moveaxis(strengths, 2, 0), *single.values(), *scatter])),
         chains=drawn.effects.shape[1],
     )
 
