@@ -49,6 +49,8 @@ def _first(answer: PreferenceAnswer | None) -> str:
     may = [one.system for one in ranking if one.all_low == 1]
     if len(may) == 1:
         return f"{may[0]} is the best of {len(ranking)} systems (95 % confidence, all ranks at once)."
+    if len(may) == len(ranking):  # then no leader may be named
+        return f"Any of {len(ranking)} systems may be the best (95 % confidence, all ranks at once)."
     others = ", ".join(may[1:]) if len(may) < 6 else f"one of {len(may) - 1} others"
     return (
         f"Of {len(ranking)} systems, {ranking[0].system} ranks first, but the best may also be {others} (95 % "

@@ -82,6 +82,15 @@ def test_the_page_folds_the_long_tables_and_the_paper_leaves_them_out(arena, say
     assert "the 30 comparisons with the most votes, of 54" in page
 
 
+def test_the_headline_names_a_leader_only_where_there_may_be_one(arena, tmp_path, say):
+    say("report", arena)
+    found = json.loads((arena / "report.json").read_text())
+    ranks = found["preference"]["davidson"]["ranks"].values()
+    may = [rank["all_low"] == 1 for rank in ranks]
+    sentence = found["findings"][0]
+    assert sentence.startswith(f"Any of {len(may)} systems" if all(may) else f"Of {len(may)} systems, s")
+
+
 def test_compare_shows_the_closest_orders(arena, say):
     text = say("compare", arena)
     assert "Shown are the 30 orders with the smallest difference of 66" in text
