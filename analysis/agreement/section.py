@@ -86,7 +86,18 @@ def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
 
 
 def gate_sentence(study: Study) -> str:
-    """What the hidden checks did."""
+    """What the hidden checks did, and who was left out beside them."""
+    out = [rater for rater in study.raters if rater.status == "excluded"]
+    if not out:
+        return _checks_sentence(study)
+    votes = count(sum(rater.votes for rater in out), "vote")
+    return (
+        f"{_checks_sentence(study)} Excluded by a stated rule or by hand: {count(len(out), 'rater')}; {votes} of "
+        "theirs are kept and marked but not counted."
+    )
+
+
+def _checks_sentence(study: Study) -> str:
     raters = study.raters
     blocked, seen = sum(r.status == "blocked" for r in raters), sum(r.checks_seen for r in raters)
     text = f"{count(len(raters), 'rater')} took part"
@@ -105,7 +116,7 @@ def gate_sentence(study: Study) -> str:
 
 def _gate_table(study: Study) -> Table:
     rows = []
-    for status in ("passed", "incomplete", "blocked"):
+    for status in ("passed", "incomplete", "blocked", "excluded"):
         group = [r for r in study.raters if r.status == status]
         seconds = [r.median_seconds for r in group if r.median_seconds is not None]
         if group:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     if excluded := [line for line in found.raters if line.status == "excluded"]:
-        print(f"Out:     {len(excluded)} raters excluded, whose {found.excluded_votes} votes do not count")
+        print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
     if told := [*told, *(line.says() for line in found.checks if line.looks_wrong)]:
         print("\n".join(told))
