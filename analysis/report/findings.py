@@ -30,7 +30,7 @@ POOR = 0.2  # below it Landis and Koch say "slight"
 def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | None) -> list[str]:
     """The findings, most important first."""
     parts = [
-        _first(votes.preference),
+        best_of(votes.preference),
         _preferred(votes.preference),
         _ties(votes.ties),
         _chance(votes.ties),
@@ -41,7 +41,7 @@ def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | N
     return [part for part in parts if part] or ["Nothing yet: the study holds too little data."]
 
 
-def _first(answer: PreferenceAnswer | None) -> str:
+def best_of(answer: PreferenceAnswer | None) -> str:
     """Of several systems, who may be the best."""
     if answer is None or answer.ranking is None or len(answer.ranking.systems) < 3:
         return ""
@@ -49,8 +49,8 @@ def _first(answer: PreferenceAnswer | None) -> str:
     may = [one.system for one in ranking if one.all_low == 1]
     if len(may) == 1:
         return f"{may[0]} is the best of {len(ranking)} systems (95 % confidence, all ranks at once)."
-    if len(may) == len(ranking):  # then no leader may be named
-        return f"Any of {len(ranking)} systems may be the best (95 % confidence, all ranks at once)."
+    if len(may) == len(ranking):  # then no leader may be named, and the comparisons say what there is to say
+        return ""
     others = ", ".join(may[1:]) if len(may) < 6 else f"one of {len(may) - 1} others"
     return (
         f"Of {len(ranking)} systems, {ranking[0].system} ranks first, but the best may also be {others} (95 % "

@@ -1,6 +1,7 @@
 """Studies of many systems: tables that can be read, contrasts without an interval, and no cost that grows too fast."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.preference.answer import answer
+from analysis.reading.inputs import matches_of
 from analysis.reading.systems import Matches
 from analysis.reading.votes import votes_from_columns
+from analysis.report.findings import best_of
 from analysis.showing.tables import MOST_ROWS, Table, in_short, latex, markdown
 from dialogue.command_line import dispatch
 from dialogue.files import write_records
@@ -82,13 +85,20 @@ def test_the_page_folds_the_long_tables_and_the_paper_leaves_them_out(arena, say
     assert "the 30 comparisons with the most votes, of 54" in page
 
 
-def test_the_headline_names_a_leader_only_where_there_may_be_one(arena, tmp_path, say):
-    say("report", arena)
-    found = json.loads((arena / "report.json").read_text())
-    ranks = found["preference"]["davidson"]["ranks"].values()
-    may = [rank["all_low"] == 1 for rank in ranks]
-    sentence = found["findings"][0]
-    assert sentence.startswith(f"Any of {len(may)} systems" if all(may) else f"Of {len(may)} systems, s")
+def test_the_headline_names_a_leader_only_where_there_may_be_one(arena):
+    matches, known = matches_of(arena, None)
+    found = answer(matches, known=known, sets=200)
+    assert found.ranking is not None
+    first, *others = found.ranking.systems
+    for best in (1, 2, len(others)):  # as many others may be the best; at last all
+        systems = (replace(first, all_low=1), *(replace(one, all_low=1 + (k >= best)) for k, one in enumerate(others)))
+        said = best_of(replace(found, ranking=replace(found.ranking, systems=systems)))
+        assert (first.system in said) == (best < len(others))
+        assert others[0].system in said or best == len(others)
+    alone = tuple(replace(one, all_low=1 if one is first else 2) for one in found.ranking.systems)
+    assert f"{first.system} is the best of {len(alone)} systems" in best_of(
+        replace(found, ranking=replace(found.ranking, systems=alone))
+    )
 
 
 def test_compare_shows_the_closest_orders(arena, say):
