@@ -142,7 +142,7 @@ def started(command: str, folder: Path, *words: str) -> Iterator[str]:
 
 
 LAUNCH = ("launch", "--mephisto", "--yes")
-LOCAL = ("serve", "--quiet")
+LOCAL = ("serve", "--quiet", "--walk-in")
 
 
 def alone(folder: Path, source: str, command: str, *words: str) -> tuple[float, list[float]]:

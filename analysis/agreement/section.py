@@ -107,10 +107,10 @@ def _checks_sentence(study: Study) -> str:
     text += f" and answered {count(seen, 'hidden check')}, {failed:,} of them wrongly. "
     if not blocked:
         return text + "Nobody failed enough of them to be blocked."
-    whose = "rater's" if blocked == 1 else "raters'"
+    was, whose = ("was", "rater's") if blocked == 1 else ("were", "raters'")
     return (
-        text + f"{count(blocked, 'rater')} failed too many of them and got no further work; the blocked {whose} "
-        f"votes are kept and marked but not counted."
+        text + f"{count(blocked, 'rater')} {was} blocked, by failing too many of them or by hand, and got no further "
+        f"work; the blocked {whose} votes are kept and marked but not counted."
     )
 
 

@@ -12,7 +12,7 @@ def test_raters_who_were_excluded_are_told_apart_from_those_whom_the_checks_bloc
     assert "Excluded" not in gate_sentence(study)
     out = [dataclasses.replace(rater, status="excluded") for rater in study.raters[1:3]]
     sentence = gate_sentence(dataclasses.replace(study, raters=(study.raters[0], *out, *study.raters[3:])))
-    assert "1 rater failed too many of them and got no further work" in sentence
+    assert "1 rater was blocked, by failing too many of them or by hand, and got no further work" in sentence
     assert sentence.endswith(
         "Excluded by a stated rule or by hand: 2 raters; 20 votes of theirs are kept and marked but not counted."
     )
