@@ -21,7 +21,7 @@ from crowd.rating.deciding import tell
 from crowd.rating.gate import at_least
 from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log
-from crowd.store.identity import rater_hash
+from crowd.store.identity import FORGOTTEN, rater_hash
 from crowd.store.store import Store, settings
 from crowd.store.tables import raters, votes
 
@@ -134,9 +134,14 @@ def _given(connection: sa.Connection) -> dict[str, list[JudgedPair]]:
 
 
 def mark_broken(connection: sa.Connection, rules: Exclusion | None, now: float) -> int:
-    """Write who breaks a rule, each change with its event; how many changed. Settling is the caller's."""
+    """Write who breaks a rule, each change with its event; how many changed. Settling is the caller's.
+
+    Of somebody forgotten the times and the id are gone, so what the rules said before stands while there are any.
+    """
     found = broken_rules(connection, rules)
     known = connection.execute(sa.select(raters.c.rater, raters.c.broke)).all()
+    if rules is not None:
+        known = [row for row in known if not row.rater.startswith(FORGOTTEN)]
     changed = {row.rater: found.get(row.rater) for row in known if row.broke != found.get(row.rater)}
     for rater, clause in changed.items():
         connection.execute(sa.update(raters).where(raters.c.rater == rater).values(broke=clause))

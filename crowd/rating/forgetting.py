@@ -1,7 +1,8 @@
 """Erase a person and keep anonymous counts: whoever asks to be forgotten is no longer to be found in the store.
 
-The votes stay, under a random name that nothing leads back from, without times of day or durations; payment, consent,
-sittings and every event but the bare answers go. A person who comes again afterwards is somebody new.
+The votes stay, under a random name that nothing leads back from, without times of day or durations, and count or do not
+count as before. Payment, consent and sittings go, and every event but those from which that follows. A person who comes
+again afterwards is somebody new.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ import sqlalchemy as sa
 
 from crowd.rating import pool
 from crowd.store import event_log
+from crowd.store.identity import FORGOTTEN
 from crowd.store.store import Store
 from crowd.store.tables import events, leases, payments, raters, sittings, votes
 
 DAY = 86_400
-KEPT = ("answered", "undone", "blocked", "standing", "ruled")
+KEPT = ("answered", "undone", "blocked", "standing", "ruled", "rule", "study")  # what the votes follow from
 
 
 def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int | None:
     """Forget the rater with this keyed hash; returns how many votes stay, or None where nobody has it."""
     # random, not a hash: whoever has the key and the id could make the hash again
-    nobody = f"forgotten-{secrets.token_hex(6)}"
+    nobody = f"{FORGOTTEN}{secrets.token_hex(6)}"
     with store.write() as connection:
         if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
             return None
@@ -40,8 +42,14 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
     return kept
 
 
+def _bare(clause: str | None) -> str | None:
+    """The name of the rule that a rater broke, without its numbers: they tell how long the answers took."""
+    return clause and clause.partition(":")[0]
+
+
 def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
-    gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None}
+    broke = connection.scalar(sa.select(raters.c.broke).where(raters.c.rater == rater))
+    gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None, "broke": _bare(broke)}
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
     mine = leases.c.rater == rater
     connection.execute(sa.update(leases).where(mine).values(rater=nobody, issued=0.0, expires=0.0))
@@ -59,6 +67,8 @@ def _thin_events(connection: sa.Connection, rater: str, nobody: str) -> None:
             connection.execute(sa.delete(events).where(this))
             continue
         data = {name: value for name, value in json.loads(row.data).items() if name not in ("seconds", "why")}
+        if row.kind == "rule":
+            data["broke"] = _bare(data["broke"])
         values = {"rater": nobody, "at": row.at // DAY * DAY, "data": json.dumps(data)}
         connection.execute(sa.update(events).where(this).values(values))
 

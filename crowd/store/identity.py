@@ -12,6 +12,8 @@ import secrets
 
 from dialogue.seeds import child_seed
 
+FORGOTTEN = "forgotten-"  # how the random name begins that stands for somebody who was forgotten
+
 
 def fresh_key() -> str:
     """A random key of 256 bits."""

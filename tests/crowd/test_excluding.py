@@ -11,6 +11,9 @@ from crowd.hit import Exclusion
 from crowd.rating import excluding
 from crowd.rating.change_control import take_up
 from crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
+from crowd.rating.forgetting import forget
+from crowd.rating.replaying import replay
+from crowd.store import event_log
 from crowd.store.tables import raters, votes
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
 
@@ -104,3 +107,28 @@ def test_people_are_named_by_their_id_or_by_their_hash(url, tmp_path):
         with desk.store.read() as connection:
             found = excluding.broken_rules(connection, Exclusion(raters=("ann", bob.rater)))
         assert found == dict.fromkeys([ann.rater, bob.rater], "raters: named in hit.toml")
+
+
+def test_whoever_was_excluded_by_rule_stays_so_when_forgotten_and_no_clause_tells_how_fast(url, tmp_path):
+    """The rules have nothing left to judge by: no durations, and a name that hit.toml does not have."""
+    hit = dataclasses.replace(SHORT, votes_per_pair=2, exclude=Exclusion(after=3, seconds=2.0, raters=("named",)))
+    with desk_of(url, tmp_path, hit, make_pairs(4)) as desk:
+        for name, seconds in (("fast", 0.4), ("named", 9.0)):
+            seat = seated(desk, name)
+            while desk.next_step(seat).stage == "task":
+                vote(desk, seat, "a", seconds)
+        exclude_by_rule(desk.store, 0.0)
+        for name in ("fast", "named"):
+            assert forget(desk.store, desk.rater_id(name), votes_per_pair=2, now=0.0) == 4
+        exclude_by_rule(desk.store, 0.0)
+        with desk.store.read() as connection:
+            known = connection.execute(sa.select(raters.c.status, raters.c.broke)).all()
+            assert sorted(map(tuple, known)) == [("excluded", "raters"), ("excluded", "seconds")]
+            assert connection.scalar(sa.select(sa.func.sum(votes.c.counted))) == 0
+            log = list(event_log.read_events(connection))
+        told = replay(log, desk.gate, votes_per_pair=2, late_votes="keep")
+        assert set(told.status.values()) == {"excluded"} and not any(told.counted.values())
+        assert not any("0.4" in str(event.data) for event in log)
+        take_up(desk.store, dataclasses.replace(hit, exclude=None), 0.0)  # without rules, nobody is out by one
+        with desk.store.read() as connection:
+            assert connection.scalar(sa.select(sa.func.sum(votes.c.counted))) == 8
