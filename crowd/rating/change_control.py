@@ -26,6 +26,7 @@ from crowd.store.tables import leases, pairs, votes
 from dialogue.errors import InputError
 
 SETTLED = "settled"  # the digest of the pairs file for which everything was last counted
+OLDER = "This study was begun by an older version; raters are now judged by all their checks."
 WAY_OUT = "Put the old value back into hit.toml, or start a new study folder."
 
 
@@ -78,7 +79,8 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
         effect = standing.settle(connection, rules.assignment, rules.gate, now)
         if effect:
             tell(connection, effect, now, because="hit.toml" if changes else "pairs or an older version")
-    return [*map(str, changes), *([effect.says()] if effect else [])]
+    since = [] if changes else [OLDER if before is None else "The pairs file was changed."]
+    return [*map(str, changes), *([*since, effect.says()] if effect else [])]
 
 
 def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str]) -> None:

@@ -7,9 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.rating import standing
+from crowd.rating.change_control import OLDER, take_up
 from crowd.rating.desk import Desk
-from crowd.rating.rules import rules_of
 from crowd.store.store import open_store, settings
 from crowd.store.tables import leases, pairs, raters, votes
 from tests.crowd.study import SHORT, Clock, database, seated, vote
@@ -59,10 +58,9 @@ def test_a_store_of_0_2_0_opens_and_its_walker_owes_the_checks_he_was_shown(url)
             before = exporting.export(connection, votes_per_pair=3)
             assert connection.scalar(sa.select(sa.func.sum(votes.c.aside))) == 4
         assert sum(vote.counted for vote in before.votes) == 12  # 8 of them the walker's, who answered no check
-        with store.write() as connection:
-            rules = rules_of(connection, OLD_HIT)
-            effect = standing.settle(connection, rules.assignment, rules.gate, 2e6)
-        assert (effect.gained, effect.lost, dict(effect.raters)) == (0, 8, {})
+        because, followed = take_up(store, OLD_HIT, 2e6)
+        assert because == OLDER and "0 count that did not, 8 no longer do" in followed
+        assert take_up(store, OLD_HIT, 2e6) == []
         desk = Desk(store, OLD_HIT, Clock())
         desk.clock.now = 2e6
         seat, kinds = seated(desk, "walker", "again"), []
