@@ -52,7 +52,7 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
     reach = smallest_shown(largest.net)
     sentences = [
         f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} are worth "
-        f"{count(round(largest.net.effective_n), 'independent vote')}, {_shown(reach)}. Showing "
+        f"{count(max(round(largest.net.worth), 1), 'independent vote')}, {_shown(reach)}. Showing "
         f"{50 * min(reach, 1):.0f} points takes {_more(study, largest.net, min(reach, 1) / 2)}."
     ]
     if open_ones:

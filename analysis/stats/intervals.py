@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit, stdtr, stdtrit
 
 from dialogue.errors import InputError
@@ -37,6 +38,7 @@ class Interval:
     clusters: Mapping[str, int]
     design_effect: float
     effective_n: float
+    worth: float  # independent votes whose own t interval would be as wide: few clusters make it few
 
 
 def mean_interval(
@@ -70,9 +72,24 @@ def mean_interval(
     low, high = _bounds(mean, se, df, level, share)
     # Where all votes are the same, all clusters are: as the interval says, they tell as much as df + 1 votes.
     effect = se**2 / alone if alone > 0 else len(values) / (df + 1)
-    return Interval(
-        mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, len(values) / max(effect, 1.0)
-    )
+    effective = len(values) / max(effect, 1.0)
+    worth = min(_as_wide(effective, df, level), effective) if alone > 0 else effective
+    return Interval(mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, effective, worth)
+
+
+def _as_wide(effective: float, df: float, level: float) -> float:
+    """How many independent votes have a t interval as wide as `effective` votes' with only `df` degrees of freedom.
+
+    The error alone would say `effective`; but an error known from three raters is not an error known from 100 votes.
+    """
+    tail = (1 + level) / 2
+    wide = float(stdtrit(df, tail)) ** 2 / effective
+
+    def narrower(votes: float) -> float:
+        return float(stdtrit(max(votes - 1, 1.0), tail)) ** 2 / votes - wide
+
+    most = max(effective, 2.0)
+    return most if narrower(most) >= 0 else float(brentq(narrower, 1e-9, most))
 
 
 def unit_name(by: Mapping[str, object]) -> str:

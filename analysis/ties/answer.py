@@ -265,9 +265,11 @@ def _crowding(curves: Sequence[Curve]) -> list[str]:
     if least.replaced is None:
         return []
     size, part = least.law.set_votes, percent(least.part, 0)
-    name = least.name if least.name != "pooled" else "these votes"
+    if not least.replaced.sd:  # votes that are all the same: sets of them are too, however they are drawn
+        return []
+    name = f" of {least.name}" if least.name != "pooled" else ""
     return [
-        f"A set of {size} is {part} of the {count(least.votes, 'vote')} of {name}; in the papers it is a tenth. Drawn "
+        f"A set of {size} is {part} of the {count(least.votes, 'vote')}{name}; in the papers it is a tenth. Drawn "
         f"without replacement, two sets share {part} of their votes on average, so their SD "
         f"({100 * least.law.sd:.1f} points) is smaller than that of new votes; with replacement it is "
         f"{100 * least.replaced.sd:.1f}. Both are given."

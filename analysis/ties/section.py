@@ -155,5 +155,5 @@ def _unit(one: Curve) -> tuple[str, ...]:
         f"{one.clusters:,}",
         reach,
         f"{found.design_effect:.2f}",
-        f"{found.effective_n:,.0f}",
+        f"{found.worth:,.0f}",
     )

@@ -135,7 +135,7 @@ def _unit_row(curve: Curve) -> list[str]:
         str(curve.clusters),
         f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-",
         f"{interval.design_effect:.2f}" if interval else "-",
-        f"{interval.effective_n:.0f}" if interval else "-",
+        f"{interval.worth:.0f}" if interval else "-",
         *_spread(law),
         law.method,
     ]
@@ -162,8 +162,10 @@ def _found(answer: TiesAnswer) -> str:
     text += f"; the 95 % interval is {percent(interval.low)} to {percent(interval.high)}"
     if interval.clusters:
         text += f", allowing for correlated votes of one {interval.unit.replace('+', ' or ')}"
-    text += f" ({count(round(interval.effective_n), 'independent vote')} would be as informative)."
+    text += f" ({count(max(round(interval.worth), 1), 'independent vote')} would be as informative)."
     wide = max(answer.units, key=lambda curve: curve.law.sd)
+    if not answer.units[0].law.sd:
+        return text + " All votes are the same, so all sets of them are too."
     text += f" Sets of {size} drawn vote by vote have an SD of {answer.units[0].law.sd * 100:.1f} points"
     if wide is answer.units[0]:
         return text + "."
@@ -179,11 +181,10 @@ def against_chance(curve: Curve) -> str:
 
 def _raters(answer: TiesAnswer) -> list[str]:
     found = [curve.clusters for curve in answer.units if curve.unit == "rater"]
-    return (
-        [f"{found[0]:,} raters voted, worth {answer.effective_raters:,.0f} raters with equal numbers of votes."]
-        if found
-        else []
-    )
+    if not found or answer.effective_raters is None:
+        return []
+    alike = count(round(answer.effective_raters), "rater")
+    return [f"{found[0]:,} raters voted, worth {alike} with equal numbers of votes."]
 
 
 def _mixed(found: CrossedLogit | None) -> list[str]:

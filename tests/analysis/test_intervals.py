@@ -121,6 +121,16 @@ def test_votes_are_never_worth_more_than_their_number():
     assert close.design_effect < 0.1 and close.effective_n == 60
 
 
+@pytest.mark.parametrize(("raters", "least", "most"), [(3, 20, 35), (8, 60, 100), (120, 119, 120)])
+def test_votes_are_worth_as_many_as_have_an_interval_as_wide(raters, least, most):
+    """Three raters who agree no more than chance do not tell what 120 people would, though the error is as small."""
+    values = np.random.default_rng(3).permutation(np.resize([1.0, 0.0, 0.0], 120))
+    found = mean_interval(values, by={"rater": np.arange(120) % raters})
+    assert least <= found.worth <= most and found.worth <= found.effective_n
+    as_wide = t.ppf(0.975, found.worth - 1) / np.sqrt(found.worth)
+    assert as_wide == pytest.approx(t.ppf(0.975, found.df) / np.sqrt(found.effective_n), rel=1e-6)
+
+
 def test_the_effective_number_of_raters_counts_equally_busy_ones():
     assert kish(np.repeat(np.arange(8), 5)) == 8
     assert kish(np.array([0] * 90 + list(range(1, 11)))) == 100**2 / (90**2 + 10)

@@ -301,6 +301,7 @@ def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path):
         "units",
         "chance",
         "effective_raters",
+        "mixed",
         "recipe",
         "crowded",
         "warnings",

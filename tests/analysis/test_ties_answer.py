@@ -55,6 +55,21 @@ def test_clusters_that_are_all_alike_leave_an_interval_with_a_width_and_no_certa
     json.dumps(document(answer(votes, size=1)), allow_nan=False)
 
 
+def test_a_wide_interval_stands_beside_few_votes_that_would_say_as_much():
+    table = {"pair": np.repeat(np.arange(40), 3), "rater": np.tile(np.arange(3), 40)}
+    choice = np.random.default_rng(0).choice(["a", "b", "tie"], 120)
+    found = answer(votes_from_columns({**table, "choice": choice}), size=10)
+    assert found.pooled.interval.worth < 40
+    assert f"({found.pooled.interval.worth:.0f} independent votes would be as informative)" in sentences(found)[0]
+
+
+@pytest.mark.parametrize("choice", ["tie", "a"])
+def test_votes_that_are_all_the_same_have_sets_that_are(choice):
+    table = {"pair": np.arange(30), "rater": np.arange(30) % 5, "choice": [choice] * 30}
+    said = " ".join(sentences(answer(votes_from_columns(table), size=20)))
+    assert "all sets of them are too" in said and "SD" not in said
+
+
 def test_a_p_next_to_nothing_is_not_called_zero():
     table = {"pair": np.arange(3000), "rater": np.arange(3000) % 500}
     found = answer(votes_from_columns({**table, "choice": np.where(np.arange(3000) % 10, "tie", "a")}), size=100)
