@@ -105,6 +105,11 @@ def add_clusters_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def clusters_given(args: argparse.Namespace) -> list[str]:
+    """`--clusters` as it would be typed again, so that the next command draws the same anew; the default needs none."""
+    return [] if args.clusters == "auto" else ["--clusters", args.clusters]
+
+
 def add_json_argument(parser: argparse.ArgumentParser) -> None:
     """`--json FILE` writes the document beside the table; `--json -` prints the document alone."""
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON too (- for standard output, alone)")

@@ -126,10 +126,12 @@ def answer(votes: Votes, *, labels: str = "tie", clusters: str = "auto", seed: i
     raters: tuple[RaterHabits, ...] = ()
     if votes.rater is not None:
         fitted = spam_model(votes)
-        raters = _raters(votes, fitted, ties=labels == "tie")
+        spam = fitted.spamming if found.usable_items else np.full(len(fitted.spamming), np.nan)
+        raters = _raters(votes, spam, ties=labels == "tie")
         shared = next((codes for name, codes in ways.items() if name != "rater"), None)
         cohen = two_raters(votes.pair, votes.rater, votes.choice, len(names), cluster=shared)
-        truth, spamming = _in_short(hidden_truth(votes)), _spamming(fitted, raters)
+        if found.usable_items:  # single votes: nothing tells a true label from spam, but the models would be sure of it
+            truth, spamming = _in_short(hidden_truth(votes)), _spamming(fitted, raters)
     recipe = signature(
         votes=len(votes),
         pairs=found.items,
@@ -160,11 +162,11 @@ def _ways(votes: Votes, clusters: str) -> Ways:
     return clusters_of(votes, clusters) or clusters_of(votes, "auto" if clusters == "auto" else "pair")
 
 
-def _raters(votes: Votes, fitted: Mace, *, ties: bool) -> tuple[RaterHabits, ...]:
+def _raters(votes: Votes, spam: NDArray[np.float64], *, ties: bool) -> tuple[RaterHabits, ...]:
     """Without ties among the labels there are no two sides either: a left label has no meaning."""
     tie, left = (votes.labels.index("tie"), votes.left) if ties else (None, None)
     table = rater_table(votes.pair, np.asarray(votes.rater), votes.choice, len(votes.labels), tie=tie, left=left)
-    return tuple(rows(table, votes.raters, fitted.spamming))
+    return tuple(rows(table, votes.raters, spam))
 
 
 def _crowd(raters: Sequence[RaterHabits]) -> tuple[Habit, ...]:
@@ -225,7 +227,7 @@ def _of_raters(votes: Votes, found: Agreement) -> list[str]:
                 "raters differ."]  # fmt: skip
     cautions, raters = [], len(np.unique(votes.rater))
     if raters == 1:
-        cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
+        cautions.append("All votes are from one rater, so they say nothing about other people.")
     elif found.usable_items and found.raters_held:
         who = "Two raters" if raters == 2 else "Raters of whom one is in every comparison"
         so = "the intervals are about other pairs judged by them" if found.unit else "there are no intervals"

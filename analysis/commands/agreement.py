@@ -16,6 +16,7 @@ from analysis.arguments import (
     add_clusters_argument,
     add_json_argument,
     add_vote_arguments,
+    clusters_given,
     deliver,
     reading,
     study_beside,
@@ -71,9 +72,9 @@ def run(args: argparse.Namespace) -> None:
 def _then(args: argparse.Namespace) -> str:
     """Preference reads a, b and tie only; of other labels, what their votes vary with comes next."""
     if args.labels == "tie":
-        return next_command("python -m analysis preference", args.votes, *given(args, *READING))
+        return next_command("python -m analysis preference", args.votes, *given(args, *READING), *clusters_given(args))
     if study := study_beside(args.votes):
-        return next_command("python -m analysis report", study)
+        return next_command("python -m analysis report", study, *clusters_given(args))
     return "python -m analysis plan"
 
 

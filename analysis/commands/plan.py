@@ -15,6 +15,7 @@ from analysis.arguments import (
     add_clusters_argument,
     add_json_argument,
     add_vote_arguments,
+    clusters_given,
     deliver,
     reading,
     study_beside,
@@ -85,5 +86,5 @@ def run(args: argparse.Namespace) -> None:
 def _then(args: argparse.Namespace) -> str:
     """A study has its report; otherwise the plan is for votes to come, whose raters are checked."""
     if args.votes is not None and (study := study_beside(args.votes)):
-        return next_command("python -m analysis report", study)
+        return next_command("python -m analysis report", study, *clusters_given(args))
     return "python -m crowd plan-checks"

@@ -17,6 +17,7 @@ from analysis.arguments import (
     add_clusters_argument,
     add_json_argument,
     add_vote_arguments,
+    clusters_given,
     deliver,
     reading,
     study_beside,
@@ -69,5 +70,5 @@ def _then(args: argparse.Namespace) -> str:
     if study and (study / "states").is_dir() and not (study / "scores.parquet").exists():
         return next_command("python -m probes run", study)
     if study:
-        return next_command("python -m analysis report", study)
-    return next_command("python -m analysis plan", args.votes, *given(args, *READING))
+        return next_command("python -m analysis report", study, *clusters_given(args))
+    return next_command("python -m analysis plan", args.votes, *given(args, *READING), *clusters_given(args))

@@ -13,6 +13,7 @@ from analysis.arguments import (
     add_clusters_argument,
     add_json_argument,
     add_vote_arguments,
+    clusters_given,
     deliver,
     reading,
 )
@@ -59,5 +60,5 @@ def run(args: argparse.Namespace) -> None:
     out = args.out or (args.votes if args.votes.is_dir() else args.votes.parent)
     write_json(out / "ties.json", found.document)
     found.plot().save(out / "ties")
-    then = next_command("python -m analysis agreement", args.votes, *given(args, *READING))
+    then = next_command("python -m analysis agreement", args.votes, *given(args, *READING), *clusters_given(args))
     deliver(args, f"{found}\n\nWritten: {out / 'ties'}.json, .png and .pdf", found.document, then=then)

@@ -136,6 +136,8 @@ def _look_text(look: Look, answer: PlanAnswer) -> str:
             f"An exact bet on the {count(bet.votes, 'vote')} that share no rater and no dialogue: e-value {bet.e:.3g}, "
             f"interval {number(bet.low)} to {number(bet.high)}. "
         )
+        if bet.stop is not None and bet.e < 1 / look.alpha:
+            text += f"It had passed {1 / look.alpha:g} after {count(bet.stop, 'vote')}; its interval never widens. "
     return text.rstrip()
 
 

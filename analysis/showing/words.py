@@ -56,10 +56,10 @@ def plural(thing: str) -> str:
 def number(value: float | None, digits: int = 3) -> str:
     """A number of a table; what is not defined is a dash.
 
-    >>> number(0.12345), number(12.3456, 2), number(None), number(float("nan"))
-    ('0.123', '12.35', '-', '-')
+    >>> number(0.12345), number(12.3456, 2), number(-0.0001), number(None), number(float("nan"))
+    ('0.123', '12.35', '0.000', '-', '-')
     """
-    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+    return "-" if value is None or not math.isfinite(value) else f"{value:z.{digits}f}"
 
 
 def signed(value: float, digits: int = 1) -> str:

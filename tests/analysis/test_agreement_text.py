@@ -152,6 +152,14 @@ def test_whom_the_intervals_speak_for_is_said(tmp_path, agreement, rows, sentenc
     assert sentence in agreement(votes)
 
 
+def test_single_votes_are_given_no_model_of_truth_that_would_be_sure(tmp_path, agreement):
+    path = write(tmp_path / "v.csv", ["pair", "rater", "choice"], [[i, i % 4, "ab"[i % 2]] for i in range(40)])
+    found = json.loads(agreement(path, "--json", "-"))
+    assert found["dawid_skene"] is None and found["mace"] is None
+    assert all(one["spam"] is None for one in found["raters"])
+    assert "posterior" not in agreement(path)
+
+
 def test_the_clusters_of_the_votes_are_drawn_anew_and_others_on_request(tmp_path, agreement):
     rows = [
         [f"p{i}", f"d{i // 4}", f"r{(i + k) % 13}", ["a", "b", "tie"][(i * k) % 3]] for i in range(40) for k in range(3)

@@ -100,6 +100,13 @@ def several(count, crowd, seed):
     return [Contrast(f"s{k}", f"t{k}", votes) for k, votes in enumerate(made)]
 
 
+def test_a_bet_that_was_won_and_lost_again_says_so(capsys, tmp_path):
+    """Its e-value falls, its interval stays where it was: without a word the two contradict each other."""
+    choices = ["b"] * 20 + ["a"] * 20
+    shown = plan(capsys, written(tmp_path / "v.csv", [f"p{k},r{k},{choice}" for k, choice in enumerate(choices)]))
+    assert "It had passed 20 after" in shown and "its interval never widens" in shown
+
+
 def test_several_comparisons_share_the_error():
     crowd = Crowd(40, 600)
     one, five = (answer(several(count, crowd, 1), assumed=Assumptions(0.35)) for count in (1, 5))

@@ -37,6 +37,10 @@ QUICK = [  # in an order in which each finds what it reads
     "analysis preference votes.csv --margin 0.2",
     "analysis plan",
     "analysis plan study",
+    "analysis ties study --size 12 --clusters rater",
+    "analysis agreement votes.csv --clusters pair",
+    "analysis preference votes.csv --clusters pair",
+    "analysis plan study --clusters pair",
     "analysis variance study --score net",
     "analysis compare study",
     "analysis watch study --once --size 12",
@@ -120,6 +124,8 @@ def test_a_command_ends_with_one_that_its_parser_takes(folder, monkeypatch, caps
         rater = re.search(r'"rater": *"([0-9a-f]{20})"', _raters(folder))
         ends[line] = last_line(line.replace("RATER", rater[1] if rater else "?"), capsys)
     assert {line: end for line, end in ends.items() if not end.startswith("Next: python ")} == {}
+    asked = [line for line in QUICK if "--clusters" in line]
+    assert all(re.search(r"--clusters (pair|rater)$", ends[line]) for line in asked)  # what was asked for goes on
     for command in (end.removeprefix("Next: ") for end in ends.values()):
         if not re.fullmatch(r"python -m webbrowser file:\S+/report\.html", command):
             parse(command)
