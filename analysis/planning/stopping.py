@@ -47,6 +47,7 @@ class Look:
     bet: Bet | None
     verdict: Verdict
     now: Now | None = None
+    taken: str = ""  # the clustering asked for, where it takes votes of one rater or one pair as independent
 
     @property
     def leader(self) -> str:
@@ -60,7 +61,7 @@ def look(
     """Whether a comparison may stop; two systems count as equivalent only within a stated margin (None: not stated)."""
     votes, scores = contrast.votes, net_scores(contrast.votes.choice)
     # Too few votes have too few clusters, whatever was asked for, and need not have what was asked for at all.
-    by = clusters_of(votes, clusters if len(votes) >= FEWEST_CLUSTERS else "auto")
+    by = clusters_of(votes, clusters if len(votes) >= FEWEST_CLUSTERS else "auto", part=True)
     rarest, kind = min(((kish(codes), name) for name, codes in by.items()), default=(float(len(votes)), "vote"))
     same = bool((scores == scores[0]).all())
     place = contrast.first, contrast.second, len(votes), rarest, kind, alpha, same, _bet(votes, scores, alpha)
@@ -68,7 +69,8 @@ def look(
         return Look(*place, reason)
     net = mean_interval(scores, by=by)
     now = mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
-    return Look(*place, _verdict(now, margin), now)
+    taken = "" if clusters == "auto" or "+" in clusters else clusters
+    return Look(*place, _verdict(now, margin), now, taken)
 
 
 def _undecided(votes: Votes, clusters: float, wanted: str) -> Verdict | None:

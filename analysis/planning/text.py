@@ -116,6 +116,11 @@ def _looks(answer: PlanAnswer) -> list[Table | str]:
         return []
     over = "" if len(looks) == 1 else f", over all {len(looks):,} comparisons together"
     rule = f"However often you look, a false stop happens in at most {100 * alpha:g} % of studies{over}."
+    if taken := next((look.taken for look in looks if look.taken), ""):
+        rule += (
+            f" This holds only if votes hang together by nothing but what --clusters {taken} names; votes of one rater "
+            "or on one dialogue usually do."
+        )
     if len(looks) > IN_SENTENCES:
         return [_look_table(answer), rule]
     return [*(_look_text(look, answer) for look in looks), rule]

@@ -15,7 +15,7 @@ from scipy.special import stdtr
 
 from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.ranking import Ranking, ranking_of
-from analysis.reading.cautions import NO_DIALOGUE
+from analysis.reading.cautions import about_dialogues
 from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.votes import Votes, net_scores
@@ -264,8 +264,7 @@ def _cautions(matches: Matches, known: bool) -> list[str]:
         )
     elif "rater" not in clusters_of(votes):
         cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
-    if votes.dialogue is None and len(np.unique(votes.pair)) > 1:
-        cautions.append(NO_DIALOGUE)
+    cautions += about_dialogues(replace(votes, item=None))  # every pair of pairs.jsonl has an item
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"
         cautions.append(f"{text} on pairs of two identical responses, and counted like any other vote.")

@@ -12,11 +12,12 @@ NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
     "intervals are too narrow."
 )
+ONE_DIALOGUE = "All votes are on one dialogue, so no interval shows how other dialogues would be judged."
 
 
 def cautions(votes: Votes) -> list[str]:
     """One sentence for each thing to know before quoting a number."""
-    said = [*_about_rounds(votes), *_about_raters(votes), *_about_dialogues(votes)]
+    said = [*_about_rounds(votes), *_about_raters(votes), *about_dialogues(votes)]
     if len(votes) == 1:
         said.append("One vote has no interval.")
     return [*said, *simulated(votes)]
@@ -51,10 +52,13 @@ def _about_raters(votes: Votes) -> list[str]:
     return []
 
 
-def _about_dialogues(votes: Votes) -> list[str]:
-    if votes.dialogue is not None or votes.item is not None or groups(votes.pair) < 2:
+def about_dialogues(votes: Votes) -> list[str]:
+    """That no dialogue is named, or one alone: what an interval then does not know."""
+    if groups(votes.pair) < 2:
         return []
-    return [NO_DIALOGUE]
+    if votes.dialogue is None:
+        return [] if votes.item is not None else [NO_DIALOGUE]
+    return [ONE_DIALOGUE] if groups(votes.dialogue) == 1 else []
 
 
 def _repeated(first: Ints, second: Ints) -> int:

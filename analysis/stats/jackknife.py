@@ -48,7 +48,7 @@ def jackknife(value: float, ways: Sequence[LeftOut], crossing: Floats | None = N
         bias += _bias(value, second[0].values) - _bias(value, crossing)
     total = sum(parts)
     shared = sum(part**2 / max(way.effective - 1, 1.0) for part, way in zip(parts, ways, strict=False))
-    freedom = total**2 / shared if shared > 0 else max(first.effective - 1, 1.0)
+    freedom = total**2 / shared if shared > 0 else min(way.effective for way in ways) - 1  # all alike
     return Jackknife(float(np.sqrt(total)), bias, max(freedom, 1.0))
 
 

@@ -48,6 +48,14 @@ def test_the_command_says_whether_a_running_study_may_stop(capsys, tmp_path, vot
     assert "However often you look, a false stop happens in at most 5 % of studies." in shown
 
 
+def test_the_promise_names_what_it_takes_for_granted(capsys, tmp_path):
+    path = running(tmp_path / "votes.csv", 900, 0.0)
+    assert "This holds only if votes hang together by nothing but what --clusters vote names" in plan(
+        capsys, path, "--clusters", "vote"
+    )
+    assert "This holds only if" not in plan(capsys, path, "--clusters", "pair+rater")
+
+
 def test_a_running_study_is_not_called_alike_against_a_margin_that_nobody_stated(capsys, tmp_path):
     assert "go on (no difference is shown yet)" in plan(capsys, running(tmp_path / "votes.csv", 3000, 0.0))
 

@@ -215,6 +215,8 @@ def test_dialogues_that_matter_beyond_their_pairs_widen_the_interval_and_unnamed
     pairs = answer(study(choice=by_dialogue), size=24, clusters="pair+rater").pooled.interval
     assert found.pooled.interval.unit == "dialogue+rater" and found.pooled.interval.se > 1.5 * pairs.se
     assert not any("name no dialogue" in warning for warning in found.warnings)
+    alone = answer(study(choice=by_dialogue, dialogue=["d"] * 120), size=24)
+    assert any("All votes are on one dialogue" in warning for warning in alone.warnings)
     unnamed = answer(study(choice=by_dialogue, dialogue=None), size=24)
     assert any("The votes name no dialogue" in warning for warning in unnamed.warnings)
 
