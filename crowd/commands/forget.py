@@ -1,7 +1,7 @@
 """Erase one person from a study. Their votes stay, under a random name that leads to nobody.
 
-RATER is the person's id at the marketplace (or in ?rater=), or the hash in votes.jsonl. Export again afterwards, and
-delete older exports yourself.
+RATER is the person's id at the marketplace (or in ?rater=), the name of an invitation, or the hash in votes.jsonl.
+Export again afterwards, and delete older exports yourself.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ def run(args: argparse.Namespace) -> None:
 
     from crowd.rating.desk import Desk
     from crowd.rating.forgetting import forget
+    from crowd.store.identity import invited_id
     from crowd.study_folder import hit_in_force, opened
     from dialogue.errors import InputError
 
     with opened(args.study, args.database) as store:
         hit = hit_in_force(store, args.study)
-        for rater in (Desk(store, hit).rater_id(args.rater), args.rater):
+        desk = Desk(store, hit)
+        for rater in (*map(desk.rater_id, (args.rater, invited_id(desk.secret, args.rater))), args.rater):
             kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
             if kept is not None:
                 print(f"Forgotten. {kept} answers are kept, and nothing links them to the person.")

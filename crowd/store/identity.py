@@ -50,6 +50,11 @@ def invitation_proof(secret: str, worker: str) -> str:
     return keyed(secret, "invitation", worker)[:32]
 
 
+def invited_id(secret: str, worker: str) -> str:
+    """The id of an invited person: with its proof, so that no name sent by a marketplace is ever the same person."""
+    return f"{worker}.{invitation_proof(secret, worker)}"
+
+
 def study_page_token(secret: str) -> str:
     """What opens the researcher's page: the same in every process that serves this store."""
     return keyed(secret, "study")[:32]

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from crowd.rating.leasing import Step
-from crowd.store.identity import invitation_proof
+from crowd.store.identity import invitation_proof, invited_id
 from crowd.web.entrance import Arrival, WayOut
 
 PARAMETER = "invite"
@@ -31,7 +31,7 @@ class InvitationEntrance:
         worker, _, proof = query.get(PARAMETER, "").rpartition(".")
         if not hmac.compare_digest(proof.encode(), invitation_proof(self.secret, worker).encode()):
             return None
-        return Arrival("local", worker=worker, sitting="", task="")
+        return Arrival("local", worker=invited_id(self.secret, worker), sitting="", task="")
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Nobody sends them, so nobody takes them back."""
@@ -41,7 +41,7 @@ class InvitationEntrance:
 
 def invitation(secret: str, url: str, worker: str) -> str:
     """The address that lets this person in."""
-    return f"{url.rstrip('/')}/?{PARAMETER}={quote(worker, safe='')}.{invitation_proof(secret, worker)}"
+    return f"{url.rstrip('/')}/?{PARAMETER}={quote(invited_id(secret, worker), safe='')}"
 
 
 def fresh_names(number: int) -> list[str]:

@@ -186,7 +186,7 @@ def test_one_call_draws_what_the_command_draws(frame, tmp_path):
     for found, files in (
         (ties(frame), ["ties"]),
         (agreement(frame), ["agreement", "agreement-raters", "agreement-spam"]),
-        (preference(frame, sets=50), ["preference"]),
+        (preference(frame, sets=50), ["preference", "preference-ranks"]),
         (plan(frame), ["plan", "plan-stopping"]),
         (variance(frame, score="tie", sets=20), ["variance-1"]),
     ):

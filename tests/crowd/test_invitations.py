@@ -82,6 +82,22 @@ def test_people_from_prolific_are_admitted_where_the_door_is_opened(study):
         assert "Pair 1" in participant.arrive(f"{url}/?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=x").text
 
 
+def test_a_name_sent_through_a_marketplaces_door_is_not_the_invited_person(study, capsys):
+    """Prolific's address can be made up, and names like `alice` can be guessed."""
+    with Browser() as alice, Browser() as stranger, serving(study, "--prolific") as url:
+        ((_, link),) = invited(study, capsys, url, "--name", "alice")
+        alice.answer(alice.arrive(link))
+        for name in ("alice", link.partition("=")[2].rpartition(".")[0]):
+            page = stranger.arrive(f"{url}/?PROLIFIC_PID={name}&STUDY_ID=x&SESSION_ID=1")
+            assert "Pair 1" in page.text and "/undo" not in page.text
+        assert "Pair 2" in alice.get(f"{url}/task").text
+    assert len(found(study, sa.select(raters))) == 2
+    assert dispatch("crowd", "", COMMANDS, ["forget", str(study), "alice"]) == 0
+    assert "Forgotten. 0 answers" in capsys.readouterr().out  # the stranger's, who used that id
+    assert dispatch("crowd", "", COMMANDS, ["forget", str(study), "alice"]) == 0
+    assert "Forgotten. 1 answers" in capsys.readouterr().out
+
+
 def test_a_second_browser_that_knows_an_id_takes_no_answer_back(study):
     with Browser() as ann, Browser() as other, serving(study, "--walk-in") as url:
         ann.answer(ann.arrive(f"{url}/?rater=ann"))
