@@ -139,8 +139,10 @@ def title_of(study: Study, found: PreferenceAnswer | None) -> str:
         return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"
     pairs = [(one.first, one.second) for one in found.preferences]
     names = {name for pair in (*pairs, *((one.first, one.second) for one in found.untested)) for name in pair}
-    models = {name.split("@")[0].rpartition("-")[0] for name in names}
-    if len(models) == 1 and "" not in models:
+    # By the pairs, not the names: `gpt-3` and `gpt-4` are no seeds of one model.
+    real = [side for pair in study.pairs if pair.kind == "real" for side in (pair.a, pair.b)]
+    models = {side.model for side in real}
+    if len(models) == 1 and all(side.seed is not None for side in real):
         return f"Do {'two' if len(names) == 2 else len(names)} seeds of {models.pop()} differ?"
     if len(names) == 2 and found.preferences:
         return f"Is {found.led[0].first} preferred to {found.led[0].second}?"

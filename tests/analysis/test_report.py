@@ -11,7 +11,7 @@ from analysis.reading.study import read_study
 from analysis.report.assembly import page, report
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
-from dialogue.records import Vote
+from dialogue.records import Pair, Vote
 from tests.analysis.report_study import add_scores, add_votes
 from tests.house.typed import typed
 
@@ -268,3 +268,12 @@ def test_probes_of_another_architecture_are_not_said_of_the_one_that_people_judg
     assert finding.startswith("Over 3 seeds of bilstm_attn, the SD of people's preference is")
     assert "Over training seeds, the SD of the probes' micro-F1 is" in finding
     assert "that of the probes' micro-F1" not in finding
+
+
+def test_two_models_whose_names_end_in_numbers_are_no_seeds_of_one(folder):
+    def renamed(side):
+        return replace(side, model=f"gpt-{3 + side.seed}", seed=None)
+
+    pairs = [replace(p, a=renamed(p.a), b=renamed(p.b)) for p in read_records(folder / "pairs.jsonl", Pair)]
+    write_records(folder / "pairs.jsonl", pairs, signature="named|v:0", kind=Pair)
+    assert made(folder)[1]["title"] == "Which of 3 systems is preferred?"
