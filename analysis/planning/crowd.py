@@ -31,7 +31,7 @@ def measured(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assumptio
         raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
     if not kept:
         raise InputError("One vote shows no spread to plan with; give --ties and no VOTES.")
-    by = [clusters_of(one.votes, clusters) for one in kept]
+    by = [clusters_of(one.votes, clusters, part=True) for one in kept]
     scores = [net_scores(one.votes.choice) for one in kept]
     found = [mean_interval(score, by=ways) for score, ways in zip(scores, by, strict=True)]
     weights = np.array([one.n for one in found], dtype=float)
