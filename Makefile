@@ -6,20 +6,22 @@
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := --disable-pip-version-check # not --quiet: whoever waits sees what is fetched
 
 demo: setup
 	$(BIN)/python examples/demo.py
 
-hit: setup
+# The rating page needs neither torch nor the analysis, so a fresh clone has it within half a minute.
+hit: $(if $(wildcard .venv/installed),setup,.venv/rate)
 	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open
 
 check: setup-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Three workers on two cores: the tests of servers and browsers wait for a third of their time. Tracing for the coverage
+# Four workers on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
 # floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1).
 test: setup-dev lint
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600
@@ -38,18 +40,29 @@ setup-dev: .venv/installed-dev
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
+RATE := sed -nE 's/ *\# ([a-z ]+ )?rate[ :].*//p' requirements.txt
+
+.venv/rate: requirements.txt constraints.txt Makefile | .venv/bin/python
+	@echo "Setting up the rating page: about half a minute."
+	$(RATE) > .venv/rate.txt
+	$(BIN)/pip install $(PIP) -r .venv/rate.txt -c constraints.txt
+	touch $@
+
 # torch first, so that pip keeps the CPU build where it offers one and nothing later pulls another.
 .venv/torch: constraints.txt | .venv/bin/python
-	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
+	@echo "Setting up, 1 of 2: PyTorch, the largest package (minutes on a slow line)."
+	$(BIN)/pip install $(PIP) "$$(grep '^torch==' constraints.txt)"
 	touch $@
 
 # Mephisto's stale pins cannot be met (see its file), hence --no-deps and --no-warn-conflicts.
 .venv/installed: requirements.txt requirements-mephisto.txt constraints.txt Makefile .venv/torch
-	$(BIN)/pip install --quiet --no-warn-conflicts -r requirements.txt -c constraints.txt
-	$(BIN)/pip install --quiet --no-deps -r requirements-mephisto.txt
+	@echo "Setting up, 2 of 2: everything else."
+	$(BIN)/pip install $(PIP) --no-warn-conflicts -r requirements.txt -c constraints.txt
+	$(BIN)/pip install $(PIP) --no-deps -r requirements-mephisto.txt
 	touch $@
 
 .venv/installed-dev: requirements-dev.txt requirements-scale.txt .venv/installed
-	$(BIN)/pip install --quiet --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
+	@echo "Setting up what the checks need."
+	$(BIN)/pip install $(PIP) --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
 	sh tests/install_browser.sh
 	touch $@

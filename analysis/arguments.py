@@ -14,8 +14,10 @@ from dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from analysis.reading.votes import Votes
+    from analysis.showing.result import Result
 
-READING = ("columns", "values", "uncounted")
+READING = ("columns", "values", "from", "wide", "question", "uncounted", "with_judges")
+TYPED = {"tool": "from", "wide": "wide", "question": "question"}  # what `read_votes` calls it -> the option
 CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue", "item", "pair", "rater", "vote")
 
 
@@ -23,7 +25,7 @@ def add_vote_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) 
     """The votes, and how they are named."""
     number = None if needed else "?"
     parser.add_argument(
-        "votes", type=Path, nargs=number, metavar="VOTES", help="JSON Lines, CSV or Parquet, or a STUDY folder"
+        "votes", type=Path, nargs=number, metavar="VOTES", help="a table (CSV, JSON, Excel, Parquet, ...), or a STUDY"
     )
     add_naming_arguments(parser)
 
@@ -31,12 +33,25 @@ def add_vote_arguments(parser: argparse.ArgumentParser, *, needed: bool = True) 
 def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
     """How another tool's columns and values are named."""
     parser.add_argument(
-        "--columns", default="", metavar="OURS=THEIRS,...", help="names of columns, e.g. pair=item,rater=worker"
+        "--columns", default="", metavar="OURS=THEIRS,...", help="names of columns, e.g. pair=item,rater=worker,left=-"
     )
     parser.add_argument(
-        "--values", default="", metavar="OURS=THEIRS,...", help="names of choices, e.g. a=left,b=right,tie=same"
+        "--values", default="", metavar="OURS=THEIRS,...|FILE", help="names of choices, e.g. a=left,b=right,tie=same"
     )
+    parser.add_argument("--from", metavar="TOOL", help="the tool that wrote the table (default: what its columns say)")
+    parser.add_argument("--wide", metavar="KEY", help="one row a person: KEY says what each column compares")
+    parser.add_argument("--question", metavar="NAME", help="which of several questions, which are never pooled")
     parser.add_argument("--uncounted", action="store_true", help="use late votes and those of blocked raters too")
+    add_judges_argument(parser)
+
+
+def add_judges_argument(parser: argparse.ArgumentParser) -> None:
+    """Whether votes of programs that judge may be among those of people."""
+    parser.add_argument(
+        "--with-judges",
+        action="store_true",
+        help="treat votes of judges as raters' (default: refuse them), and say so in every table",
+    )
 
 
 def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
@@ -48,10 +63,14 @@ def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """How the votes are to be read, as the functions of `analysis.notebook` take it."""
+    from dialogue.ballots.naming import parse_names
+
     return {
         "columns": parse_names(args.columns, "--columns"),
         "values": parse_names(args.values, "--values"),
         "uncounted": args.uncounted,
+        **{ours: value for ours, typed in TYPED.items() if (value := getattr(args, typed, None))},
+        "with_judges": args.with_judges,
     }
 
 
@@ -59,20 +78,6 @@ def study_beside(votes: Path) -> Path | None:
     """The study folder that votes belong to, if they lie in one under their own name."""
     folder = votes if votes.is_dir() else votes.parent
     return folder if (folder / "pairs.jsonl").exists() and (votes.is_dir() or votes.name == "votes.jsonl") else None
-
-
-def parse_names(text: str, option: str) -> list[tuple[str, str]]:
-    """Read `ours=theirs,...`.
-
-    >>> parse_names("pair=item,rater=worker", "--columns")
-    [('pair', 'item'), ('rater', 'worker')]
-    """
-    parts = [part for part in text.split(",") if part.strip()]
-    if wrong := [part for part in parts if "=" not in part]:
-        raise InputError(
-            f"{option} has {wrong[0]!r}; write OURS=THEIRS, separated by commas, e.g. pair=item,rater=worker."
-        )
-    return [(ours.strip(), theirs.strip()) for ours, _, theirs in (part.partition("=") for part in parts)]
 
 
 def check_ranges(values: Mapping[str, Any], **ranges: tuple[float, float]) -> None:
@@ -105,6 +110,16 @@ def add_clusters_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_people_arguments(parser: argparse.ArgumentParser) -> None:
+    """Groups of raters, from any table of people."""
+    parser.add_argument(
+        "--raters", metavar="TABLE", help="a table of people, joined by their ids, e.g. Prolific's demographic export"
+    )
+    parser.add_argument(
+        "--by", default="", metavar="COLUMN", help="its column that makes the groups; under 5 people are hidden"
+    )
+
+
 def clusters_given(args: argparse.Namespace) -> list[str]:
     """`--clusters` as it would be typed again, so that the next command draws the same anew; the default needs none."""
     return [] if args.clusters == "auto" else ["--clusters", args.clusters]
@@ -115,16 +130,20 @@ def add_json_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON too (- for standard output, alone)")
 
 
-def deliver(args: argparse.Namespace, text: str, document: Mapping[str, Any], *, then: str = "") -> None:
-    """Print the text for people with the command to type next; where `--json` asks, write the document too."""
+def deliver(args: argparse.Namespace, found: Result, *, more: str = "", then: str = "") -> None:
+    """Print the text for people with the command to type next; where `--json` asks, write the document too.
+
+    Where standard output is for programs, how the table was read and what was left out of it goes to standard error.
+    """
     from dialogue.files import write_json
 
     if args.json == "-":
-        json.dump(document, sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+        json.dump(found.document, sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
         sys.stdout.write("\n")
+        sys.stderr.writelines(f"{line}\n" for line in found.read)
         return
     if args.json:
-        write_json(args.json, document)
-    sys.stdout.write(text.rstrip("\n") + "\n")
+        write_json(args.json, found.document)
+    sys.stdout.write(f"{found}{more}".rstrip("\n") + "\n")
     if then:
         sys.stdout.write(f"Next: {then}\n")

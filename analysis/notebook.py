@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import check_margin, check_ranges
+from analysis.reading.cautions import told_of_reading
 from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, votes_of
+from analysis.reading.naming import Names
 from analysis.showing.result import Result
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from analysis.reading.long_tables import LongTable
+    from analysis.reading.systems import Matches
+    from analysis.reading.votes import Votes
 
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
@@ -41,10 +46,11 @@ def ties(
     **reading: Any,
 ) -> Result:
     """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
+    from analysis.reading.clusters import with_items
     from analysis.ties.answer import answer
     from analysis.ties.text import document, parts
 
-    read = votes_of(votes, **reading)
+    read = with_items(votes_of(votes, **reading), clusters, votes)
     found = answer(
         read, size=size, unit=unit, replace=replace, method=method, sets=sets, clusters=clusters, mixed=mixed, seed=seed
     )
@@ -54,15 +60,29 @@ def ties(
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw)
+    return Result(document(found), parts(found), draw, told_of_reading(read))
 
 
-def agreement(votes: Any, *, labels: str = "tie", clusters: str = "auto", seed: int = 0, **reading: Any) -> Result:
-    """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`)."""
+def agreement(
+    votes: Any,
+    *,
+    labels: str = "tie",
+    clusters: str = "auto",
+    seed: int = 0,
+    raters: str | Path | None = None,
+    by: str = "",
+    **reading: Any,
+) -> Result:
+    """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`).
+
+    `raters` is a table of people and `by` its column: agreement within each group then stands beside that of all.
+    """
     from analysis.agreement.answer import answer
     from analysis.agreement.text import document, parts
+    from analysis.reading.clusters import with_items
 
     read = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
+    read = with_items(read, clusters, votes)
     found = answer(read, labels=labels, clusters=clusters, seed=seed)
 
     def draw() -> Any:
@@ -70,7 +90,8 @@ def agreement(votes: Any, *, labels: str = "tie", clusters: str = "auto", seed: 
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw)
+    result = Result(document(found), parts(found), draw, told_of_reading(read))
+    return result if raters is None else _with_agreement_by(result, read, Path(raters), by, clusters)
 
 
 def preference(
@@ -82,10 +103,16 @@ def preference(
     clusters: str = "auto",
     sets: int = 5000,
     careful: bool | None = None,
+    mixed: bool = False,
     seed: int = 0,
+    raters: str | Path | None = None,
+    by: str = "",
     **reading: Any,
 ) -> Result:
-    """Which system raters prefer, and whether two are equivalent (`python -m analysis preference`)."""
+    """Which system raters prefer, and whether two are equivalent (`python -m analysis preference`).
+
+    `raters` is a table of people and `by` its column: the preference of each group then stands beside that of all.
+    """
     from analysis.preference.answer import answer
     from analysis.preference.text import document, parts
 
@@ -93,15 +120,87 @@ def preference(
     check_margin(margin)
     matches, known = matches_of(votes, pairs, kinds=JUDGED, **reading)
     found = answer(
-        matches, known=known, margin=margin, model=model, clusters=clusters, sets=sets, careful=careful, seed=seed
-    )
+        matches, known=known, margin=margin, model=model, clusters=clusters, sets=sets, careful=careful, mixed=mixed,
+        seed=seed,
+    )  # fmt: skip
 
     def draw() -> Any:
         from analysis.preference.figures import figures
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw)
+    result = Result(document(found), parts(found), draw, told_of_reading(matches.votes))
+    return result if raters is None else _with_preference_by(result, matches, Path(raters), by, clusters)
+
+
+def _with_preference_by(result: Result, matches: Matches, raters: Path, by: str, clusters: str) -> Result:
+    """The same with the preference of each group of raters."""
+    from analysis.preference.strata import preference_by, strata_document, strata_parts
+    from analysis.reading.strata import strata_of
+    from analysis.reading.systems import contrasts
+
+    if not by:
+        raise InputError("--raters names a table of people; say which of its columns makes the groups: --by COLUMN.")
+    whole = strata_of(matches.votes, raters, by)
+    each = [(one, strata_of(one.votes, raters, by)) for one in contrasts(matches)]
+    found = preference_by(each, clusters)
+    *shown, recipe = result.parts
+    return replace(
+        result,
+        document={**result.document, "strata": strata_document(found, by, whole.notes)},
+        parts=[*shown, *strata_parts(found, by, whole.notes), recipe],
+    )
+
+
+def _with_agreement_by(result: Result, votes: Votes, raters: Path, by: str, clusters: str) -> Result:
+    """The same with the agreement within each group of raters."""
+    from analysis.agreement.strata import agreement_by, agreement_strata_document, agreement_strata_parts
+    from analysis.reading.strata import strata_of
+
+    if not by:
+        raise InputError("--raters names a table of people; say which of its columns makes the groups: --by COLUMN.")
+    strata = strata_of(votes, raters, by)
+    found = agreement_by(votes, strata, clusters)
+    *shown, recipe = result.parts
+    return replace(
+        result,
+        document={**result.document, "strata": agreement_strata_document(found, by, strata.notes)},
+        parts=[*shown, *agreement_strata_parts(found, by, strata.notes), recipe],
+    )
+
+
+def ratings(
+    table: str | Path,
+    *,
+    systems: Sequence[str] = (),
+    clusters: str = "auto",
+    columns: Names = (),
+    values: Names = (),
+    wide: str | Path | None = None,
+    question: str = "",
+) -> Result:
+    """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file."""
+    from analysis.ratings.answer import answer
+    from analysis.ratings.text import document, parts
+    from analysis.reading.opening import Stated
+    from analysis.reading.rated import read_ratings
+    from dialogue.ballots.naming import meanings
+
+    stated = Stated(
+        meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True), "",
+        Path(wide) if wide else None, question,
+    )  # fmt: skip
+    read = read_ratings(Path(table), stated, systems)
+    found = answer(read, clusters=clusters)
+    ratings = sum(2 * len(one.first) for one in read.contrasts)
+    told = f"Read: {read.ledger.read:,} ratings of {', '.join(read.systems)}; {ratings:,} compared. {read.ledger.lost}"
+
+    def draw() -> Any:
+        from analysis.ratings.figures import figures
+
+        return figures(found)
+
+    return Result(document(found), parts(found), draw, [read.ledger.line, told])
 
 
 def plan(
@@ -152,7 +251,8 @@ def plan(
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw)
+    said = [] if matches is None else told_of_reading(matches.votes)
+    return Result(document(found), parts(found), draw, said)
 
 
 def variance(
@@ -185,37 +285,44 @@ def variance(
 
     check_ranges(locals(), sets=(2, math.inf))
     sources = sources_of(scores)
-    tables = [table for source in sources for table in _variance_tables(source, score, factors, pairs, **reading)]
+    read = [_variance_tables(source, score, factors, pairs, **reading) for source in sources]
+    tables, left = [one for some, _ in read for one in some], [one for _, some in read for one in some]
     kept = chosen_tables(tables, only=only, target=target, sizes=sizes)
     files = [file for source in sources for file in score_files(source)]
     compared = compared_models(files, compare, metric, only, paired=paired, seed=seed) if compare else ()
     shown = tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
-    found = variances.answer(shown, score=score, target=target, sizes=sizes, compared=compared, sets=sets, seed=seed)
+    found = variances.answer(
+        shown, score=score, target=target, sizes=sizes, compared=compared, not_used=left, sets=sets, seed=seed
+    )
 
     def draw() -> Any:
         from analysis.variance.figures import figures
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw)
+    said = [line for table in kept[:1] for line in table.read] if score in ("tie", "net") else []
+    return Result(document(found), parts(found), draw, said)
 
 
-def _variance_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
-    """The tables of a file or of data in memory; of a study folder those that its report shows."""
+def _variance_tables(
+    source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any
+) -> tuple[list[LongTable], list[str]]:
+    """The tables of a file or of data in memory; of a study folder those that its report shows, and what it leaves."""
     if score in ("tie", "net") or not isinstance(source, str | Path) or not Path(source).is_dir():
-        return long_tables(source, score, factors, pairs, **reading)
-    from analysis.comparison.methods import panels_of
-    from analysis.variance.tables import study_tables
+        return long_tables(source, score, factors, pairs, **reading), []
+    from analysis.comparison.methods import compared_panels
+    from analysis.variance.tables import not_used, study_tables
 
     if score != "score":
         raise InputError(f"--score names a column of a file, and {source} is a folder; name the file itself.")
     if factors:
         raise InputError(f"--factors names the columns of a file, and {source} is a folder; name the file itself.")
-    study = study_from(source, None, None)
-    tables = study_tables(study, panels_of(study))
+    study = study_from(source, None, None, with_judges=reading.get("with_judges", False))
+    panels, left = compared_panels(study)
+    tables = study_tables(study, panels)
     if not tables:
         raise InputError(f"{source} holds no votes or scores with two levels of anything to compare.")
-    return tables
+    return tables, not_used(study, panels, left, tables)
 
 
 def compare(
@@ -228,8 +335,9 @@ def compare(
     machine: float | None = None,
     published: bool = False,
     clusters: str = "auto",
+    with_judges: bool = False,
 ) -> Result:
-    """People, token metrics and probes side by side (`python -m analysis compare`).
+    """People and every evaluator side by side (`python -m analysis compare`).
 
     `study` is a study folder, or a table of scores as `variance` takes it (None: no scores) with votes and their pairs.
     """
@@ -237,7 +345,7 @@ def compare(
     from analysis.comparison.text import document, parts
 
     check_ranges(locals(), within=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
-    read = study_from(study, votes, pairs)
+    read = study_from(study, votes, pairs, with_judges=with_judges)
     found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published, clusters=clusters)
     if found is None:
         raise InputError(

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 from dialogue.corpora.examples import examples  # noqa: E402 (the checkout is not installed)
 from dialogue.corpora.reading import read_corpus  # noqa: E402
 from dialogue.signature import signature  # noqa: E402
+from dialogue.tokens import tokenize  # noqa: E402
 from generation.batches import plan_batches, stack  # noqa: E402
 from generation.devices import keep_freed_memory  # noqa: E402
 from generation.models.architectures import build, sizes_of  # noqa: E402
@@ -31,7 +32,7 @@ from generation.models.interface import Encoded  # noqa: E402
 from generation.models.recurrent import batch_first  # noqa: E402
 from generation.numbering import Numbered  # noqa: E402
 from generation.training import batch_loss  # noqa: E402
-from generation.vocabulary import EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD, tokenize  # noqa: E402
+from generation.vocabulary import EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD  # noqa: E402
 
 WORDS, SIZE, BATCHES, SLOW_BATCHES = 13_000, 64, 24, 2
 CORPUS = ROOT.parent / "shared" / "data" / "multiwoz22_text" / "multiwoz22_text.jsonl.xz"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of
+from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
 from crowd.marketplaces.options import LaunchOptions, Wording, wordings
 from dialogue.errors import InputError
 
@@ -85,8 +85,13 @@ def options_of(args: argparse.Namespace, kind: type[LaunchOptions]) -> LaunchOpt
 
 
 def _value(name: str, typed: Any, wording: Wording) -> Any:
+    flag = f"--{name.replace('_', '-')}"
     if wording.least is not None and typed < wording.least:
-        raise InputError(f"--{name.replace('_', '-')} is {typed}; it must be a whole number, {wording.least} or more.")
+        raise InputError(f"{flag} is {typed}; it must be a whole number, {wording.least} or more.")
+    if wording.most is not None and typed > wording.most:
+        raise InputError(f"{flag} is {typed}; it must be a whole number, {wording.most} or less.")
+    if wording.check and typed:
+        wording.check(typed)
     return wording.read(typed) if wording.read and typed is not None else typed
 
 
@@ -122,8 +127,7 @@ def add_sites(parser: argparse.ArgumentParser) -> None:
 
 def sites_of(args: argparse.Namespace) -> tuple[str, ...]:
     """The sites of the place that `add_sites` was given: the first takes finished forms, all may frame the page."""
-    places = [(row, vars(args)[row.source]) for row in MARKETPLACES if row.places]
-    return tuple(site for row, place in places if row.sites and place for site in row.sites(place))
+    return sites_at({row.source: vars(args)[row.source] for row in MARKETPLACES if row.places})
 
 
 def add_rater(parser: argparse.ArgumentParser, *, required: bool = True) -> None:

@@ -11,8 +11,14 @@ from pathlib import Path
 
 from flask import Flask
 
-from crowd.marketplaces.market import usual_entrances
-from crowd.study_folder import hit_of, prepare_study
+from crowd.marketplaces.market import (
+    adopt_launches,
+    doors_in_environment,
+    refuse_walk_in,
+    sites_at,
+    usual_entrances,
+)
+from crowd.study_folder import hit_of, opened, prepare_study
 from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
 from dialogue.errors import InputError
 
@@ -32,18 +38,24 @@ def from_environment() -> Flask:
     hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
     simulated = read("SEEDVOTE_SIMULATED", "") == "1"
     url = prepare_study(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=simulated, tell=_tell)
+    places, walk_in = doors_in_environment(read), read("SEEDVOTE_WALK_IN", "") == "1"
+    sites = sites_at(places)
+    with opened(study, url) as store:
+        adopt_launches(store, study)
+        refuse_walk_in(store, walk_in=walk_in)
     return create_app(
         ServerConfig(
             database=url,
             hit=hit,
             folder=study,
-            entrances=usual_entrances(hit, "", ["prolific"] if read("SEEDVOTE_PROLIFIC", "") == "1" else []),
+            entrances=usual_entrances(hit, sites[0] if sites else "", places),
+            submit_to=sites[0] if sites else "",
             source="simulated" if simulated else "local",
-            invited=not simulated and read("SEEDVOTE_WALK_IN", "") != "1",
+            invited=not simulated and not walk_in,
             prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
             proxies=int(read("SEEDVOTE_PROXIES", "0")),
             https=read("SEEDVOTE_HTTPS", "") == "1",
-            frame_ancestors=tuple(read("SEEDVOTE_FRAME_ANCESTORS", "").split()),
+            frame_ancestors=(*read("SEEDVOTE_FRAME_ANCESTORS", "").split(), *sites),
             rate=float(read("SEEDVOTE_RATE", "20")),
         )
     )

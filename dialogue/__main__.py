@@ -7,6 +7,7 @@ from dialogue.command_line import dispatch, exit_with
 COMMANDS = {
     "describe": "show what a corpus contains: version, splits, dialogues, turns, labels",
     "toy": "write a corpus of generated dialogues",
+    "examples": "write the example votes, pairs and HIT that the other commands name",
     "format": "print docs/format.md, generated from the record definitions",
     "completion": "print the shell code that lets TAB complete commands: bash, zsh, fish",
 }

@@ -9,15 +9,25 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import NoReturn, Protocol, cast
+from contextlib import nullcontext
+from typing import Any, NoReturn, Protocol, cast
 
+from dialogue import stopping
 from dialogue.completion import TYPED, candidates
-from dialogue.errors import InputError, unusable
+from dialogue.errors import InputError, Unclear, unusable
+from dialogue.missing import missing_package
+from dialogue.progress import watched
+from dialogue.wording import as_typed
+
+
+class Parser(argparse.ArgumentParser):
+    """Help and complaints name commands as they were typed."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(as_typed(message), file)
 
 
 class CommandModule(Protocol):
@@ -36,8 +46,8 @@ def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequen
     if TYPED in os.environ and not argv:
         return _offer(f"{name}\t{text}" for name, text in commands.items() if name.startswith(os.environ[TYPED]))
     listing = "\n".join(f"  {name:<{max(map(len, commands))}}  {text}" for name, text in commands.items())
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {package}",
+    parser = Parser(
+        prog=as_typed(f"python -m {package}"),
         description=about,
         epilog=f"commands:\n{listing}\n\nHelp on one command: python -m {package} COMMAND --help"
         + (f"\nNext: {first}" if first else ""),
@@ -57,7 +67,33 @@ def run_command(module: CommandModule, prog: str, argv: Sequence[str]) -> int:
     parser = parser_of(module, prog)
     if TYPED in os.environ:
         return _offer(candidates(parser, argv, os.environ[TYPED]))
-    return module.run(parser.parse_args(argv)) or 0
+    try:
+        args = parser.parse_args(argv)
+        # A command that runs until it is stopped (LASTING) is not on its way anywhere, and --json is for programs.
+        silent = getattr(module, "LASTING", False) or getattr(args, "json", False)
+        with nullcontext() if silent else watched(prog.split()[-1].removesuffix(".py")):
+            return module.run(args) or 0
+    except Unclear as error:
+        raise InputError("\n".join([error.sentence, *_ways(prog, argv, error.ways)])) from error
+
+
+def _ways(prog: str, argv: Sequence[str], ways: Sequence[Mapping[str, str]]) -> list[str]:
+    """The whole command again for each way of settling a doubt, ready to be pasted.
+
+    >>> _ways("python -m analysis ties", ["v.csv", "--columns", "pair=id"], [{"--columns": "choice=q 1"}])
+    ["Type: python -m analysis ties v.csv --columns 'pair=id,choice=q 1'"]
+    """
+    typed = []
+    for way in ways:
+        words = [word for one in argv for word in (one.split("=", 1) if one.split("=")[0] in way else [one])]
+        for option, text in way.items():
+            if option in words[:-1]:
+                at = words.index(option) + 1
+                words[at] = f"{words[at]},{text}" if option in ("--columns", "--values") else text
+            else:
+                words += [option, text]
+        typed.append(next_command(prog, *words))
+    return [f"{'  or' if k else 'Type'}: {command}" for k, command in enumerate(typed)]
 
 
 def _offer(lines: Iterable[str]) -> int:
@@ -68,8 +104,8 @@ def _offer(lines: Iterable[str]) -> int:
 
 def parser_of(module: CommandModule, prog: str) -> argparse.ArgumentParser:
     """The command's parser; its file's docstring is the help."""
-    parser = argparse.ArgumentParser(
-        prog=prog, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = Parser(
+        prog=as_typed(prog), description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     module.add_arguments(parser)
     return parser
@@ -86,7 +122,7 @@ def tell_next(command: str, *words: object, aside: bool = False) -> None:
 
 def next_command(command: str, *words: object) -> str:
     """The command with its words, quoted for the shell where they need it."""
-    return " ".join([command, *(shlex.quote(str(word)) for word in words)])
+    return " ".join([as_typed(command), *(shlex.quote(str(word)) for word in words)])
 
 
 def given(args: argparse.Namespace, *names: str) -> list[str]:
@@ -112,24 +148,20 @@ def refuse_below(args: argparse.Namespace, **least: float) -> None:
 
 def exit_with(main: Callable[[], int | None]) -> NoReturn:
     """Run a command and leave with its exit code; bad input is one sentence on standard error, never a traceback."""
+    stopping.heed()
     try:
-        code = main() or 0
-        sys.stdout.flush()
+        code = _unless_stopped(main)
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {as_typed(str(error))}", file=sys.stderr)
         code = 2
     except ModuleNotFoundError as error:
-        if not (missing := _required(error.name or "")):
+        if not (sentence := missing_package(error.name or "")):
             raise
-        print(
-            f"error: {missing} is not installed for {sys.executable}. Type `make setup`, then `. .venv/bin/activate` "
-            "(without make: pip install -r requirements.txt -c constraints.txt), and run the command again.",
-            file=sys.stderr,
-        )
+        print(f"error: {sentence}", file=sys.stderr)
         code = 2
     except KeyboardInterrupt:
-        print("\nStopped. Finished work is kept; run the same command again to continue.", file=sys.stderr)
-        code = 130
+        print(f"\n{stopping.SENTENCE}", file=sys.stderr)
+        code = stopping.STOPPED
     except BrokenPipeError:
         # `command | head` is no error. Python would complain once more when it closes standard output, so that goes
         # nowhere.
@@ -143,9 +175,13 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
     sys.exit(code)
 
 
-def _required(module: str) -> str | None:
-    """The package of requirements.txt that a module belongs to; none for modules of ours and optional packages."""
-    top = module.partition(".")[0]
-    package = {"sklearn": "scikit-learn"}.get(top, top)  # the only one whose two names differ
-    wanted = (Path(__file__).resolve().parents[1] / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    return package if any(re.match(rf"{re.escape(package)}\b", line) for line in wanted if package) else None
+def _unless_stopped(main: Callable[[], int | None]) -> int:
+    """Run it; after Ctrl-C nothing else that goes wrong is worth a word."""
+    try:
+        code = main() or 0
+        sys.stdout.flush()
+    except BaseException:
+        if stopping.is_asked():
+            stopping.leave()
+        raise
+    return code

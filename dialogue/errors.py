@@ -6,6 +6,7 @@ It says what was found, what is allowed and what to do next; a command prints it
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 
 MAY_NOT = "Name a place that you may use, or change its permissions."
 MAKE_ROOM = "Make room and run the same command again to go on."
@@ -20,6 +21,19 @@ NEXT_STEP = {
 
 class InputError(ValueError):
     """What was found, what is legal and the next step, in one clear sentence (exit code 2, no traceback)."""
+
+
+class Unclear(InputError):
+    """A table that can be read in several ways, or lacks one word: each of `ways` is options to add to the command.
+
+    >>> str(Unclear("Two columns may hold the choice.", {"--columns": "choice=q1"}, {"--columns": "choice=q2"}))
+    'Two columns may hold the choice. Add one of: --columns choice=q1, or --columns choice=q2'
+    """
+
+    def __init__(self, sentence: str, *ways: Mapping[str, str]) -> None:
+        self.sentence, self.ways = sentence, ways
+        typed = [" ".join(word for pair in way.items() for word in pair) for way in ways]
+        super().__init__(f"{sentence} Add{' one of' * (len(typed) > 1)}: {', or '.join(typed)}" if typed else sentence)
 
 
 def unusable(error: OSError) -> str:

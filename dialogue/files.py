@@ -23,10 +23,14 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
 from dialogue.errors import InputError
-from dialogue.records import Pair, Rater, Response, Vote
+from dialogue.records import Choice, OptionChoice, Pair, Question, Rater, Response, Verdict, Vote
+from dialogue.validity import complaint
 
 R = TypeVar("R")
-FORMATS: dict[type, str] = {Response: "responses", Pair: "pairs", Vote: "votes", Rater: "raters"}
+FORMATS: dict[type, str] = {
+    Response: "responses", Pair: "pairs", Vote: "votes", Rater: "raters", Verdict: "verdicts", Question: "questions",
+    OptionChoice: "choices",
+}  # fmt: skip
 FORMAT_VERSION = 1
 
 
@@ -126,6 +130,8 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
         header = {"format": FORMATS[kind], "version": FORMAT_VERSION, "signature": signature}
         handle.write(json.dumps(header, ensure_ascii=False) + "\n")
         for number, record in enumerate(records, 1):
+            if wrong := complaint(record):
+                raise InputError(f"{path}: {FORMATS[kind]}, record {number}: {wrong}")
             line = json.dumps(as_json(record), ensure_ascii=False, allow_nan=False)
             if not line.isascii() and (half := _HALF.search(line)):
                 raise InputError(_half_character(f"{path}: {FORMATS[kind]}, record {number}", half[0]))
@@ -133,9 +139,29 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
 
 
 def as_json(record: Any) -> dict[str, Any]:
-    """The record as plain JSON values, with the fields of `extra` beside the known ones."""
+    """The record as plain JSON values, with the fields of `extra` beside the known ones, without empty sparse ones."""
     values = dataclasses.asdict(record)
+    kind: Any = type(record)
+    for name, empty in _sparse(kind):
+        if values[name] == empty:
+            del values[name]
     return {**values.pop("extra", {}), **values}
+
+
+@cache
+def _sparse(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """Fields that came later and their value where nothing is said: files without them stay as they were."""
+    found = [f for f in dataclasses.fields(kind) if f.metadata.get("sparse")]
+    return tuple((f.name, {} if f.default is dataclasses.MISSING else f.default) for f in found)
+
+
+def singular(kind: type) -> str:
+    """What one record is called, in sentences and in docs/format.md.
+
+    >>> singular(OptionChoice), singular(Pair)
+    ('choice', 'pair')
+    """
+    return FORMATS[kind].removesuffix("s") if kind in FORMATS else kind.__name__.lower()
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
@@ -147,13 +173,27 @@ def read_header(path: str | Path) -> dict[str, Any]:
 
 def read_records(path: str | Path, kind: type[R]) -> list[R]:
     """Read a whole file of records of one kind, checking every field; a missing header is allowed."""
-    records: list[R] = []
+    return [record for _, record in placed_records(path, kind)]
+
+
+def placed_records(path: str | Path, kind: type[R]) -> Iterator[tuple[str, R]]:
+    """The same, each record with its place (`votes.jsonl:17`), for checks that compare one with another."""
     for number, value in _lines(Path(path)):
+        where = f"{path}:{number}"
         if number == 1 and "format" in value and "version" in value:
-            _check_header(value, kind, f"{path}:{number}")
+            _check_header(value, kind, where)
         else:
-            records.append(from_json(kind, value, f"{path}:{number}"))
-    return records
+            yield where, from_json(kind, value, where)
+
+
+def read_field(path: str | Path, kind: type, name: str) -> Iterator[Any]:
+    """One field of every record, which is all that is checked: for a glance at a large file."""
+    for number, value in _lines(Path(path)):
+        where = f"{path}:{number}"
+        if number == 1 and "format" in value and "version" in value:
+            _check_header(value, kind, where)
+        elif name in value:
+            yield _checked(_fields(kind)[name][0], value[name], f"{where}: {name}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -232,13 +272,16 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
     fields = _fields(kind)  # type: ignore[arg-type]
     if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
         raise InputError(
-            f"{where}: {', '.join(absent)} missing; a {kind.__name__.lower()} needs it. "
+            f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
             f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
         )
     known = {n: _checked(t, value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
     if any(f.name == "extra" for f in dataclasses.fields(kind)):  # type: ignore[arg-type]
         known["extra"] = {name: part for name, part in value.items() if name not in fields}
-    return kind(**known)
+    record = kind(**known)
+    if wrong := complaint(record):
+        raise InputError(f"{where}: {wrong}")
+    return record
 
 
 def _checked(expected: Any, value: Any, where: str) -> Any:
@@ -262,7 +305,8 @@ def _checked(expected: Any, value: Any, where: str) -> Any:
 
 def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
     if value not in options:
-        hint = " If the file is from another tool, map it: --values " if where.endswith(": choice") else ""
+        ours = where.endswith(": choice") and set(options) == set(typing.get_args(Choice))
+        hint = " If the file is from another tool, map it: --values " if ours else ""
         raise InputError(
             f"{where} is {_short(value)}, which is not one of {', '.join(options)}."
             + (f"{hint}a={value},..." if hint else "")

@@ -13,12 +13,16 @@ from typing import Any, Literal
 Choice = Literal["a", "b", "tie"]
 Side = Literal["a", "b"]
 PairKind = Literal["real", "check", "control"]
-Source = Literal["local", "mturk", "prolific", "mephisto", "simulated", "imported"]
+Source = Literal["local", "mturk", "prolific", "mephisto", "simulated", "imported", "judge"]
 RaterStatus = Literal["passed", "blocked", "incomplete", "excluded"]
+Ruling = Literal["a", "b", "tie", "unusable"]
+Order = Literal["ab", "ba"]
+QuestionKind = Literal["real", "check"]
 
 
-def _of(doc: str, **options: Any) -> Any:
-    return field(metadata={"doc": doc}, **options)
+def _of(doc: str, *, sparse: bool = False, **options: Any) -> Any:
+    """A field with its documentation; a `sparse` one is written only where it says something."""
+    return field(metadata={"doc": doc, "sparse": sparse}, **options)
 
 
 def _extra() -> Any:
@@ -46,6 +50,7 @@ class Turn:
     acts: Mapping[str, Sequence[tuple[str, str]]] | None = _of(
         "`Domain-Act` -> list of (slot, value), in the annotation's order", default=None
     )
+    booked: Sequence[str] | None = _of("system turns: the domains booked by then, where annotated", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,10 @@ class Dialogue:
     split: str = _of("`train`, `valid` or `test`")
     turns: Sequence[Turn] = _of("the utterances in order")
     persona: Mapping[str, Sequence[str]] = _of("speaker -> persona sentences", default_factory=dict)
+    goal: Mapping[str, Mapping[str, Any]] = _of(
+        "domain -> what the user was to find (`info`), ask for (`reqt`) and book (`book`), as annotated",
+        default_factory=dict,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,12 @@ class Response:
     text: str = _of("the response")
     logprob: float | None = _of("sum of the tokens' log-probabilities under the model", default=None)
     decoding: str = _of("decoding method, e.g. `greedy` or `nucleus:0.9`", default="unknown")
+    state: Mapping[str, Mapping[str, str]] | None = _of(
+        "what the system believes after this turn: domain -> slot -> value", sparse=True, default=None
+    )
+    domains: Sequence[str] | None = _of(
+        "domains that the system takes this turn to be about", sparse=True, default=None
+    )
     extra: Mapping[str, Any] = _extra()
 
 
@@ -110,7 +125,7 @@ class Vote:
     left: Side | None = _of("which response was on the left (or on top)", default=None)
     seconds: float | None = _of("time from showing to answering", default=None)
     submitted: str | None = _of("time of the answer, ISO 8601, UTC", default=None)
-    source: Source = _of("where the rater came from", default="imported")
+    source: Source = _of("where the rater came from; a vote of a `judge` is refused", default="imported")
     rater_status: RaterStatus = _of("gate status of the rater", default="passed")
     counted: bool = _of("one of the pair's k votes; false for late votes and for those of blocked raters", default=True)
     kind: PairKind = _of("kind of the pair, `real` or `control`", default="real")
@@ -131,6 +146,75 @@ class Rater:
     votes: int = _of("judgements of real and control pairs, counted or not")
     consented: str | None = _of("version and time of the consent", default=None)
     median_seconds: float | None = _of("median time of a judgement", default=None)
+    profile: Mapping[str, str] = _of(
+        "coarse answers about the rater, each chosen from a list: name of the question -> answer",
+        sparse=True,
+        default_factory=dict,
+    )
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One answer of a judge, that is of a program, on one pair (`verdicts.jsonl`); it is never counted as a vote."""
+
+    pair: str = _of("pair id")
+    judge: str = _of("the judge's name, e.g. that of a language model")
+    order: Order = _of("which response stood first: `ab` or `ba`")
+    choice: Ruling = _of("`a` and `b` as in pairs.jsonl, regardless of the order; `unusable`: the reply says neither")
+    prompt: str = _of("SHA-256 of the template of the prompt, or its beginning; empty where unknown", default="")
+    draw: int = _of("0, 1, ...: number of the call, where one question is asked several times", default=0)
+    probability: Mapping[str, float] | None = _of(
+        "the judge's probabilities of `a`, `b` and `tie`, which add to 1", default=None
+    )
+    reply: str = _of("the first 2,000 characters of what the judge wrote", default="")
+    tokens_in: int | None = _of("tokens charged for the prompt", default=None)
+    tokens_out: int | None = _of("tokens charged for the reply", default=None)
+    seconds: float | None = _of("time of the call", default=None)
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One possible next utterance of a question."""
+
+    text: str = _of("the utterance")
+    item: str = _of("context id that it is taken from, see response; empty where unknown", default="")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which utterance comes next: a context and its options (`questions.jsonl`); never sent to a rater as it stands."""
+
+    question: str = _of("id, unique in the file")
+    item: str = _of("context id, see response")
+    context: Sequence[Utterance] = _of("the conversation so far, list of `{speaker, text}`")
+    options: Sequence[Option] = _of("two or more, no two alike: list of `{text, item}`")
+    answer: int = _of("index of the true one, from 0; never leaves the server")
+    kind: QuestionKind = _of("real question, or hidden check", default="real")
+    dialogue: str | None = _of("cluster: the dialogue that the context comes from", default=None)
+    corpus: str = _of("name of the corpus", default="")
+    version: int = _of("1, 2, ...: the part of the questions that one rater sees", default=1)
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class OptionChoice:
+    """One rater's answer to one question (`choices.jsonl`)."""
+
+    question: str = _of("question id")
+    rater: str = _of("rater id: a keyed hash, never a name")
+    first: int | None = _of("index of the option that is chosen as in questions.jsonl, null where none was")
+    second: int | None = _of("index of the second choice, null where none was", default=None)
+    shown: str = _of("indices of the options from top to bottom: `20413`, with commas if more than ten", default="")
+    round: int = _of("1..k: number of the answer among the question's counted ones; 0 if not counted", default=0)
+    seconds: float | None = _of("time from showing to answering", default=None)
+    submitted: str | None = _of("time of the answer, ISO 8601, UTC", default=None)
+    source: Source = _of("where the rater came from; an answer of a `judge` is refused", default="imported")
+    rater_status: RaterStatus = _of("gate status of the rater", default="passed")
+    counted: bool = _of("one of the question's k answers", default=True)
+    kind: QuestionKind = _of("kind of the question", default="real")
+    dialogue: str | None = _of("cluster: the dialogue of the question", default=None)
     extra: Mapping[str, Any] = _extra()
 
 
@@ -153,16 +237,17 @@ class States:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One example's score by one evaluator (a row of `scores.parquet`): votes, token metrics and probes alike."""
+    """One example's score by one evaluator: a row of `scores.parquet`, `metrics.parquet` or a table of your own."""
 
-    evaluator: str = _of("`probe`, `token`, `votes`, ...")
+    evaluator: str = _of("`probe`, `token`, or your own; `baseline` and `control` stand beside another one")
     task: str = _of("probe task or metric name")
     model: str = _of("architecture or system")
     seed: int | None = _of("training seed")
     checkpoint: str = _of("checkpoint name")
-    item: str = _of("context id, see response")
-    rater: str = _of("the classifier and its seed, or a person")
-    score: float = _of("this example's score")
+    item: str = _of("context id, see response; for a task whose card says level `dialogue`, the dialogue")
+    rater: str = _of("who or what scored: a classifier and its seed, a rule, a judge, a person")
+    score: float = _of("this example's score; NaN where it could not be made")
     stats: Mapping[str, float] = _of("summable counts, e.g. tp, fp, fn: a struct column", default_factory=dict)
     cluster: str | None = _of("the dialogue", default=None)
-    condition: str = _of("what else varies: split, baseline or control name", default="")
+    condition: str = _of("what else varies: decoding, split, a perturbation; others are never pooled", default="")
+    reason: str = _of("why there is no score, where it is NaN: counted and printed, never averaged", default="")

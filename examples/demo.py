@@ -43,16 +43,24 @@ class Size:
     pairs: int
     raters: int
     judgements: int
+    tasks: str = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
     alone: bool = False  # each command in one process, which loads torch once
 
 
 SIZES = {
     "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=50, judgements=200),
     "tiny": Size(
-        dialogues=60, seeds="0-1", epochs=1, contexts=40, pairs=12, raters=12, judgements=10, alone=True
+        dialogues=60,
+        seeds="0-1",
+        epochs=1,
+        contexts=20,
+        pairs=12,
+        raters=12,
+        judgements=10,
+        tasks="UtteranceLoc,IsMultiTopic",
+        alone=True,
     ),  # tests that everything runs; not a study
 }
-TASKS = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
 
 
 def stages(study: str, size: Size) -> list[Stage]:
@@ -112,7 +120,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Probe the encoders",
-            f"-m probes run {study} --tasks {TASKS} {jobs}",
+            f"-m probes run {study} --tasks {size.tasks} {jobs}",
             *("corpus states", "scores.parquet", "probes"),
         ),
         stage(

@@ -81,7 +81,7 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
         responses = [
             Response(
                 item, trained.model, trained.seed, sampling.checkpoint, vocabulary.decode(text.tokens),
-                round(text.logprob, 4), one.how.name, {"draw": one.draw, "weights": one.weights[:12]},
+                round(text.logprob, 4), one.how.name, extra={"draw": one.draw, "weights": one.weights[:12]},
             )
             for item, text in zip(items, texts, strict=True)
         ]  # fmt: skip

@@ -26,6 +26,7 @@ from dialogue.files import atomic, read_json, write_json
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 from generation import checkpoints
+from generation.adam import Adam
 from generation.batches import Batch, plan_batches, stack
 from generation.decoding import parse_decoding, respond
 from generation.devices import keep_freed_memory, threads
@@ -147,7 +148,7 @@ class _Run:
         self.folder, self.settings, self.data, self.device = folder, settings, data, device
         torch.manual_seed(child_seed(settings.seed, "weights"))
         self.model = build(settings.model, len(data.vocabulary), settings.sizes).to(device)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), settings.learning_rate, fused=True)
+        self.optimizer = Adam(self.model.parameters(), settings.learning_rate)
         self.done = _Progress()
         self.batches_an_epoch = len(self._plan(1))
 
@@ -178,7 +179,7 @@ class _Run:
     def _update(self, batch: Batch, number: int) -> float:
         # At every update, not once: after a restart dropout draws what it would have drawn.
         torch.manual_seed(child_seed(self.settings.seed, "update", self.done.epoch, number))
-        self.optimizer.zero_grad()
+        self.optimizer.forget_gradients()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
             summed, tokens = batch_loss(self.model, batch)
         torch.autograd.backward(summed / tokens)
@@ -247,8 +248,7 @@ class _Run:
 
     def _save_resume(self) -> None:
         tensors = {f"weights.{name}": part for name, part in self.model.state_dict().items()}
-        for number, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"{name}.{number}": state[name] for name in ("exp_avg", "exp_avg_sq")}
+        tensors |= self.optimizer.tensors()
         notes = {"progress": json.dumps(asdict(self.done))}
         checkpoints.save_weights(self.folder / "resume.safetensors", tensors, notes)
 
@@ -257,16 +257,7 @@ class _Run:
         self.done = _Progress(**json.loads(checkpoints.read_notes(path)["progress"]))
         weights = {name.removeprefix("weights."): part for name, part in tensors.items() if name.startswith("weights.")}
         self.model.load_state_dict(weights)
-        whole = self.optimizer.state_dict()
-        whole["state"] = {
-            number: {
-                # Adam counts its steps for every weight; the counts are equal, so one is stored.
-                "step": torch.tensor(float(self.done.updates)),
-                **{name: tensors[f"{name}.{number}"] for name in ("exp_avg", "exp_avg_sq")},
-            }
-            for number in range(len(list(self.model.parameters())))
-        }
-        self.optimizer.load_state_dict(whole)
+        self.optimizer.restore(tensors, self.done.updates)
 
 
 def batch_loss(model: DialogueModel, batch: Batch) -> tuple[Tensor, int]:

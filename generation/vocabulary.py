@@ -1,7 +1,6 @@
-"""Words and their numbers: the tokenisation, the special tokens and the one vocabulary file that all seeds share.
+"""Words and their numbers: the special tokens and the one vocabulary file that all seeds share.
 
-Text is put into lower case and cut into words (with inner apostrophes and hyphens), numbers (with inner colons, points
-and commas, so that a time or a price stays whole) and single marks. An utterance becomes
+How a text is cut into tokens stands in `dialogue/tokens.py`. An utterance becomes
 
     <other> tokens ... <eou>      said by the one who is answered
     <self>  tokens ... <eou>      said earlier by the one who answers
@@ -12,7 +11,6 @@ and a context is the newest `LONGEST_CONTEXT` tokens of its utterances in a row.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,41 +21,12 @@ from dialogue.errors import InputError
 from dialogue.files import read_json, write_json
 from dialogue.records import Turn
 from dialogue.signature import signature
+from dialogue.tokens import detokenize, tokenize
 
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>", "<eou>", "<other>", "<self>")
 PAD, UNK, BOS, EOS, EOU, OTHER, SELF = range(len(SPECIAL))
 LONGEST_CONTEXT = 100
 LONGEST_TARGET = 100
-_TOKEN = re.compile(r"\d+(?:[:.,]\d+)+|\w+(?:['’-]\w+)*|[^\w\s]")
-_CLOSING = frozenset(",.?!;:)%]}")
-_OPENING = frozenset("([{$£€#")
-
-
-def tokenize(text: str) -> list[str]:
-    """Cut a text into lower-case tokens.
-
-    >>> tokenize("It's at 16:15, isn't it?")
-    ["it's", 'at', '16:15', ',', "isn't", 'it', '?']
-    """
-    return _TOKEN.findall(text.lower())
-
-
-def detokenize(tokens: Iterable[str]) -> str:
-    """Join tokens as people write them: marks close up with the word before (or after an opening bracket).
-
-    >>> detokenize(["yes", ",", "(", "16:15", ")", "."])
-    'yes, (16:15).'
-    """
-    text = ""
-    for token in tokens:
-        tight = not text or token in _CLOSING or text[-1] in _OPENING
-        text += token if tight else f" {token}"
-    return text
-
-
-def normalize(text: str) -> str:
-    """A text as a model would have written it, so that a reference beside a response does not give itself away."""
-    return detokenize(tokenize(text))
 
 
 @dataclass(frozen=True)

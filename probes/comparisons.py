@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-from scipy.stats import spearmanr
 
 from probes.summary import TaskScore, read_whole
 
@@ -118,6 +117,8 @@ class Beside:
 
 def beside(scores: Sequence[TaskScore], metric: Mapping[tuple[str, int | None, str], float]) -> list[Beside]:
     """For every task with three points or more that are not all alike."""
+    from scipy.stats import spearmanr  # a second to load, and for this alone
+
     found = []
     for task in dict.fromkeys(score.task for score in scores):
         points = [

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
 from probes.tasks.labels import Labels
 
@@ -69,6 +68,8 @@ def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return Spread(tuple(values), mean, math.nan, math.nan, math.nan)
+    from scipy.stats import chi2  # a second to load, and no job of `probes run` needs it
+
     sd = float(np.std(values, ddof=1))
     # (n - 1) s^2 / sigma^2 follows chi-square with n - 1 degrees of freedom.
     upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))

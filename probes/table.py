@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dialogue.cards import PROBE, metadata
 from dialogue.files import atomic
 from probes.plan import LabelledTask, Plan
 from probes.probing import ScoredPrediction
@@ -100,7 +101,7 @@ def part_key(path: Path) -> str | None:
 def join(paths: Sequence[Path], out: Path, signature: str) -> int:
     """Write all parts into one table; how many rows it has."""
     rows = 0
-    schema = SCORE_SCHEMA.with_metadata({"signature": signature})
+    schema = SCORE_SCHEMA.with_metadata(metadata(signature, {"probe": PROBE}))
     with atomic(out, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for path in paths:
             part = pq.read_table(path).replace_schema_metadata(schema.metadata)

@@ -3,8 +3,8 @@
 `answer` gives every coefficient with an interval that draws pairs (or dialogues) and raters anew, each rater's habits,
 the crowd's, two models of the hidden truth and the cautions without which the numbers would mislead.
 
-To add a coefficient: its formula and its field in stats/agreement.py, and a row of `AgreementAnswer.coefficients`; the
-command, `--json`, the figure and the report show that list.
+To add a coefficient: its formula and its field in stats/between_raters/agreement.py, and a row of
+`AgreementAnswer.coefficients`; the command, `--json`, the figure and the report show that list.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.clusters import Ways, clusters_of
+from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes
 from analysis.showing.words import count
-from analysis.stats.agreement import Agreement, Coefficient, coefficients, label_order
-from analysis.stats.cohen import two_raters
-from analysis.stats.dawid_skene import DawidSkene, dawid_skene
-from analysis.stats.mace import Mace, mace
-from analysis.stats.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
+from analysis.stats.between_raters.agreement import Agreement, Coefficient, coefficients, label_order
+from analysis.stats.between_raters.cohen import two_raters
+from analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
+from analysis.stats.between_raters.mace import Mace, mace
+from analysis.stats.between_raters.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
+from dialogue.errors import InputError
+from dialogue.progress import step
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
@@ -86,6 +89,7 @@ class AgreementAnswer:
     crowd: tuple[Habit, ...]
     truth: HiddenTruth | None
     spamming: Spamming | None
+    voters: Voters
     warnings: tuple[str, ...]
     signature: str
 
@@ -115,21 +119,31 @@ class AgreementAnswer:
 
 
 def answer(votes: Votes, *, labels: str = "tie", clusters: str = "auto", seed: int = 0) -> AgreementAnswer:
-    """Every number on these votes; `labels` says how they are ordered, `clusters` what the intervals draw anew."""
+    """Every number on these votes; `labels` says how they are ordered, `clusters` what the intervals draw anew.
+
+    Ties that were recorded for identical responses are left out: nobody gave them, so nobody agrees by them.
+    """
+    given = votes.given()
+    recorded, votes = len(votes) - len(given), given
+    if not len(votes):
+        raise InputError(f"Nobody gave these {recorded:,} votes: all were recorded for identical responses.")
     order, numbers = label_order(votes.labels, labels)
     place, names = np.argsort(order)[votes.choice], [votes.labels[code] for code in order]
     ways = _ways(votes, clusters)
+    step("coefficients, with each rater left out in turn")
     found = coefficients(votes.pair, place, names, values=numbers, clusters=ways)
     generator = np.random.default_rng(child_seed(seed, "agreement"))
     halves = None if numbers is None else split_half(votes.pair, np.asarray(numbers)[place], generator=generator)
     cohen, truth, spamming = None, None, None
     raters: tuple[RaterHabits, ...] = ()
     if votes.rater is not None:
+        step("MACE: who spams")
         fitted = spam_model(votes)
         spam = fitted.spamming if found.usable_items else np.full(len(fitted.spamming), np.nan)
         raters = _raters(votes, spam, ties=labels == "tie")
         shared = next((codes for name, codes in ways.items() if name != "rater"), None)
         cohen = two_raters(votes.pair, votes.rater, votes.choice, len(names), cluster=shared)
+        step("Dawid and Skene's model")
         if found.usable_items:  # single votes: nothing tells a true label from spam, but the models would be sure of it
             truth, spamming = _in_short(hidden_truth(votes)), _spamming(fitted, raters)
     recipe = signature(
@@ -139,10 +153,11 @@ def answer(votes: Votes, *, labels: str = "tie", clusters: str = "auto", seed: i
         interval="jackknife",
         seed=seed,
         labels=labels,
+        **judges_in_recipe(cast := voters(votes)),
     )
-    cautions = (*votes.warnings, *_cautions(votes, found))
+    cautions = (*votes.warnings, *_recorded(recorded), *_cautions(votes, found))
     return AgreementAnswer(
-        votes.labels, found, cohen, halves, raters, _crowd(raters), truth, spamming, cautions, recipe
+        votes.labels, found, cohen, halves, raters, _crowd(raters), truth, spamming, cast, cautions, recipe
     )
 
 
@@ -199,6 +214,11 @@ def _spamming(model: Mace, raters: Sequence[RaterHabits]) -> Spamming:
 
 def _sure(posterior: NDArray[np.float64]) -> float:
     return float((posterior.max(1) > SURE).mean())
+
+
+def _recorded(number: int) -> list[str]:
+    what = "1 tie that was" if number == 1 else f"{number:,} ties that were"
+    return [f"Left out: {what} recorded for identical responses and given by nobody."] if number else []
 
 
 def _cautions(votes: Votes, found: Agreement) -> list[str]:

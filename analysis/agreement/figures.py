@@ -15,7 +15,7 @@ from analysis.showing.words import count
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from analysis.stats.raters import RaterHabits
+    from analysis.stats.between_raters.raters import RaterHabits
 
 
 def figures(answer: AgreementAnswer) -> dict[str, Figure]:

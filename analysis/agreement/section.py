@@ -16,7 +16,7 @@ from analysis.reading.study import Study
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import MINUS, count, number, signed
-from analysis.stats.agreement import Coefficient, landis_koch
+from analysis.stats.between_raters.agreement import Coefficient, landis_koch
 
 QUARTILES_FROM = 8  # raters; of fewer, the quartiles would be single raters
 

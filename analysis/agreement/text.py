@@ -7,10 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.agreement.answer import AgreementAnswer, HiddenTruth, NamedCoefficient, Spamming
+from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import chance, count, number, plain
-from analysis.stats.agreement import Category, Coefficient, landis_koch
-from analysis.stats.raters import RaterHabits, SplitHalf
+from analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
+from analysis.stats.between_raters.raters import RaterHabits, SplitHalf
 
 MOST_RATERS = 10  # in the table; --json has them all
 
@@ -32,7 +33,8 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
             "raters": [asdict(one) for one in answer.raters],
             "dawid_skene": _model(answer.truth, answer.labels),
             "mace": _model(answer.spamming, answer.labels),
-            "warnings": answer.warnings,
+            "voters": asdict(answer.voters),
+            "warnings": [*not_people(answer.voters), *answer.warnings],
             "signature": answer.signature,
         }
     )
@@ -69,6 +71,7 @@ def parts(answer: AgreementAnswer) -> list[Table | str]:
         shown.append(
             spam_sentence(answer.spamming, len(answer.raters)) + " It gives " + _hidden(answer.spamming, answer.labels)
         )
+    shown = [*marked_parts(shown, answer.voters), *not_people(answer.voters)]
     return [*shown, *answer.warnings, answer.signature]
 
 

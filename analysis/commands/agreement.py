@@ -15,6 +15,7 @@ from analysis.arguments import (
     READING,
     add_clusters_argument,
     add_json_argument,
+    add_people_arguments,
     add_vote_arguments,
     clusters_given,
     deliver,
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tie: a, b and tie (default); any: every value found; or the labels in rising order",
     )
     add_clusters_argument(parser)
+    add_people_arguments(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the random halves (default 0)")
     parser.add_argument(
         "--posteriors", metavar="FILE", help="write the probability that each label is a pair's true label, as CSV"
@@ -60,21 +62,23 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import agreement
 
-    asked = {"labels": args.labels, "clusters": args.clusters, "seed": args.seed}
+    asked = {name: getattr(args, name) for name in ("labels", "clusters", "seed", "raters", "by")}
     found = agreement(args.votes, **asked, **reading(args))
     if args.posteriors:
-        write_posteriors(args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any"), args.model)
+        write_posteriors(
+            args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any").given(), args.model
+        )
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document, then=_then(args))
+    deliver(args, found, then=_then(args, found.document["votes"]))
 
 
-def _then(args: argparse.Namespace) -> str:
-    """Preference reads a, b and tie only; of other labels, what their votes vary with comes next."""
-    if args.labels == "tie":
+def _then(args: argparse.Namespace, votes: int) -> str:
+    """Preference reads a, b and tie only, two or more; of other labels, what their votes vary with comes next."""
+    if args.labels == "tie" and votes > 1:
         return next_command("python -m analysis preference", args.votes, *given(args, *READING), *clusters_given(args))
     if study := study_beside(args.votes):
-        return next_command("python -m analysis report", study, *clusters_given(args))
+        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, "with_judges"))
     return "python -m analysis plan"
 
 

@@ -1,6 +1,6 @@
 """Compare people, token metrics and probes: how much each varies with seeds, items and raters.
 
-Reads whichever of votes.jsonl, pairs.jsonl, metrics.parquet and scores.parquet are in STUDY. Prints one table of
+Reads votes.jsonl, pairs.jsonl and every score table of STUDY, as their cards say. Prints one table of
 methods, the chance that a re-run reverses the order of two architectures, and the cost of knowing a mean; draws one
 figure. --published adds the papers' numbers, with each printed "+-" converted to a standard deviation.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_clusters_argument, add_json_argument, deliver
-from dialogue.command_line import next_command
+from analysis.arguments import add_clusters_argument, add_json_argument, add_judges_argument, deliver
+from dialogue.command_line import given, next_command
 from dialogue.errors import InputError
 
 
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figure", metavar="STEM", help="write STEM.png and STEM.pdf")
     add_clusters_argument(parser)
+    add_judges_argument(parser)
     add_json_argument(parser)
 
 
@@ -38,8 +39,18 @@ def run(args: argparse.Namespace) -> None:
 
     if args.margin is not None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
-    asked = ("within", "pay", "machine", "published", "clusters")
-    found = compare(args.study, **{name: getattr(args, name) for name in asked})
+    asked = ("within", "pay", "machine", "published", "clusters", "with_judges")
+    try:
+        found = compare(args.study, **{name: getattr(args, name) for name in asked})
+    except InputError as error:
+        if not args.study.is_file() or "a score table has" not in str(error):
+            raise
+        step = next_command("python -m analysis preference", args.study)
+        raise InputError(f"{error} compare puts people beside metrics; for votes alone type: {step}") from error
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document, then=next_command("python -m analysis report", args.study))
+    deliver(args, found, then=_then(args))
+
+
+def _then(args: argparse.Namespace) -> str:
+    return next_command("python -m analysis report", args.study, *given(args, "with_judges"))

@@ -20,7 +20,7 @@ from analysis.arguments import (
     reading,
     study_beside,
 )
-from dialogue.command_line import next_command
+from dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,11 +80,11 @@ def run(args: argparse.Namespace) -> None:
     found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document, then=_then(args))
+    deliver(args, found, then=_then(args))
 
 
 def _then(args: argparse.Namespace) -> str:
     """A study has its report; otherwise the plan is for votes to come, whose raters are checked."""
     if args.votes is not None and (study := study_beside(args.votes)):
-        return next_command("python -m analysis report", study, *clusters_given(args))
+        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, "with_judges"))
     return "python -m crowd plan-checks"

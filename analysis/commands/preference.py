@@ -16,6 +16,7 @@ from analysis.arguments import (
     READING,
     add_clusters_argument,
     add_json_argument,
+    add_people_arguments,
     add_vote_arguments,
     clusters_given,
     deliver,
@@ -42,11 +43,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="model of the ranking (default davidson)",
     )
     add_clusters_argument(parser)
+    add_people_arguments(parser)
     parser.add_argument("--sets", type=int, default=5000, help="draws behind the sets of ranks (default 5000)")
     parser.add_argument(
         "--careful",
         action=argparse.BooleanOptionalAction,
         help="add a Bayesian hierarchical model, for few or unequal raters (default: if they are worth fewer than 8)",
+    )
+    parser.add_argument(
+        "--mixed",
+        action="store_true",
+        help="add a mixed logit of the decisive votes, with crossed effects of raters and pairs",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
     parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
@@ -57,11 +64,11 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import preference
 
-    asked = ("pairs", "margin", "model", "clusters", "sets", "careful", "seed")
+    asked = ("pairs", "margin", "model", "clusters", "sets", "careful", "mixed", "seed", "raters", "by")
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document, then=_then(args))
+    deliver(args, found, then=_then(args))
 
 
 def _then(args: argparse.Namespace) -> str:
@@ -70,5 +77,5 @@ def _then(args: argparse.Namespace) -> str:
     if study and (study / "states").is_dir() and not (study / "scores.parquet").exists():
         return next_command("python -m probes run", study)
     if study:
-        return next_command("python -m analysis report", study, *clusters_given(args))
-    return next_command("python -m analysis plan", args.votes, *given(args, *READING), *clusters_given(args))
+        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, "with_judges"))
+    return next_command("python -m analysis report", args.votes, *given(args, *READING), *clusters_given(args))

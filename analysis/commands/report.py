@@ -1,27 +1,33 @@
-"""Write the report of a study: a page (STUDY/report.html), Markdown, LaTeX tables, and its numbers as JSON.
+"""Write the report of a study: a page (STUDY/report.html), Markdown, LaTeX tables, its numbers as JSON, and for votes a
+paper kit (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, data to publish).
 
-The page is one self-contained file: it needs no script and no network, and it prints well. It shows what the study
-holds and says what is missing; no rater appears in it. Two systems are called equivalent only within a margin that you
-state (--margin): the smallest net preference that would matter, as in `preference`.
+A table of votes alone gets the same page, without what needs pairs or scores, and says so; it is read as `preference`
+reads it. The page is one self-contained file: it needs no script and no network, and it prints well. No rater appears
+in it. Two systems are called equivalent only within a margin that you state (--margin): the smallest net preference
+that would matter, as in `preference`.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from analysis.arguments import add_clusters_argument, check_margin
-from dialogue.command_line import tell_next
+from analysis.arguments import READING, add_clusters_argument, add_naming_arguments, check_margin, reading, study_beside
+from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from analysis.reading.study import Study
 
 BESIDE = (".md", ".tex", ".json")  # the page under one of these names would overwrite its own tables or numbers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, where the page goes, what was stated beforehand."""
-    parser.add_argument("study", metavar="STUDY", type=Path, help="study folder, e.g. runs/demo")
+    parser.add_argument("study", metavar="STUDY|FILE", type=Path, help="study folder, e.g. runs/demo, or any table")
     parser.add_argument(
-        "--out", type=Path, help="the page (default STUDY/report.html); .md, .tex and .json go beside it"
+        "--out", type=Path, help="the page (default report.html in STUDY or beside FILE); .md, .tex and .json go beside"
     )
     parser.add_argument("--title", help="heading of the page (default: the question that the votes answer)")
     parser.add_argument(
@@ -31,24 +37,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="net preference, 0 to 1, below which systems count as equivalent (e.g. 0.1 for 10 points)",
     )
     add_clusters_argument(parser)
+    add_naming_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read the study, write the files, print the findings."""
-    from analysis.reading.study import read_study
+    from random import SystemRandom
+
+    from analysis.reading.cautions import told_of_reading
     from analysis.report.assembly import as_latex, as_markdown, page, report
+    from analysis.report.paper.kit import kit_folder, write_kit
     from dialogue.files import atomic, write_json
+    from dialogue.progress import step
 
     check_margin(args.margin)
-    out = args.out or args.study / "report.html"
+    study = _study(args)
+    out = args.out or (args.study if args.study.is_dir() else args.study.parent) / "report.html"
     if out.suffix in BESIDE:
         raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
-    found = report(read_study(args.study), title=args.title, margin=args.margin, clusters=args.clusters)
+    options = {"title": args.title, "margin": args.margin, "clusters": args.clusters}
+    found = report(study, **options, paper=kit_folder(out).name)
+    step("writing")
     write_json(out.with_suffix(".json"), found.document)
     for suffix, written in ((".md", as_markdown(found)), (".tex", as_latex(found)), (out.suffix, page(found))):
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
+    edited = write_kit(found.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []
+    for sentence in [] if study.votes is None else told_of_reading(study.votes):
+        print(sentence)
     for sentence in found.findings:
         print(f"- {sentence}")
     print(f"Written: {out}, and beside it .md, .tex and .json")
+    if found.study.votes is not None:
+        print(f"For your paper: {kit_folder(out)}/")
+    for name in edited:
+        print(f"You have edited {name}, so it stays as it is; the new one is {name}.new.")
     tell_next("python -m webbrowser", out.resolve().as_uri())
+
+
+def _study(args: argparse.Namespace) -> Study:
+    """The study folder; or a table of votes from anywhere, read as every other command reads it."""
+    from analysis.reading.inputs import study_of_table
+    from analysis.reading.study import read_study
+
+    if not args.study.is_file():
+        return read_study(args.study, with_judges=args.with_judges)
+    if (folder := study_beside(args.study)) and not given(args, *(name for name in READING if name != "with_judges")):
+        return read_study(folder, with_judges=args.with_judges)
+    return study_of_table(args.study, **reading(args))

@@ -61,4 +61,4 @@ def run(args: argparse.Namespace) -> None:
     write_json(out / "ties.json", found.document)
     found.plot().save(out / "ties")
     then = next_command("python -m analysis agreement", args.votes, *given(args, *READING), *clusters_given(args))
-    deliver(args, f"{found}\n\nWritten: {out / 'ties'}.json, .png and .pdf", found.document, then=then)
+    deliver(args, found, more=f"\n\nWritten: {out / 'ties'}.json, .png and .pdf", then=then)

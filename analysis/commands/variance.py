@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.arguments import READING, add_json_argument, add_naming_arguments, deliver, parse_names, reading
+from analysis.arguments import READING, add_json_argument, add_naming_arguments, deliver, reading
 from dialogue.command_line import given, next_command
 from dialogue.errors import InputError
 
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import variance
+    from dialogue.ballots.naming import parse_names
 
     found = variance(
         args.scores,
@@ -77,14 +78,15 @@ def run(args: argparse.Namespace) -> None:
     )
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, str(found), found.document, then=_then(args, found.document))
+    deliver(args, found, then=_then(args, found.document))
 
 
 def _then(args: argparse.Namespace, found: Mapping[str, Any]) -> str:
     """The report of the study that the first file belongs to; else how many seeds, or votes, would tell more."""
     first = args.scores[0]
     if first.is_dir() or first.name in STUDY_FILES:
-        return next_command("python -m analysis report", first if first.is_dir() else first.parent)
+        folder = first if first.is_dir() else first.parent
+        return next_command("python -m analysis report", folder, *given(args, "with_judges"))
     if args.score in ("tie", "net"):
         return next_command("python -m analysis plan", first, *given(args, *READING))
     sds = [part["sd"] for table in found["tables"] for part in table["components"] if part["name"] == "model:seed"]

@@ -13,6 +13,8 @@ from pathlib import Path
 from analysis.arguments import READING, add_vote_arguments
 from dialogue.command_line import given, tell_next
 
+LASTING = True  # runs until it is stopped
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and how often to look."""
@@ -50,6 +52,7 @@ def run(args: argparse.Namespace) -> int | None:
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the three files; the sentence tells what they show."""
     from analysis.arguments import votes_from
+    from analysis.reading.voters import not_people
     from analysis.showing.plots import save
     from analysis.showing.words import percent
     from analysis.ties.answer import answer, smallest_experiment
@@ -62,7 +65,8 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     out = args.out or path.parent
     write_json(out / "ties.json", document(found))
     save(laws_figure(found), out / "ties")
-    return f"{len(votes):,} votes, {percent(found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
+    drawn = f"{len(votes):,} votes, {percent(found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
+    return " ".join([drawn, *not_people(found.voters)])
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

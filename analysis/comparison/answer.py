@@ -1,6 +1,7 @@
-"""People, token metrics and probes compared once: spreads over seeds, orders a re-run would keep, what certainty costs.
+"""People and every evaluator compared once: spreads over seeds, orders a re-run would keep, what certainty costs.
 
-The command, the notebook and the report all show this answer; everything is in points (x 100).
+The command, the notebook and the report all show this answer. Everything is in points (x 100), or in the unit that an
+evaluator's card names; what has another unit is held against no number in points.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.comparison.costs import Cost, cost
-from analysis.comparison.methods import panels_of
+from analysis.comparison.methods import Baseline, baselines_beside, compared_panels
 from analysis.comparison.orders import Generalisability, Order, between_architectures, between_seeds, ordered
 from analysis.comparison.published import Published, published
-from analysis.reading.panel import UNSEEN, Method, Panel, methods
+from analysis.reading.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
+from analysis.reading.score_files import Unused
 from analysis.reading.study import Study
+from analysis.reading.voters import Voters, judges_in_recipe
 from analysis.stats.spread import Ratio, sd_ratio
 from dialogue.signature import signature
 
@@ -44,7 +47,7 @@ class ComparedMethod:
     @property
     def mean(self) -> float:
         """Mean over seeds; exactly 0 for people on one architecture, whose seeds' strengths sum to zero."""
-        if self.method.kind == "people" and len(self.panel.models) == 1:
+        if self.method.kind == PEOPLE and len(self.panel.models) == 1:
             return 0.0
         return float(np.mean(self.method.values))
 
@@ -103,7 +106,12 @@ class ComparisonAnswer:
     rankings: tuple[SpreadRanking, ...]
     costs: tuple[Cost, ...]
     published: tuple[Published, ...]
+    baselines: tuple[Baseline, ...]
     within: float
+    voters: Voters | None
+    left_out: tuple[Unused, ...]  # what was read and not compared, and why
+    voted: bool  # whether there are votes
+    missing: tuple[str, ...]  # sentences on scores that are not there, and on evaluators without a card
     warnings: tuple[str, ...]
     signature: str
 
@@ -122,6 +130,30 @@ class ComparisonAnswer:
         """Costs of knowing what was trained, where there is a spread to go by."""
         return tuple(one for one in self.costs if one.method.checkpoint != UNSEEN and one.method.several)
 
+    @property
+    def not_compared(self) -> tuple[Unused, ...]:
+        """The same with votes that name no model, and scores that are held against nothing in points."""
+        judged = any(one.panel.kind == PEOPLE for one in self.panels)
+        votes = [Unused("votes.jsonl", "its pairs compare no two models, or there is no pairs.jsonl")]
+        names = dict.fromkeys(one.panel.shown.label for one in self.panels if not one.panel.shown.in_points)
+        sizes = (
+            [Unused(f"with people's SD, nor counted in seeds: {'; '.join(names)}", "not in points")] if names else []
+        )
+        return (*self.left_out, *(votes if self.voted and not judged else []), *sizes)
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """Every evaluator once, as its first method shows it, in the order of the cards."""
+        found: dict[str, Scale] = {}
+        for one in self.methods:
+            found.setdefault(one.method.kind, one.method.shown)
+        return tuple(found.values())
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The evaluators in the same order."""
+        return tuple(dict.fromkeys(one.method.kind for one in self.methods))
+
 
 def answer(
     study: Study,
@@ -133,7 +165,7 @@ def answer(
     clusters: str = "auto",
 ) -> ComparisonAnswer | None:
     """Compare every way of judging the study's models; None where it does not say which model was judged."""
-    panels = panels_of(study, clusters)
+    panels, left = compared_panels(study, clusters)
     if not panels:
         return None
     made = [(panel, method) for panel in panels for method in methods(panel)]
@@ -143,18 +175,39 @@ def answer(
         tuple(ComparedMethod(panel, method, between_seeds(panel, method.model)) for panel, method in made),
         tuple(ComparedOrder(panel, order, between[id(panel)]) for panel, order in ordered(panels)),
         rankings([method for _, method in made]),
-        tuple(cost(method, study, within, an_hour=pay, machine_hour=machine) for _, method in made),
+        tuple(
+            cost(method, study, within, an_hour=pay, machine_hour=machine)
+            for _, method in made
+            if method.shown.in_points
+        ),
         tuple(cell for cell in published() if cell.checkpoint == "last") if papers else (),
+        baselines_beside(study.scores) if study.scores else (),
         within,
+        study.voters,
+        tuple(left),
+        study.votes is not None,
+        (*(study.scores.missing if study.scores else ()), *_without_card(panels)),
         () if study.votes is None else study.votes.warnings,
-        signature(methods=len(made), interval="chi-square", **_units(panels), level=0.95),
+        signature(
+            methods=len(made), interval="chi-square", **_units(panels), level=0.95, **judges_in_recipe(study.voters)
+        ),
     )
+
+
+def _without_card(panels: Sequence[Panel]) -> list[str]:
+    """What is assumed of an evaluator that says nothing of itself."""
+    names = dict.fromkeys(panel.shown.group for panel in panels if not panel.shown.carded)
+    return [
+        f"{name} has no card: its scores are shown as they stand, without unit, chance or direction, the higher first. "
+        "Bring them with --card (docs/own-metrics.md)."
+        for name in names
+    ]
 
 
 def _units(panels: Sequence[Panel]) -> dict[str, str]:
     """What a re-run draws anew beside seeds: of people, and of scores."""
-    named = {"people": [p.unit for p in panels if p.kind == "people"],
-             "scores": [p.unit for p in panels if p.kind != "people"]}  # fmt: skip
+    named = {"people": [p.unit for p in panels if p.kind == PEOPLE],
+             "scores": [p.unit for p in panels if p.kind != PEOPLE]}  # fmt: skip
     return {name: units[0] for name, units in named.items() if units}
 
 
@@ -166,11 +219,11 @@ def median_spread(found: Sequence[Method]) -> MedianSpread:
 
 
 def rankings(found: Sequence[Method]) -> tuple[SpreadRanking, ...]:
-    """People's spread on each architecture against every trained method's on the same one, by F's law."""
-    trained = [method for method in found if method.checkpoint != UNSEEN]
+    """People's spread on each architecture against that of every trained method in points on the same, by F's law."""
+    trained = [method for method in found if method.checkpoint != UNSEEN and method.shown.in_points]
     ranked = []
-    for person in (method for method in trained if method.kind == "people" and method.several):
-        others = [m for m in trained if m.kind != "people" and m.model == person.model and m.checkpoint == "last"]
+    for person in (method for method in trained if method.kind == PEOPLE and method.several):
+        others = [m for m in trained if m.kind != PEOPLE and m.model == person.model and m.checkpoint == "last"]
         ratios = [ratio for m in others if (ratio := sd_ratio(person.over_seeds, m.over_seeds)) is not None]
         if ratios:
             ranked.append(SpreadRanking(person, tuple(sorted(ratios, key=lambda ratio: ratio.value))))

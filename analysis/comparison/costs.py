@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
-from analysis.reading.panel import Method
+from analysis.reading.panel import PEOPLE, Method
 from analysis.reading.study import Study
 
 SEEDS_TRIED = 100_000
@@ -82,7 +82,7 @@ def cost(method: Method, study: Study, margin: float, *, an_hour: float | None, 
     training = training_seconds(study.folder).get(method.model)
     vote = seconds_a_vote(study)
     raters = machine = None
-    if seeds is not None and method.kind == "people" and study.votes is not None and vote is not None:
+    if seeds is not None and method.kind == PEOPLE and study.votes is not None and vote is not None:
         raters = len(study.votes) / len(method.seeds) * seeds * vote / 3600
     if seeds is not None and training is not None:
         machine = seeds * training / 3600

@@ -1,69 +1,200 @@
-"""Every way of judging the models of one study as panels over architectures and seeds, people first."""
+"""Every way of judging the models of one study as panels over architectures and seeds, people first.
+
+Which tasks are compared, in which order and on which scale is what the evaluators' cards say. What is not compared is
+kept with the reason, so that nothing is dropped in silence.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from analysis.comparison.strengths import people_panels
-from analysis.reading.panel import Panel, System
+from analysis.reading.panel import POINTS, Panel, Scale, System
+from analysis.reading.score_files import Scores, Unused
 from analysis.reading.study import Study
+from analysis.reading.summing import scale_of
 from analysis.reading.values import Floats, Key, Value
+from dialogue.cards import ASIDE, LATE, Card, TaskCard
 
-TOKEN_METRICS = ("bleu2", "rouge_l", "meteor", "embedding")
-KIND_ORDER = {"people": 0, "token": 1, "probe": 2}
+CONSTANT = "constant"  # the condition of one sentence for every context
+SEVERAL = 6  # names in a line; more are counted
+MINOR = "its card does not compare models by it"
+FURTHER = "further draws of the same models"
+PERTURBED = "other conditions are never pooled with clean scores"
+BASELINE = "baselines stand beside what they are for"
+CONTROL = "controls stand beside what they are for"
+Values = Mapping[Key, Mapping[int | None, Value]]
 
 
 def panels_of(study: Study, clusters: str = "auto") -> list[Panel]:
-    """People, then token metrics, then probes on their main split; baselines stay in their own table."""
+    """People, then every evaluator in the order of its card; baselines stay beside what they belong to."""
+    return compared_panels(study, clusters)[0]
+
+
+def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], list[Unused]]:
+    """The panels, and what of the study they do not show."""
     found: list[Panel] = []
+    left: list[Unused] = []
     votes = study.votes
     if votes is not None and study.pairs:
         found += people_panels(votes, study.pairs, clusters)
-    unit = "dialogue" if study.scores is not None and "cluster" in study.scores.column_names else "item"
-    found += [panel for panel in score_panels(study.by_seed, unit) if panel.kind in KIND_ORDER]
-    return sorted(found, key=lambda p: (KIND_ORDER[p.kind], p.checkpoint != "last", p.checkpoint, p.name))
+    if study.scores is not None:
+        kept, aside = kept_keys(study.scores)
+        found += score_panels(kept, study.scores.cards, study.scores.unit)
+        left += [*aside, *study.scores.left_out]
+    return sorted(found, key=_place), left
 
 
-def score_panels(values: Mapping[Key, Mapping[int | None, Value]], unit: str = "dialogue") -> list[Panel]:
-    """One panel for each evaluator, task, checkpoint, rater and condition, from what `by_seed` found."""
-    groups = {key: found for key, found in values.items() if _first_answer(key)}
-    raters: dict[tuple[str, str], set[str]] = {}
+def _place(panel: Panel) -> tuple[int, str, bool, str, str]:
+    return panel.shown.order, panel.shown.group, panel.checkpoint != "last", panel.checkpoint, panel.name
+
+
+def kept_keys(scores: Scores) -> tuple[Values, list[Unused]]:
+    """The groups of scores that models are compared by, and the others by the reason why not."""
+    clean = {(key.evaluator, key.task) for key in scores.values if not key.condition}
+    kept: dict[Key, Mapping[int | None, Value]] = {}
+    left: dict[tuple[str, str], dict[str, None]] = {}
+    for key, found in scores.values.items():
+        perturbed = scores.perturbed(key) or bool(key.condition and (key.evaluator, key.task) in clean)
+        if why := _why_not(key, scores.cards, perturbed):
+            left.setdefault((key.evaluator, why), {})[_what(key, why)] = None
+        else:
+            kept[key] = found
+    titles = {of: scores.cards[of].title if of in scores.cards else of for of, _ in left}
+    return kept, [Unused(f"{titles[of]} {_listed(list(names))}", why) for (of, why), names in left.items()]
+
+
+def _why_not(key: Key, cards: Mapping[str, Card], perturbed: bool) -> str:
+    """Why a group of scores is not compared; empty where it is."""
+    if key.evaluator in ASIDE:
+        return CONTROL if key.evaluator == "control" else BASELINE
+    card = cards.get(key.evaluator)
+    task = card and card.task(key.task)
+    if (card is not None and key.model in card.baselines) or key.condition == CONSTANT:
+        return BASELINE
+    if task and not task.main:
+        return MINOR
+    if " draw " in key.condition:
+        return FURTHER
+    return PERTURBED if perturbed else ""
+
+
+def _what(key: Key, why: str) -> str:
+    """The name by which a group of scores is left out."""
+    return {BASELINE: key.model, CONTROL: key.model, MINOR: key.task}.get(why, f"of {key.condition}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - SEVERAL
+    return ", ".join(names) if rest < 2 else f"{', '.join(names[:SEVERAL])} and {rest} more"
+
+
+def score_panels(values: Values, cards: Mapping[str, Card], unit: str = "dialogue") -> list[Panel]:
+    """One panel for each evaluator, task, checkpoint, rater and condition: rows of two conditions are never pooled."""
+    several: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     scales: dict[Key, dict[System, Value]] = {}
-    for key, found in groups.items():
-        raters.setdefault((key.evaluator, key.task), set()).add(key.rater)
-        scales.setdefault(key._replace(model=""), {}).update({System(key.model, s): v for s, v in found.items()})
-    return [
-        _panel(key, f"{key.task}, {key.rater}" if len(raters[key.evaluator, key.task]) > 1 else key.task, found, unit)
-        for key, found in scales.items()
-    ]
+    for key, found in values.items():
+        raters, conditions = several.setdefault((key.evaluator, key.task), (set(), set()))
+        raters.add(key.rater)
+        conditions.add(key.condition)
+        scales.setdefault(scale_of(key), {}).update({System(key.model, s): v for s, v in found.items()})
+    made = []
+    for key, systems in scales.items():
+        raters, conditions = several[key.evaluator, key.task]
+        more = [key.rater] if len(raters) > 1 else []
+        more += [key.condition or "clean"] if len(conditions) > 1 else []
+        made.append(_panel(key, "".join(f", {one}" for one in more), systems, scale_from(key, cards), unit))
+    return made
 
 
-def _panel(key: Key, name: str, found: Mapping[System, Value], unit: str) -> Panel:
+def scale_from(key: Key, cards: Mapping[str, Card]) -> Scale:
+    """How a task is shown by its card; under its own name, with no unit and no direction, where it has none."""
+    card = cards.get(key.evaluator)
+    task = card.task(key.task) if card else None
+    if card is None or task is None:
+        group, order = (key.evaluator, LATE) if card is None else (card.title, card.order)
+        return Scale(group, key.task, order, "", better="neither", carded=False)
+    chance = None if task.chance is None else task.scale * task.chance
+    return Scale(card.title, task.title, card.order, shown_unit(task), task.scale, task.better, chance)
+
+
+def shown_unit(task: TaskCard) -> str:
+    """The unit of scores after scaling; empty for a bare number.
+
+    >>> shown_unit(TaskCard(unit="share", scale=100.0)), shown_unit(TaskCard(unit="nats"))
+    ('points', 'nats')
+    """
+    if task.unit == "none":
+        return ""
+    if (task.unit, task.scale) in (("share", 100.0), ("points", 1.0)):
+        return POINTS
+    return task.unit + ("" if task.scale == 1 else f" x {task.scale:g}")
+
+
+def _panel(key: Key, more: str, found: Mapping[System, Value], scale: Scale, unit: str) -> Panel:
     systems = tuple(sorted(found, key=lambda system: (system.model, -1 if system.seed is None else system.seed)))
     labels = {label: k for k, label in enumerate(dict.fromkeys(c for s in systems for c in found[s].clusters))}
     parts = np.zeros((len(systems), len(labels)))
     for row, system in zip(parts, systems, strict=True):
         row[[labels[label] for label in found[system].clusters]] = found[system].parts
-    scale = 1.0 if key.evaluator == "token" else 100.0  # token metrics come in points, shares do not
-    items = scale**2 * _by_cluster(parts)
-    values = scale * np.array([found[system].value for system in systems])
+    items = scale.factor**2 * _by_cluster(parts)
+    values = scale.factor * np.array([found[system].value for system in systems])
     return Panel(
-        key.evaluator, name, key.checkpoint, systems, values, {"items": items, "both": items},
+        key.evaluator, key.task + more, key.checkpoint, systems, values, {"items": items, "both": items},
         {"items": len(labels)}, {s.model: found[s].examples for s in systems},
-        values[:, None] + scale * len(labels) * parts, unit=unit,
+        values[:, None] + scale.factor * len(labels) * parts, unit=unit, scale=replace(scale, title=scale.title + more),
     )  # fmt: skip
+
+
+class Baseline(NamedTuple):
+    """What something that knows little scores on one task, as shown."""
+
+    kind: str
+    task: str
+    checkpoint: str
+    name: str
+    value: float
+
+
+def baselines_beside(scores: Scores) -> tuple[Baseline, ...]:
+    """The baselines of every task: rows of models that the evaluator's card names, its own or under `baseline`."""
+    found = []
+    for key, seeds in scores.values.items():
+        if (kind := _owner(key, scores.cards)) and not scores.perturbed(key) and " draw " not in key.condition:
+            scale = scale_from(key._replace(evaluator=kind), scores.cards)
+            mean = scale.factor * float(np.mean([value.value for value in seeds.values()]))
+            found.append(Baseline(kind, key.task, key.checkpoint, key.model.replace("_", " "), mean))
+    return tuple(found)
+
+
+def _owner(key: Key, cards: Mapping[str, Card]) -> str:
+    """The evaluator that a baseline stands beside; empty for what is no baseline."""
+    of = (
+        cards
+        if key.evaluator == "baseline"
+        else {key.evaluator: cards[key.evaluator]}
+        if key.evaluator in cards
+        else {}
+    )
+    # A card that names the task goes before one that takes every task.
+    fitting = [name for name, card in of.items() if key.model in card.baselines and card.task(key.task)]
+    return min(fitting, key=lambda name: key.task not in of[name].tasks, default="")
+
+
+def best_baseline(panel: Panel, baselines: Sequence[Baseline]) -> Baseline | None:
+    """The baseline that does best on a panel's task; the highest where no direction is known."""
+    task = panel.name.partition(", ")[0]
+    mine = [one for one in baselines if (one.kind, one.task) == (panel.kind, task)]
+    sign = -1 if panel.shown.better == "lower" else 1
+    return max(mine, key=lambda one: sign * one.value, default=None)
 
 
 def _by_cluster(parts: Floats) -> Floats:
     """Covariance from what each cluster adds: (systems, clusters) to (systems, systems); NaN for one cluster."""
     groups = parts.shape[1]
     return parts @ parts.T * (groups / (groups - 1) if groups > 1 else math.nan)
-
-
-def _first_answer(key: Key) -> bool:
-    """Leave out second draws of a response, constant ones, and metrics that no one compares models by."""
-    first = " draw " not in key.condition and key.condition != "constant"
-    return key.evaluator != "token" or (key.task in TOKEN_METRICS and first)

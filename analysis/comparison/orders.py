@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import f
 
-from analysis.reading.panel import Ints, Panel
+from analysis.reading.panel import Ints, Panel, Scale
 from analysis.stats.reruns import (
     BOTH,
     EVERYTHING,
@@ -32,15 +32,24 @@ WAYS = ("seeds", "items", "raters", "everything")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Two architectures as one method orders them, the higher first; a flip that the study does not show is None."""
+    """Two architectures as one method orders them, the better first; a flip that the study does not show is None.
+
+    The higher is the better one unless the evaluator's card says that lower is better.
+    """
 
     kind: str
     name: str
     checkpoint: str
     first: str
     second: str
-    difference: float  # points
+    difference: float  # the first less the second, in the unit shown: below 0 where lower is better
     flips: Mapping[str, Flip | None]
+    scale: Scale
+
+    @property
+    def sign(self) -> str:
+        """`>` between the two, or `<` where the lower value is the better one."""
+        return "<" if self.scale.better == "lower" else ">"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +75,13 @@ def ordered(panels: Iterable[Panel]) -> list[tuple[Panel, Order]]:
 
 def _order(panel: Panel, one: str, other: str) -> Order:
     mean = {model: float(panel.values[panel.of(model)].mean()) for model in (one, other)}
-    first, second = sorted((one, other), key=lambda model: (-mean[model], model))
+    upwards = 1 if panel.shown.better == "lower" else -1
+    first, second = sorted((one, other), key=lambda model: (upwards * mean[model], model))
     found = flips(panel.replicates, (first, panel.of(first)), (second, panel.of(second)))
     flip_of = {way: found.get(way) for way in WAYS}
-    return Order(panel.kind, panel.name, panel.checkpoint, first, second, mean[first] - mean[second], flip_of)
+    return Order(
+        panel.kind, panel.name, panel.checkpoint, first, second, mean[first] - mean[second], flip_of, panel.shown
+    )
 
 
 def between_architectures(panel: Panel) -> Generalisability | None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from analysis.reading.clusters import clusters_of
-from analysis.reading.panel import Panel, System
+from analysis.reading.panel import PEOPLE, Panel, Scale, System
 from analysis.reading.systems import placed
 from analysis.reading.votes import Votes
 from analysis.stats.intervals import crossed, groups, kish, unit_name
@@ -24,6 +24,7 @@ from dialogue.records import Candidate, Pair
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+PEOPLE_SCALE = Scale(PEOPLE, "net preference", 0)
 CHUNK = 500  # clusters left out at once: a matrix of all systems for each
 JudgedModel = tuple[str, str, int | None]  # checkpoint, model, seed
 
@@ -99,9 +100,10 @@ def _panel(
         for at in [[k for k, model in enumerate(models) if model[1] == name]]
     }
     return Panel(
-        "people", "net preference", checkpoints, tuple(System(*model[1:]) for model in models), 100 * strength,
+        PEOPLE, "net preference", checkpoints, tuple(System(*model[1:]) for model in models), 100 * strength,
         {**found, BOTH: both}, {way: groups(codes) for way, codes in ways.items()}, examples,
         effective={way: kish(codes) for way, codes in ways.items()}, unit=unit,
+        scale=PEOPLE_SCALE,
     )  # fmt: skip
 
 

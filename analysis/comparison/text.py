@@ -16,15 +16,16 @@ from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.panel import Panel
+from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
-from analysis.showing.words import number, p_value, plain
+from analysis.showing.words import p_value, plain
 
 METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval",
                "SD if seeds alike", "E rho^2 of seeds", "SE of items", "SE of raters")  # fmt: skip
 ORDER_HEAD = ("method", "checkpoint", "order", "difference", "new seeds", "new items", "new raters", "all new",
               "95 % interval", "E rho^2")  # fmt: skip
 NOISE = (
-    "All numbers are in points (x 100). SD if seeds alike: the SD over seeds to expect if the seed made no "
+    "{units} SD if seeds alike: the SD over seeds to expect if the seed made no "
     "difference, since every value rests on a sample of dialogues (and raters). An SD over seeds near it is no "
     "evidence that the seed matters. E rho^2 of seeds: the share of the variance over seeds that new items and raters "
     "would reproduce; the seeds differ if its 95 % interval is above 0. SE of items and of raters: how much one "
@@ -33,37 +34,73 @@ NOISE = (
 )
 FLIPS = (
     "Chance that a re-run reverses the order of two architectures, by what is new (-: not known from this study). "
-    "E rho^2: the share of the variance between all architectures of a method that a re-run would reproduce."
+    "{first}E rho^2: the share of the variance between all architectures of a method that a re-run would reproduce."
 )
 
 
 def parts(answer: ComparisonAnswer) -> list[Table | str]:
     """The tables, the papers beside, what may be claimed, and the recipe last."""
-    shown: list[Table | str] = [Table(METHOD_HEAD, [method_row(one) for one in answer.methods]), NOISE]
+    shown: list[Table | str] = [method_table(answer), NOISE.format(units=units_in_words(answer))]
     if answer.orders:
-        shown.append(order_tables(answer.orders, FLIPS)[0])
+        shown.append(order_tables(answer.orders, FLIPS.format(first=_first_in_words(answer)))[0])
     if answer.trained_costs:
         shown.append(_costs(answer))
     if answer.published:
         shown += _papers(answer.published)
-    return [*shown, *verdicts(answer), *answer.warnings, answer.signature]
+    shown = [*marked_parts(shown, answer.voters), *verdicts(answer), *not_people(answer.voters), *answer.warnings]
+    return [*shown, *(["\n".join(told)] if (told := notes(answer)) else []), answer.signature]
+
+
+def notes(answer: ComparisonAnswer) -> list[str]:
+    """Scores that are missing, evaluators without a card, and all that is not compared."""
+    return [*answer.missing, *map(str, answer.not_compared)]
+
+
+def caption_of_methods(answer: ComparisonAnswer) -> str:
+    """What the table of methods shows."""
+    only = all(one.panel.shown.in_points for one in answer.panels)
+    return f"Every method, architecture and checkpoint; {'all in points' if only else 'in points, or as named'}"
+
+
+def units_in_words(answer: ComparisonAnswer) -> str:
+    """What the numbers are in."""
+    if all(one.panel.shown.in_points for one in answer.panels):
+        return "All numbers are in points (x 100)."
+    return "Numbers are in points (x 100); those of a method that is not in points are in its own unit."
+
+
+def _first_in_words(answer: ComparisonAnswer) -> str:
+    lower = any(one.order.sign == "<" for one in answer.orders)
+    return "The better one is named first; A < B where lower is better, and then the difference is below 0. " * lower
+
+
+def method_table(answer: ComparisonAnswer, caption: str = "") -> Table:
+    """The methods; with a column of chance where a card names one."""
+    rows = [method_row(one) for one in answer.methods]
+    if all(one.panel.shown.chance is None for one in answer.methods):
+        return Table(METHOD_HEAD, rows, caption)
+    at = METHOD_HEAD.index("mean") + 1
+    chances = ["-" if (at_chance := one.panel.shown.chance) is None else one.panel.shown.said(at_chance)
+               for one in answer.methods]  # fmt: skip
+    rows = [(*row[:at], chance, *row[at:]) for row, chance in zip(rows, chances, strict=True)]
+    return Table((*METHOD_HEAD[:at], "chance", *METHOD_HEAD[at:]), rows, caption)
 
 
 def order_tables(found: Sequence[ComparedOrder], caption: str) -> tuple[Table, ...]:
     """The orders; of very many the closest, and all in a folded table."""
     many = len(found) > MOST_ROWS
-    rows = [order_row(one) for one in (sorted(found, key=lambda one: one.order.difference) if many else found)]
+    rows = [order_row(one) for one in (sorted(found, key=lambda one: abs(one.order.difference)) if many else found)]
     return in_short(Table(ORDER_HEAD, rows, caption), "orders", "with the smallest difference")
 
 
 def method_row(one: ComparedMethod) -> tuple[str, ...]:
     """One line of the table of methods; a dash for what the study cannot tell."""
-    method, over = one.method, one.method.over_seeds
+    method, over, said = one.method, one.method.over_seeds, one.method.shown.said
     return (
-        f"{method.kind}: {method.name}", method.model, method.checkpoint, str(len(method.seeds)),
-        "0" if one.mean == 0 else f"{one.mean:.1f}", number(over.sd, 2),
-        f"{over.low:.2f}-{over.high:.2f}" if over.sd > 0 else "-",
-        number(method.sd_if_alike, 2), _share(one.reliability), number(one.item_se, 2), number(one.rater_se, 2),
+        method.shown.label, method.model, method.checkpoint, str(len(method.seeds)),
+        "0" if one.mean == 0 else said(one.mean), said(over.sd, 2),
+        f"{said(over.low, 2)}-{said(over.high, 2)}" if over.sd > 0 else "-",
+        said(method.sd_if_alike, 2), _share(one.reliability), said(one.item_se, 2), said(one.rater_se, 2),
     )  # fmt: skip
 
 
@@ -72,9 +109,10 @@ def order_row(one: ComparedOrder) -> tuple[str, ...]:
     order, all_new = one.order, one.order.flips["everything"]
     flips = [order.flips[way] for way in WAYS]
     return (
-        f"{order.kind}: {order.name}", order.checkpoint, f"{order.first} > {order.second}", f"{order.difference:.2f}",
+        order.scale.label, order.checkpoint, f"{order.first} {order.sign} {order.second}",
+        order.scale.said(order.difference, 2),
         *("-" if flip is None else p_value(flip.p) for flip in flips),
-        "-" if all_new is None else f"{all_new.low:.3f}-{all_new.high:.3f}", _share(one.generalisability),
+        "-" if all_new is None else f"{p_value(all_new.low)}-{p_value(all_new.high)}", _share(one.generalisability),
     )  # fmt: skip
 
 
@@ -84,10 +122,7 @@ def _share(found: Generalisability | None) -> str:
 
 
 def _costs(answer: ComparisonAnswer) -> Table:
-    rows = [
-        [f"{c.method.kind}: {c.method.name}", c.method.model, c.method.checkpoint, *cost_cells(c)]
-        for c in answer.trained_costs
-    ]
+    rows = [[c.method.shown.label, c.method.model, c.method.checkpoint, *cost_cells(c)] for c in answer.trained_costs]
     head = ["method", "architecture", "checkpoint", "seeds", "seeds at the ends of the SD's interval"]
     caption = (
         "Seeds needed to know an architecture's mean (for people: its strength against other architectures) to "
@@ -135,6 +170,9 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
             {"corpus": c.corpus, "task": c.task, "model": c.model, "f1": c.f1, "printed": c.printed, "sd": c.sd}
             for c in answer.published
         ],
+        "voters": None if answer.voters is None else asdict(answer.voters),
+        "missing": answer.missing,
+        "not_compared": [one._asdict() for one in answer.not_compared],
         "signature": answer.signature,
     }
     return dict(plain(found))
@@ -151,7 +189,8 @@ def _plain_share(found: Generalisability | None) -> dict[str, Any]:
 def _method(one: ComparedMethod) -> dict[str, Any]:
     method, over = one.method, one.method.over_seeds
     return {
-        **_place(one.panel), "model": method.model, "seeds": method.seeds, "values": method.values,
+        **_place(one.panel), "scale": asdict(one.panel.shown), "model": method.model,
+        "seeds": method.seeds, "values": method.values,
         "items": method.items, "sd": over.sd, "low": over.low, "high": over.high,
         "sd_if_alike": method.sd_if_alike, "reliability": _plain_share(one.reliability), "item_se": one.item_se,
         "rater_se": one.rater_se,

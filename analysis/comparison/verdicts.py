@@ -1,4 +1,4 @@
-"""What a comparison of people, metrics and probes may claim, and what it may not, in sentences from its numbers."""
+"""What a comparison of people and evaluators may claim, and what it may not, in sentences from its numbers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from analysis.comparison.answer import ComparisonAnswer, SpreadRanking
 from analysis.comparison.orders import WAYS, Order
-from analysis.reading.panel import UNSEEN, Method
+from analysis.reading.panel import PEOPLE, UNSEEN, Method
 from analysis.showing.words import chance, count
 from analysis.stats.spread import seed_spread
-
-KINDS = (("people", "people"), ("token", "token metrics"), ("probe", "probe tasks"))
-
-CASE = {"people": "an architecture", "token": "a metric on an architecture", "probe": "a task on an architecture"}
 
 NAMED = 6  # longer lists are counted
 
@@ -22,6 +18,7 @@ def verdicts(answer: ComparisonAnswer) -> list[str]:
     """Spreads that can be told apart and that cannot, orders that a re-run would keep, and what is not known."""
     trained, orders = answer.trained, [one.order for one in answer.trained_orders]
     found = [*map(_against, answer.rankings), *_apart(answer), *_few(trained), *_alone(trained)]
+    found += _chances(answer)
     found += order_verdicts(orders)
     if trained and not orders:
         names = sorted({method.model for method in trained})
@@ -56,7 +53,8 @@ def _told_apart(lower: int, higher: int, total: int) -> str:
 def _apart(answer: ComparisonAnswer) -> Iterator[str]:
     """For how many methods and architectures the seeds differ more than seeds that are all alike would."""
     trained = [one for one in answer.methods if one.method.checkpoint != UNSEEN]
-    for kind, name in KINDS:
+    for kind, scale in zip(answer.kinds, answer.scales, strict=True):
+        name, case = scale.group, "an architecture" if kind == PEOPLE else "a task on an architecture"
         cases = [(one.method, one.reliability) for one in trained
                  if one.method.kind == kind and one.reliability is not None
                  and math.isfinite(one.reliability.value)]  # fmt: skip
@@ -67,9 +65,26 @@ def _apart(answer: ComparisonAnswer) -> Iterator[str]:
             yield f"By {name}, the seeds of {method.model} {can} be told apart (E rho^2 {ends})."
         elif cases:
             yield (
-                f"By {name}, seeds can be told apart in {apart} of {len(cases)} cases, each {CASE[kind]} (the 95 % "
+                f"By {name}, seeds can be told apart in {apart} of {len(cases)} cases, each {case} (the 95 % "
                 "interval of E rho^2 is above 0; each tested by itself)."
             )
+
+
+def _chances(answer: ComparisonAnswer) -> Iterator[str]:
+    """Tasks on which an architecture's mean over seeds is no better than chance."""
+    for panel in (one.panel for one in answer.panels if one.panel.checkpoint != UNSEEN):
+        means = {model: float(panel.values[panel.of(model)].mean()) for model in panel.models}
+        short = [model for model, mean in means.items() if not panel.shown.beyond_chance(mean)]
+        if not short:
+            continue
+        who = f"the mean of {', '.join(short)} is"
+        if len(short) == len(means) or len(short) > NAMED:
+            many = f"{len(short)} of" if len(short) < len(means) else "all"
+            who = f"the means of {many} {count(len(means), 'architecture')} are" if len(means) > 2 else who
+            who = "the means of both architectures are" if len(means) == 2 else who
+        place = "" if panel.checkpoint == "last" else f", {panel.checkpoint}"
+        side = "above" if panel.shown.better == "lower" else "below"
+        yield f"By {panel.shown.label}{place}, {who} no better than chance: at or {side} {panel.shown.chance:g}."
 
 
 def _times(ratio: float) -> str:
@@ -105,7 +120,7 @@ def _alone(trained: Sequence[Method]) -> list[str]:
 def order_verdicts(found: Sequence[Order]) -> list[str]:
     """How many of the orders a re-run would reverse with a chance above one in ten."""
     sentences = []
-    for kind, name in KINDS:
+    for kind, name in dict.fromkeys((order.kind, order.scale.group) for order in found):
         mine = [order for order in found if order.kind == kind]
         if any(order.flips["everything"] is not None for order in mine):
             sentences.append(_shaky(mine, name))
@@ -119,11 +134,12 @@ def _shaky(orders: Sequence[Order], name: str) -> str:
     told = [(order, flip) for order in orders if (flip := order.flips["everything"]) is not None]
     shaky = sum(flip.p > 0.1 for _, flip in told)
     order, worst = max(told, key=lambda one: one[1].p)
-    people = order.kind == "people"
+    people = order.kind == PEOPLE
+    by = "" if people else f" by {order.scale.title}"
     return (
         f"By {name}, {shaky} of {count(len(told), 'order')} of two architectures would be reversed with a chance "
         f"above 10 % in a re-run with new {'seeds, items and raters' if people else 'seeds and items'}. The least "
-        f"certain is {worst.first} over {worst.second}{'' if people else f' by {order.name}'} ({chance(worst.p)})."
+        f"certain is {worst.first} over {worst.second}{by} ({chance(worst.p)})."
     )
 
 

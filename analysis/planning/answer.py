@@ -14,6 +14,7 @@ import numpy as np
 from analysis.planning.crowd import measured
 from analysis.planning.stopping import Look, look
 from analysis.reading.systems import UNKNOWN, Contrast
+from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.stats import power as sizing
 from analysis.stats.power import Anytime, Assumptions
 from analysis.stats.seed_power import seeds_for_difference
@@ -110,6 +111,7 @@ class PlanAnswer:
     seeds: tuple[SeedsRow, ...]
     looks: tuple[Look, ...]
     unmeasured: tuple[str, ...]  # what these votes cannot show about their raters
+    voters: Voters | None  # of the votes that were measured
     warnings: tuple[str, ...]
     signature: str
 
@@ -133,6 +135,7 @@ def answer(
     """Plan for the crowd that the votes show, or for the one `assumed`; `known`: pairs.jsonl names the systems."""
     question = PlanQuestion(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
     crowd = measured(contrasts, clusters) if contrasts else assumed
+    cast = voters(*(one.votes for one in contrasts)) if contrasts else None
     shared = alpha / max(len(contrasts), 1)  # the looks at all comparisons together err in alpha of studies at most
     generator = np.random.default_rng(child_seed(seed, "plan"))
     asked = [difference * factor for factor in MULTIPLES]
@@ -146,9 +149,10 @@ def answer(
         () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
         tuple(look(one, difference=difference, alpha=shared, margin=margin, clusters=clusters) for one in contrasts),
         _unmeasured(contrasts),
+        cast,
         _cautions(contrasts, known),
         signature(**{name: round(getattr(crowd, name), 4) for name in IN_RECIPE}, clusters=clusters, power=power,
-                  alpha=alpha, seed=seed),
+                  alpha=alpha, seed=seed, **judges_in_recipe(cast)),
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def _undecided(votes: Votes, clusters: float, wanted: str) -> Verdict | None:
     if votes.rater is None:
         if wanted == "auto":
             return "no raters named"
-    elif (votes.rater == votes.rater[0]).all():
+    elif (votes.voters or 0) < 2:
         return "one rater"
     return "too early" if clusters < FEWEST_CLUSTERS else None
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from analysis.planning.answer import Effort, PlanAnswer
 from analysis.planning.stopping import Look
-from analysis.showing.tables import Table
+from analysis.reading.voters import marked_parts, not_people
+from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, percent, plain
 from analysis.stats.sequential import FEWEST_CLUSTERS
 
@@ -32,7 +33,8 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
         "equivalence": [{"margin": row.margin, "votes": row.votes, **asdict(row.effort)} for row in answer.margins],
         "seeds": [asdict(row) for row in answer.seeds],
         "running": [_look(look, answer) for look in answer.looks],
-        "warnings": answer.warnings,
+        "voters": None if answer.voters is None else asdict(answer.voters),
+        "warnings": [*not_people(answer.voters), *answer.warnings],
         "signature": answer.signature,
     }  # fmt: skip
     return dict(plain(found))
@@ -73,7 +75,8 @@ def _reason(look: Look, answer: PlanAnswer) -> str:
 
 def parts(answer: PlanAnswer) -> list[Table | str]:
     """Tables and sentences for people, the recipe last."""
-    return [_crowd(answer), _study(answer), *_tables(answer), *_looks(answer), *answer.warnings, answer.signature]
+    shown = marked_parts([_crowd(answer), _study(answer), *_tables(answer), *_looks(answer)], answer.voters)
+    return [*shown, *not_people(answer.voters), *answer.warnings, answer.signature]
 
 
 def _crowd(answer: PlanAnswer) -> str:
@@ -101,11 +104,11 @@ def _study(answer: PlanAnswer) -> str:
         f"two equal systems to be equivalent within {number(study.margin_clustered)}"
     )  # fmt: skip
     return (
-        f"{count(study.votes, 'vote')} are worth {count(round(study.effective_votes), 'independent vote')}, from "
-        f"{crowd.clusters(study.votes):.3g} effective clusters. With power {question.power:g} they show {seen} "
-        f"({number(study.difference)} if votes were independent), and {alike} ({number(study.margin)}). If votes were "
-        f"independent, their power to tell {percent(crowd.ties)} ties from the 1/3 of random clicking would be "
-        f"{number(study.chance_power, 2)}."
+        f"{count(study.votes, 'vote')} have the error of {count(round(study.effective_votes), 'independent vote')}, "
+        f"known from {crowd.clusters(study.votes):.3g} effective clusters. With power {question.power:g} they "
+        f"show {seen} ({number(study.difference)} if votes were independent), and {alike} ({number(study.margin)}). If "
+        f"votes were independent, their power to tell {percent(crowd.ties)} ties from the 1/3 of random clicking would "
+        f"be {number(study.chance_power, 2)}."
     )
 
 
@@ -149,14 +152,15 @@ def _look_text(look: Look, answer: PlanAnswer) -> str:
 def _look_table(answer: PlanAnswer) -> Table:
     head = ["first", "second", "votes", "now", "net preference", "always-valid interval", "e-value", "reason"]
     rows = []
-    for look in answer.looks:
+    many = len(answer.looks) > MOST_ROWS
+    for look in sorted(answer.looks, key=lambda one: -one.votes) if many else answer.looks:
         now = look.now
         seen = ["-", "-", "-"] if now is None else [
             number(now.estimate), f"{number(now.low)} to {number(now.high)}", f"{now.e:.3g}"
         ]  # fmt: skip
         rows.append([look.first, look.second, f"{look.votes:,}", _decision(look), *seen, _reason(look, answer)])
     caption = f"Whether each comparison may stop (an e-value of {1 / answer.looks[0].alpha:g} stops)"
-    return Table(head, rows, caption, wide=True)
+    return in_short(Table(head, rows, caption, wide=True), "comparisons", "with the most votes")[0]
 
 
 def _tables(answer: PlanAnswer) -> list[Table | str]:

@@ -14,14 +14,16 @@ import numpy as np
 from scipy.special import stdtr
 
 from analysis.preference.careful import Careful, careful_answer, disagreeing
+from analysis.preference.mixed import MixedContrast, mixed_answer
 from analysis.preference.ranking import Ranking, ranking_of
 from analysis.reading.cautions import about_dialogues
 from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
+from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes, net_scores
-from analysis.stats.davidson import Model
 from analysis.stats.equivalence import Equivalence, smallest_claim, tost, unanimous
 from analysis.stats.intervals import Interval, mean_interval, share_test
+from analysis.stats.paired.davidson import Model
 from analysis.stats.sign_tests import (
     TIE,
     CochranQ,
@@ -103,8 +105,10 @@ class PreferenceAnswer:
     rounds: CochranQ | None
     ranking: Ranking | None
     careful: Careful | None  # the Bayesian answer beside it, where raters are few or it was asked for
+    mixed: tuple[MixedContrast, ...] | None  # a crossed mixed logit for each two systems, where it was asked for
     index: TieIndex | None
     shares: tuple[TieShare, ...]  # of the real pairs, then of every kind of control pairs
+    voters: Voters
     warnings: tuple[str, ...]
     signature: str
 
@@ -123,6 +127,7 @@ def answer(
     clusters: str = "auto",
     sets: int = 5000,
     careful: bool | None = None,
+    mixed: bool = False,
     seed: int = 0,
 ) -> PreferenceAnswer:
     """Every number on these votes; `margin` is the smallest net preference that matters, as a share, if one was stated.
@@ -144,7 +149,7 @@ def answer(
     doubts = [*([refusal] if ranking is None else []), *disagreeing(beside)]
     recipe = signature(
         votes=len(votes), pairs=len(np.unique(votes.pair)), clusters="+".join(ways) or "vote", margin=margin,
-        model=model, sets=sets, seed=seed,
+        model=model, sets=sets, seed=seed, **judges_in_recipe(cast := voters(votes)),
     )  # fmt: skip
     return PreferenceAnswer(
         matches=matches,
@@ -161,8 +166,10 @@ def answer(
         rounds=change_over_rounds(votes),
         ranking=ranking,
         careful=beside,
+        mixed=mixed_answer(every, clusters) if mixed else None,
         index=calibrated(matches),
         shares=_shares(matches),
+        voters=cast,
         warnings=(*votes.warnings, *_cautions(matches, known), *doubts),
         signature=recipe,
     )

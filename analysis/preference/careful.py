@@ -17,8 +17,8 @@ from analysis.preference.ranking import Ranking
 from analysis.reading.clusters import ways_within
 from analysis.reading.systems import Matches
 from analysis.showing.words import count, number
-from analysis.stats.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
 from analysis.stats.intervals import groups, kish
+from analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 
@@ -134,12 +134,13 @@ def _too_large(matches: Matches, levels: int) -> str:
 def _few(matches: Matches) -> str | None:
     """Why the careful answer is needed, or None where it is not, or would take long."""
     votes = matches.votes
-    if votes.rater is None or groups(votes.rater) < 2:
+    people = votes.given().rater
+    if people is None or groups(people) < 2:
         return None  # nothing can be said about people other than this one, by any model
-    worth = kish(votes.rater)
+    worth = kish(people)
     if worth >= FEW_RATERS or len(votes) > MOST_UNASKED or len(matches.systems) > MOST_SYSTEMS:
         return None
-    return f"the votes of {count(groups(votes.rater), 'rater')} are worth {number(worth, 1)} equally busy ones"
+    return f"the votes of {count(groups(people), 'rater')} are worth {number(worth, 1)} equally busy ones"
 
 
 def _told(found: HierarchicalFit, reason: str, before: Mapping[str, int], matches: Matches) -> Careful:

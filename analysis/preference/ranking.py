@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from analysis.reading.clusters import Ways, clusters_of
 from analysis.reading.systems import Matches
-from analysis.stats.davidson import Fit, Model, fit, games, linked
-from analysis.stats.davidson_errors import clustered
-from analysis.stats.rank_sets import RankSets, rank_sets
+from analysis.stats.paired.davidson import Fit, Model, fit, games, linked
+from analysis.stats.paired.davidson_errors import clustered
+from analysis.stats.paired.rank_sets import RankSets, rank_sets
 from dialogue.errors import InputError
 
 Bools = NDArray[np.bool_]

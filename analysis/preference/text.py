@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from analysis.preference.answer import Position, Preference, PreferenceAnswer, Untested
 from analysis.preference.careful_text import careful_document, careful_sentences, careful_tables
+from analysis.preference.mixed_text import mixed_document, mixed_parts
 from analysis.preference.ranking import Ranked, Ranking
+from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, p_equals, p_value, plain
 from analysis.stats.equivalence import Equivalence
@@ -44,8 +46,10 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
             "rounds": None if answer.rounds is None else asdict(answer.rounds),
             "davidson": None if answer.ranking is None else _ranking(answer.ranking),
             "careful": None if answer.careful is None else careful_document(answer.careful),
+            "mixed": None if answer.mixed is None else mixed_document(answer.mixed),
             "tie_index": None if answer.index is None else asdict(answer.index),
-            "warnings": answer.warnings,
+            "voters": asdict(answer.voters),
+            "warnings": [*not_people(answer.voters), *answer.warnings],
             "signature": answer.signature,
         }
     )
@@ -112,14 +116,37 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
     many = len(answer.matches.systems) > 2  # then the ranking is the answer, and the contrasts are its ground
     first, then = (strengths, contrasts) if many else (contrasts, strengths)
     shown = [*first, *then, *_checks(answer)]
+    shown += differing(answer)
     if answer.careful:
         shown += [*careful_tables(answer.careful), *careful_sentences(answer.careful)]
+    if answer.mixed is not None:
+        shown += mixed_parts(answer.mixed)
     if index := answer.index:
         shown.append(
             f"Tie index {number(index.value)} ({_reach(index)}): 0 is the tie share of clearly different pairs "
             f"({number(index.different)}), 1 that of one system against itself ({number(index.same)})."
         )
+    shown = [*marked_parts(shown, answer.voters), *not_people(answer.voters)]
     return [*shown, *answer.warnings, answer.signature]
+
+
+def differing(answer: PreferenceAnswer) -> Iterator[str]:
+    """The comparisons of which the ranks say something else than the p of the net preference."""
+    if answer.ranking is None:
+        return
+    place = {one.system: one for one in answer.ranking.systems}
+    told = []
+    for one, p in zip(answer.preferences, answer.adjusted, strict=True):
+        if one.first in place and one.second in place:
+            first, second = place[one.first], place[one.second]
+            apart = first.all_high < second.all_low or second.all_high < first.all_low
+            if apart != (p < 0.05):
+                told.append(f"{one.first} and {one.second}")
+    if told:
+        yield (
+            f"Ranks and p (Holm) differ on {_named(told)}: the ranks go by the model and the votes on all systems, p "
+            "by the votes on the two alone. Call a difference shown only where both agree."
+        )
 
 
 def _reach(found: Bounded) -> str:

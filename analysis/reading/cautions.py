@@ -18,15 +18,38 @@ ONE_DIALOGUE = "All votes are on one dialogue, so no interval shows how other di
 def cautions(votes: Votes) -> list[str]:
     """One sentence for each thing to know before quoting a number."""
     said = [*_about_rounds(votes), *_about_raters(votes), *about_dialogues(votes)]
-    if len(votes) == 1:
-        said.append("One vote has no interval.")
-    return [*said, *simulated(votes)]
+    return [*said, "One vote has no interval."] if len(votes) == 1 else said
 
 
-def simulated(votes: Votes) -> list[str]:
-    """That votes came from programs, if any did."""
-    found = votes.source.get("simulated", 0)
-    return [f"{found:,} of {count(len(votes), 'vote')} came from simulated raters."] if found else []
+def told_of_reading(votes: Votes) -> list[str]:
+    """How the table was read, what it held and what was left out of it; nothing for data in memory."""
+    if votes.ledger is None or not votes.ledger.read:
+        return []
+    counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
+    ties = counts[votes.labels.index("tie")] if "tie" in votes.labels else None
+    shown = [f"{label} {number:,}" for label, number in zip(votes.labels, counts, strict=True) if label != "tie"]
+    if votes.systems:
+        shown = _wins(votes)
+    told = ", ".join([*shown, *([] if ties is None else [count(ties, "tie")])])
+    people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
+    held = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {told}."
+    return [votes.ledger.line, f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes)}".rstrip()]
+
+
+def _lost(votes: Votes) -> str:
+    """What was left out; what the cautions say of checks and late votes is not said twice."""
+    if votes.ledger is None or (votes.warnings and not votes.ledger.dropped):
+        return ""
+    return votes.ledger.lost
+
+
+def _wins(votes: Votes) -> list[str]:
+    """How often each system won, where they are few; otherwise how many there are."""
+    if len(votes.systems) > 4 or votes.system_a is None or votes.system_b is None:
+        return [count(len(votes.systems), "system")]
+    won = np.where(votes.choice == 0, votes.system_a, votes.system_b)[votes.choice < 2]
+    numbers = np.bincount(won, minlength=len(votes.systems)).tolist()
+    return [f"{name} {number:,}" for name, number in zip(votes.systems, numbers, strict=True)]
 
 
 def _about_rounds(votes: Votes) -> list[str]:
@@ -45,7 +68,7 @@ def _about_raters(votes: Votes) -> list[str]:
         return [
             "The votes have no rater column, so the intervals ignore differences between raters and may be too narrow."
         ]
-    if groups(votes.rater) == 1 and len(votes) > 1:
+    if votes.voters == 1 and len(votes) > 1:
         return ["All votes are from one rater, so no interval shows how other raters would vote."]
     if twice := _repeated(votes.pair, votes.rater):
         return [f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')})."]

@@ -1,24 +1,27 @@
-"""Columns of a JSON Lines, CSV or Parquet file through pyarrow: fast, typed, and every complaint names its line."""
+"""Columns of a file, each of its type; every complaint names its line.
+
+JSON Lines, as our own files are, go through pyarrow, which is fast; every other table through `dialogue/tables/`.
+"""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
 from dialogue.errors import InputError
 from dialogue.files import FORMAT_VERSION
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable, cell_text
 
 ABSENT = ["", "NA", "NaN", "null"]
 TYPE_WORDS = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
@@ -31,25 +34,28 @@ class Columns:
     path: Path
     arrays: Mapping[str, Any]
     found: tuple[str, ...]
+    table: RawTable | None = None  # where the file was read as one, it knows the places
 
     def place(self, row: int) -> str:
         """Where row `row` (from 0) stands: `votes.csv:18`, or `votes.parquet: row 18` where there are no lines."""
+        if self.table is not None:
+            return self.table.place(row)
         line = _line_of(self.path, row)
         return f"{self.path}: row {row + 1}" if line is None else f"{self.path}:{line}"
 
 
 def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) -> Columns:
     """Read the wanted columns (those that are there); `record` is the house format that a header line may name."""
-    readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet, ".json": _read_json}
-    suffixes = [part for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
     if not path.exists():
         step = f" Write it: python -m crowd export {path.parent}." if path.name == "votes.jsonl" else ""
         raise InputError(f"{path} cannot be read: there is no such file.{step}")
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path} is empty.")
+    reader = _fast(path)
+    if reader is None:
+        return columns_of_table(read_table(path), wanted)
     try:
-        reader = readers.get(suffixes[-1].lower() if suffixes else "")
-        table = reader(path, wanted) if reader else _read_lines(path, wanted, record)
+        return columns_of(path, reader(path, wanted, record), wanted)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else error
         raise InputError(f"{path} cannot be read: {why}.") from error
@@ -59,7 +65,32 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
         if "UTF8" in str(error):
             raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
         raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
-    return columns_of(path, table, wanted)
+
+
+def _fast(path: Path) -> Callable[[Path, Mapping[str, pa.DataType], str], pa.Table] | None:
+    """JSON Lines and Parquet are read by pyarrow, so that a study of 300,000 votes opens at once."""
+    suffixes = [part.lower() for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
+    if not suffixes or suffixes[-1] == ".jsonl" or path.is_dir():
+        return _read_lines
+    return _read_parquet if suffixes[-1] == ".parquet" else None
+
+
+def _read_parquet(path: Path, wanted: Mapping[str, pa.DataType], _record: str) -> pa.Table:
+    names = pa.parquet.read_schema(path).names
+    table = pa.parquet.read_table(path, columns=[name for name in names if name in wanted])
+    return table.select([name for name in names if name in wanted])
+
+
+def columns_of_table(table: RawTable, wanted: Mapping[str, pa.DataType]) -> Columns:
+    """The wanted columns of a table, typed; an empty cell of a text file is nothing."""
+    empty = Columns(table.path, {}, table.names, table)
+    if twice := [name for name in table.twins if name in wanted]:
+        raise InputError(f"{table.path} has two columns called {twice[0]!r}; keep one.")
+    arrays = {}
+    for name in (one for one in table.names if one in wanted):
+        cells = [None if isinstance(cell, str) and cell in ABSENT else cell for cell in table.columns[name]]
+        arrays[name] = _typed(empty, _array(cells, wanted[name]), name, wanted[name])
+    return Columns(table.path, arrays, table.names, table)
 
 
 def columns_of(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> Columns:
@@ -82,12 +113,16 @@ def _refuse_twins(path: Path, names: Sequence[str]) -> None:
         raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
 
 
-def _array(values: Any) -> Any:
+def _array(values: Any, kind: pa.DataType | None = None) -> Any:
     """A column as pyarrow has it; where text and numbers are mixed, all as text."""
     try:
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        array = pa.array([None if value is None or value != value else str(value) for value in values])
+        array = pa.array([None if value is None or value != value else cell_text(value) for value in values])
+    if kind == pa.string() and pa.types.is_floating(array.type):
+        array = pa.array([None if value is None else cell_text(value) for value in array.to_pylist()])
+    if not len(array):
+        array = array.cast(kind or pa.string())
     return pa.chunked_array([array]) if isinstance(array, pa.Array) else array
 
 
@@ -112,40 +147,6 @@ def _cast(array: Any, kind: pa.DataType) -> Any:
     if kind == pa.int64() and array.type == pa.string():
         array = array.cast(pa.float64())
     return array.cast(kind)
-
-
-def _read_parquet(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
-    names = pa.parquet.read_schema(path).names
-    table = pa.parquet.read_table(path, columns=[name for name in names if name in wanted])
-    return table.select([name for name in names if name in wanted])
-
-
-def _read_csv(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
-    raw = _bytes(path)
-    head = raw[:65536].split(b"\n", 1)[0].decode("utf-8-sig").rstrip("\r")
-    delimiter = max(",;\t", key=head.count)
-    names = next(csv.reader([head], delimiter=delimiter), [])
-    convert = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        include_columns=[name for name in names if name in wanted],
-        null_values=ABSENT,
-        strings_can_be_null=True,
-    )
-    if not convert.include_columns:
-        return pa.table({name: pa.array([], pa.string()) for name in names})
-    parse = pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    return pa.csv.read_csv(pa.BufferReader(raw), parse_options=parse, convert_options=convert)
-
-
-def _read_json(path: Path, wanted: Mapping[str, pa.DataType]) -> pa.Table:
-    raw = _bytes(path)
-    if not raw.lstrip().startswith(b"["):
-        return _read_lines(path, wanted, "")
-    try:
-        rows = json.loads(raw)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not whole JSON ({error.msg}). It may be cut off.") from None
-    return _slow_table(((f"{path}: record {i}", row) for i, row in enumerate(rows, 1)), wanted)
 
 
 def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> pa.Table:
@@ -225,20 +226,11 @@ def _buffer(path: Path) -> pa.Buffer:
         return stream.read_buffer()
 
 
-def _bytes(path: Path) -> bytes:
-    return bytes(_buffer(path).to_pybytes())
-
-
 def _line_of(path: Path, row: int) -> int | None:
-    """Line of a row in a text file (header, blank lines and quoted line ends counted), None for other files."""
-    suffixes = set(path.suffixes)
-    if not path.is_file() or suffixes & {".parquet", ".json"}:
+    """Line of a row in JSON Lines (header and blank lines counted); None for data in memory."""
+    if not path.is_file():
         return None
-    text = _bytes(path).decode("utf-8-sig")
-    if suffixes & {".csv", ".tsv"}:
-        reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=text.split("\n", 1)[0].count))
-        lines = [reader.line_num for _ in reader if _]
-        return lines[row + 1]
+    text = _buffer(path).to_pybytes().decode("utf-8-sig")
     lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     return lines[row + int(_header(text.split("\n", 1)[0].encode(), path, ""))]
 

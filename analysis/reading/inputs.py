@@ -7,8 +7,10 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.reading.naming import Names, meanings
+from analysis.reading.naming import Names
 from analysis.reading.votes import Votes, read_votes, votes_from_columns
+from dialogue.ballots.naming import meanings
+from dialogue.files import digest
 from dialogue.records import Pair
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
     }
     if isinstance(data, str | Path):
         path = Path(data)
-        return read_votes(path / "votes.jsonl" if path.is_dir() else path, **options)
+        return read_votes(path / "votes.jsonl" if path.is_dir() and not options.get("tool") else path, **options)
+    for name in ("tool", "wide", "question"):
+        options.pop(name, None)
     return votes_from_columns(as_columns(data), **options)
 
 
@@ -46,14 +50,17 @@ def matches_of(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **
     They are looked up among the pairs given, or in a pairs.jsonl beside the votes that holds any of their pairs; else a
     and b are taken to be two fixed systems.
     """
-    from analysis.reading.systems import fixed_sides, match
+    from analysis.reading.systems import fixed_sides, match, named_sides
 
     path, known = pairs_known(votes, pairs)
+    if isinstance(pairs, str | Path):
+        reading |= {"beside": [path]}
     if known:
         found = votes_of(votes, kinds=kinds, **reading)
         if pairs is not None or any(name in known for name in found.pairs):
             return match(found, path, known), True
-    return fixed_sides(votes_of(votes, **reading)), False
+    found = votes_of(votes, **reading)
+    return (fixed_sides(found), False) if found.system_a is None else (named_sides(found), True)
 
 
 def pairs_known(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
@@ -77,16 +84,29 @@ def sources_of(scores: Any) -> list[Any]:
     return list(scores) if several else [as_columns(scores)]
 
 
-def study_from(study: Any, votes: Any, pairs: Any) -> Study:
+def study_from(study: Any, votes: Any, pairs: Any, *, with_judges: bool = False) -> Study:
     """A study folder read, or scores, votes and pairs put together; any of them may be None."""
     from analysis.reading.study import read_study, study_of
 
     if votes is None and isinstance(study, str | Path) and not Path(study).is_file():
-        return read_study(Path(study))
+        return read_study(Path(study), with_judges=with_judges)
     scores = [] if study is None else sources_of(study)
     if votes is None:
         return study_of(scores, None, [])
-    return study_of(scores, votes_of(votes), [*pairs_known(votes, pairs)[1].values()])
+    beside = [Path(one) for one in (pairs, study) if isinstance(one, str | Path)]
+    read = votes_of(votes, with_judges=with_judges, beside=beside)
+    return study_of(scores, read, [*pairs_known(votes, pairs)[1].values()])
+
+
+def study_of_table(path: Path, **reading: Any) -> Study:
+    """A table of votes as the study that it is: no pairs, no scores, no training, no recipe but how it was read."""
+    from analysis.reading.study import NOWHERE, Study
+
+    votes = votes_of(path, **reading)
+    lines = () if votes.ledger is None else (votes.ledger.line,)
+    recipe = " ".join([*lines, f"SHA-256 {digest(path)[:16]}"]) if path.is_file() else ""
+    judges = bool(reading.get("with_judges"))
+    return Study(NOWHERE, votes, None, (), (), (), None, None, {path.name: recipe}, judges, path, reading)
 
 
 def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:

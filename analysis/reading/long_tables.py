@@ -5,6 +5,7 @@ Seeds live within their model: seed 0 of one architecture has nothing to do with
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from analysis.reading.cautions import told_of_reading
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
 from analysis.reading.systems import UNKNOWN, Matches
+from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import net_scores
+from dialogue.cards import Better
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -35,6 +39,10 @@ class LongTable:
     factors: Mapping[str, Ints]
     names: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
+    voters: Voters | None = None  # of votes: who cast them
+    read: tuple[str, ...] = ()  # of votes: how their table was read, and what was left out
+    title: str = ""  # as tables and figures show it, where it is not the name
+    better: Better = "higher"  # which level leads
 
 
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
@@ -48,7 +56,7 @@ def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str
 
 
 def _wanted(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
-    return {name: pa.string() for name in (*GROUPS, *(factors or FACTORS))} | {score: pa.float64()}
+    return {name: pa.string() for name in (*GROUPS, "reason", *(factors or FACTORS))} | {score: pa.float64()}
 
 
 def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
@@ -65,7 +73,9 @@ def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable
     empty = {"score": ~np.isfinite(values), **{name: np.asarray(read.arrays[name].is_null()) for name in used}}
     whole = ~np.any(list(empty.values()), axis=0)
     warnings = tuple(
-        f"{rows.sum()} rows have no {name} and are left out." for name, rows in empty.items() if rows.any()
+        f"{rows.sum()} rows have no {name} and are left out{_reasons(read, rows) if name == 'score' else ''}."
+        for name, rows in empty.items()
+        if rows.any()
     )
     keys = [name for name in GROUPS if name in read.arrays and name not in used]
     labels = _labels([read.arrays[name] for name in keys], len(values))
@@ -78,6 +88,15 @@ def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable
     if not tables:
         raise InputError(f"{path} has no scores for two levels of any of {', '.join(used or FACTORS)}.")
     return tables
+
+
+def _reasons(read: Columns, rows: NDArray[np.bool_]) -> str:
+    """Why scores are not there, where the table says so, the most frequent reason first."""
+    if "reason" not in read.arrays:
+        return ""
+    texts = read.arrays["reason"].take(pa.array(np.flatnonzero(rows))).fill_null("").to_pylist()
+    told = Counter(text or "no reason given" for text in texts).most_common(5)
+    return f" ({', '.join(f'{text} {number:,}' for text, number in told)})"
 
 
 def _labels(columns: Sequence[Any], n: int) -> NDArray[np.object_]:
@@ -116,4 +135,5 @@ def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors
         raise InputError(f"There is no factor {unknown[0]!r}; votes have {', '.join(codes_by)}.")
     kept = {name: codes_by[name] for name in factors or codes_by}
     warnings = votes.warnings if named or scale == "tie" else (*votes.warnings, UNKNOWN)
-    return LongTable("ties" if scale == "tie" else "net preference", score, kept, names, warnings)
+    name = "ties" if scale == "tie" else "net preference"
+    return LongTable(name, score, kept, names, warnings, voters(votes), tuple(told_of_reading(votes)))

@@ -28,18 +28,6 @@ PLACES = (
 )
 
 
-def meanings(names: Names, option: str, *, theirs_first: bool = False) -> dict[str, str]:
-    """Ours to theirs (or theirs to ours); a name with two meanings is a slip of typing that would turn votes round."""
-    listed = list(names.items() if isinstance(names, Mapping) else names)
-    if theirs_first:
-        listed = [(theirs, ours) for ours, theirs in listed]
-    found = dict(listed)
-    for name, meaning in listed:
-        if found[name] != meaning:
-            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {found[name]}. Keep one.")
-    return found
-
-
 def known_columns(columns: Mapping[str, str], known: Sequence[str]) -> Mapping[str, str]:
     """`columns` as it is, if it names columns that votes have."""
     if unknown := [name for name in columns if name not in known]:

@@ -1,7 +1,7 @@
 """One scale's judgement of every trained model, on the axes architecture x seed x item x rater.
 
-People, token metrics and probes all come to this shape: a value for each model and the covariance of those values over
-new items and raters. Everything is in points (x 100).
+People and every other evaluator come to this shape: a value for each model and the covariance of those values over new
+items and raters. Everything is in points (x 100), or in the unit that the evaluator's card names.
 """
 
 from __future__ import annotations
@@ -17,10 +17,57 @@ import numpy.typing as npt
 
 from analysis.stats.reruns import Replicates, noise_between
 from analysis.stats.spread import SeedSpread, seed_spread
+from dialogue.cards import LATE, Better
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 UNSEEN = "untrained"
+POINTS = "points"
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How one task of one evaluator is shown, from its card."""
+
+    group: str  # the evaluator's title, as within a sentence
+    title: str  # the task's
+    order: int = LATE
+    unit: str = POINTS  # of what is shown; empty for a bare number
+    factor: float = 1.0  # from a score to what is shown
+    better: Better = "higher"
+    chance: float | None = None  # as shown
+    carded: bool = True
+
+    @property
+    def label(self) -> str:
+        """`language model: perplexity (lower is better)`: what a table calls it."""
+        return f"{self.group}: {self.task}"
+
+    @property
+    def task(self) -> str:
+        """The task with all about it that is not the usual: its unit, its direction, that it has no card."""
+        unit = f"in {self.unit}" if self.unit not in ("", POINTS) else ""
+        lower = "lower is better" if self.better == "lower" else ""
+        odd = ", ".join(filter(None, [unit, lower, "" if self.carded else "no card"]))
+        return self.title + (f" ({odd})" if odd else "")
+
+    @property
+    def in_points(self) -> bool:
+        """Whether its numbers are points, as people's are: nothing else is held against them."""
+        return self.unit == POINTS
+
+    def said(self, value: float, digits: int = 1) -> str:
+        """A number of this scale in a table: points with so many digits, other numbers with three that count."""
+        if not math.isfinite(value):
+            return "-"
+        return f"{value:z.{digits}f}" if self.in_points else f"{value:.3g}"
+
+    def beyond_chance(self, value: float) -> bool:
+        """Whether a value as shown is on the better side of chance; true where there is no chance to beat."""
+        if self.chance is None or self.better == "neither":
+            return True
+        return value < self.chance if self.better == "lower" else value > self.chance
 
 
 class System(NamedTuple):
@@ -45,6 +92,12 @@ class Panel:
     cells: Floats | None = None  # scores only: every model's value on each dialogue, mean = its value
     effective: Mapping[str, float] | None = None  # clusters of unequal size, as so many equal ones; None: `clusters`
     unit: str = "dialogue"  # what is drawn anew, as `dialogue+rater`
+    scale: Scale | None = None  # None: shown under its own names, in points
+
+    @property
+    def shown(self) -> Scale:
+        """How it is shown."""
+        return self.scale or Scale(self.kind, self.name)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -83,6 +136,12 @@ class Method:
     items: int
     rater_se: tuple[float, ...] = ()  # people only
     sd_if_alike: float = math.nan  # the SD over seeds to expect, were they all alike: items (and raters) are few
+    scale: Scale | None = None
+
+    @property
+    def shown(self) -> Scale:
+        """How it is shown."""
+        return self.scale or Scale(self.kind, self.name)
 
     @property
     def over_seeds(self) -> SeedSpread:
@@ -104,7 +163,7 @@ def methods(panel: Panel) -> list[Method]:
         # All seeds are judged on the same items, so an error that they share moves them all and is no noise here.
         noise = math.sqrt(max(noise_between(panel.covariance, at), 0.0)) if len(at) > 1 else math.nan
         place = panel.kind, panel.name, model, panel.checkpoint, tuple(panel.systems[k].seed for k in at)
-        made.append(Method(*place, values, by_item, panel.examples[model], by_rater, noise))
+        made.append(Method(*place, values, by_item, panel.examples[model], by_rater, noise, panel.shown))
     return made
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.reading.scores import read_scores
-from analysis.reading.values import Key, Value, by_seed
+from analysis.reading.score_files import Scores, find_score_files, read_study_scores, scores_of
+from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import Votes, read_votes
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_json, read_records
 from dialogue.records import Pair, Rater, Response
 
 NOWHERE = Path(os.devnull)
-SCORE_FILES = ("metrics.parquet", "scores.parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,59 +32,62 @@ class Study:
     pairs: tuple[Pair, ...]
     responses: tuple[Response, ...]
     ties: Mapping[str, Any] | None
-    scores: pa.Table | None
+    scores: Scores | None
     recipes: Mapping[str, str]
+    with_judges: bool = False
+    table: Path | None = None  # votes from anywhere, without a study around them
+    reading: Mapping[str, Any] = field(default_factory=dict)  # how that table is to be read
 
     @property
-    def simulated(self) -> int:
-        """How many of the votes on real pairs came from simulated raters."""
-        return 0 if self.votes is None else int(self.votes.source.get("simulated", 0))
+    def name(self) -> str:
+        """What people know it by."""
+        return self.folder.name if self.table is None else self.table.name
 
     @cached_property
-    def by_seed(self) -> Mapping[Key, Mapping[int | None, Value]]:
-        """Every group of scores with each seed's value, computed once."""
-        return {} if self.scores is None else by_seed(self.scores)
+    def voters(self) -> Voters | None:
+        """Who cast the votes on real pairs; None where there are none."""
+        return None if self.votes is None else voters(self.votes)
 
 
-def read_study(folder: Path) -> Study:
-    """Read every file of the study that is there; refuse a folder that holds none of them."""
+def read_study(folder: Path, *, with_judges: bool = False) -> Study:
+    """Read every file of the study that is there; refuse a folder that holds none of them, and a judge's vote."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give the study folder, e.g. runs/demo.")
     votes = folder / "votes.jsonl"
-    tables = [folder / name for name in SCORE_FILES if (folder / name).exists()]
-    if not votes.exists() and not tables:
+    if not votes.exists() and not find_score_files(folder)[0]:
         raise InputError(
             f"{folder} holds neither votes.jsonl nor a score table. Serve the study (python -m crowd serve {folder}) "
-            f"and export its votes, or probe its models (python -m probes run {folder})."
+            f"and export its votes, probe its models (python -m probes run {folder}), or bring scores of your own "
+            f"(python -m analysis import-scores)."
         )
     return Study(
         folder=folder,
-        votes=read_votes(votes, also=("submitted",)) if votes.exists() else None,
-        controls=_controls(votes),
+        votes=read_votes(votes, also=("submitted",), with_judges=with_judges) if votes.exists() else None,
+        controls=_controls(votes, with_judges),
         raters=_records(folder / "raters.jsonl", Rater),
         pairs=_records(folder / "pairs.jsonl", Pair),
         responses=_records(folder / "responses.jsonl", Response),
         ties=read_json(folder / "ties.json") if (folder / "ties.json").exists() else None,
-        scores=read_scores(tables) if tables else None,
+        scores=read_study_scores(folder),
         recipes=_recipes(folder),
+        with_judges=with_judges,
     )
 
 
 def study_of(scores: Sequence[Any], votes: Votes | None, pairs: Sequence[Pair]) -> Study:
     """A study of tables in memory: there is no folder, so no logs of training and no recipes."""
-    read = read_scores(scores) if scores else None
-    return Study(NOWHERE, votes, None, (), tuple(pairs), (), None, read, {})
+    return Study(NOWHERE, votes, None, (), tuple(pairs), (), None, scores_of(scores) if scores else None, {})
 
 
 def _records(path: Path, kind: type[Any]) -> tuple[Any, ...]:
     return tuple(read_records(path, kind)) if path.exists() else ()
 
 
-def _controls(path: Path) -> Votes | None:
+def _controls(path: Path, with_judges: bool) -> Votes | None:
     if not path.exists():
         return None
     try:
-        return read_votes(path, kinds=("control",))
+        return read_votes(path, kinds=("control",), with_judges=with_judges)
     except InputError:  # a study without control pairs
         return None
 

@@ -52,6 +52,17 @@ def fixed_sides(votes: Votes) -> Matches:
     return Matches(("a", "b"), votes, zeros, zeros + 1, {})
 
 
+def named_sides(votes: Votes) -> Matches:
+    """The systems that the table of votes names itself."""
+    if votes.system_a is None or votes.system_b is None:
+        raise InputError("The votes name no systems. Name their columns: --columns system_a=...,system_b=...")
+    two = votes.system_a != votes.system_b  # one model against itself compares no two systems
+    if not two.any():
+        raise InputError("No vote compares two different systems.")
+    kept = votes.select(two)
+    return Matches(votes.systems, kept, votes.system_a[two], votes.system_b[two], {})
+
+
 def pairs_of(path: Path) -> dict[str, Pair]:
     """The pairs of pairs.jsonl by their names."""
     return {pair.pair: pair for pair in read_records(path, Pair)}

@@ -1,21 +1,25 @@
 """Score tables as values: what each evaluator gives each model and seed, with its error by dialogue.
 
-A value is the mean of the scores, or micro-F1 from summable counts. Its error is cluster-robust by dialogue (linearised
-ratio; Liang and Zeger 1986), so that noise of the items is not taken for seeds.
+A value is the mean of the scores, or a corpus metric from summable counts (micro-F1, a ratio, BLEU), as the task's card
+says. Its error is cluster-robust by dialogue (linearised; Liang and Zeger 1986), so that noise of the items is not
+taken for seeds. A value needs the sums of its dialogues only, never its rows: `analysis/reading/summing.py` makes them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
+
+from dialogue.cards import Aggregate
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Metric = Callable[[Mapping[str, float]], float]
+STEP = 1e-5  # of a numeric derivative, as a share of the sums
 
 
 class Key(NamedTuple):
@@ -44,52 +48,46 @@ class Value(NamedTuple):
         return math.sqrt(groups / (groups - 1) * float(self.parts @ self.parts)) if groups > 1 else math.nan
 
 
-def by_seed(table: pa.Table) -> dict[Key, dict[int | None, Value]]:
-    """Key without the seed -> seed -> value with its error by dialogue."""
-    keys, code = _grouped(table)
-    order = np.argsort(code, kind="stable")
-    bounds = np.searchsorted(code[order], np.arange(len(keys) + 1))
-    top, bottom, cluster, names = _parts(table)
-    found: dict[Key, dict[int | None, Value]] = {}
-    for number, (key, seed) in enumerate(keys):
-        rows = order[bounds[number] : bounds[number + 1]]
-        found.setdefault(key, {})[seed] = ratio(top[rows], bottom[rows], cluster[rows], names)
-    return found
+def ratio(top: Floats, bottom: Floats, cluster: Ints, names: Sequence[str], *, examples: int | None = None) -> Value:
+    """sum(top) / sum(bottom) and what each cluster adds to its error (the linearised ratio).
 
-
-def _grouped(table: pa.Table) -> tuple[list[tuple[Key, int | None]], Ints]:
-    """The distinct keys with their seed and, for each row, which of them it has."""
-    code = np.zeros(len(table), dtype=np.int64)
-    for name in (*Key._fields, "seed"):
-        column = table.column(name).combine_chunks().dictionary_encode("encode")
-        code = code * len(column.dictionary) + np.asarray(column.indices, dtype=np.int64)
-        code = np.unique(code, return_inverse=True)[1]
-    _, first = np.unique(code, return_index=True)
-    parts = table.select([*Key._fields, "seed"]).take(pa.array(first)).to_pylist()
-    return [(Key(*(part[name] for name in Key._fields)), part["seed"]) for part in parts], code
-
-
-def _parts(table: pa.Table) -> tuple[Floats, Floats, Ints, list[str]]:
-    """Numerator, denominator and cluster code of each row (2tp and 2tp+fp+fn where counted, else score and 1)."""
-    top = np.asarray(table.column("score"), dtype=float).copy()
-    bottom = np.ones(len(table))
-    if "stats" in table.column_names:
-        stats = table.column("stats").combine_chunks()
-        if pa.types.is_struct(stats.type) and {"tp", "fp", "fn"} <= {field.name for field in stats.type}:
-            tp, fp, fn = (np.asarray(stats.field(n).fill_null(np.nan), dtype=float) for n in ("tp", "fp", "fn"))
-            counted = np.isfinite(tp)
-            top[counted], bottom[counted] = 2 * tp[counted], (2 * tp + fp + fn)[counted]
-    name = "cluster" if "cluster" in table.column_names else "item"
-    labels = table.column(name).fill_null("").combine_chunks().dictionary_encode()
-    return top, bottom, np.asarray(labels.indices, dtype=np.int64), labels.dictionary.to_pylist()
-
-
-def ratio(top: Floats, bottom: Floats, cluster: Ints, names: Sequence[str]) -> Value:
-    """sum(top) / sum(bottom) and what each cluster adds to its error (the linearised ratio)."""
+    `top` and `bottom` are rows, or sums of `examples` rows.
+    """
     total, codes = float(bottom.sum()), np.unique(cluster)
-    labels = tuple(names[code] for code in codes)
+    labels, number = tuple(names[code] for code in codes), len(top) if examples is None else examples
     if total == 0:
-        return Value(1.0, len(top), labels, np.full(len(codes), math.nan))
+        return Value(1.0, number, labels, np.full(len(codes), math.nan))
     value = float(top.sum()) / total
     residual = np.bincount(np.searchsorted(codes, cluster), top - value * bottom)
-    return Value(value, len(top), labels, residual / total)
+    return Value(value, number, labels, residual / total)
+
+
+def of_counts(kind: Aggregate, sums: Mapping[str, Floats], labels: tuple[str, ...], examples: int) -> Value:
+    """A corpus metric from the counts that every cluster sums to, each (clusters,), with its linearised error."""
+    total = {name: float(part.sum()) for name, part in sums.items()}
+    metric = bleu if kind == "bleu" else combined
+    slopes = {name: _slope(metric, total, name) for name in total}
+    parts = sum((slope * sums[name] for name, slope in slopes.items()), np.zeros(len(labels)))
+    return Value(metric(total), examples, labels, parts)
+
+
+def _slope(metric: Metric, total: Mapping[str, float], name: str) -> float:
+    """The derivative by one of the counts."""
+    step = STEP * max(abs(total[name]), 1.0)
+    low, high = ({**total, name: total[name] + sign * step} for sign in (-1, 1))
+    return (metric(high) - metric(low)) / (2 * step)
+
+
+def bleu(total: Mapping[str, float]) -> float:
+    """Corpus BLEU, 0 to 100, of as many orders as are counted; an order that no response is long enough for is out."""
+    orders = sorted(int(name[5:]) for name in total if name.startswith("match"))
+    used = [n for n in orders if total.get(f"total{n}", 0.0) > 0]
+    if not used or any(total[f"match{n}"] <= 0 for n in used):
+        return 0.0
+    logs = sum(math.log(total[f"match{n}"] / total[f"total{n}"]) for n in used) / len(used)
+    return 100 * math.exp(min(1 - total["reference"] / total["length"], 0.0) + logs)
+
+
+def combined(total: Mapping[str, float]) -> float:
+    """(Inform + Success) / 2 + BLEU, as MultiWOZ's leaderboard adds them up."""
+    return 50 * (total["inform"] + total["success"]) / total["rows"] + bleu(total)

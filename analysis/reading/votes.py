@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,10 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
+from analysis.reading.columns import Columns, codes_of, columns_in_memory
 from analysis.reading.naming import LABELS, known_columns, legal_labels, translated
+from analysis.reading.opening import Opened, Stated, opened_votes
+from analysis.reading.people import Reading, doors_of, refuse_file_of_verdicts
+from analysis.reading.sides import choices_of, oriented, systems_beside
 from analysis.showing.words import count
+from dialogue.ballots.judgement import JUDGEMENT_FIELDS
+from dialogue.ballots.ledger import Ledger
+from dialogue.ballots.naming import IGNORED
+from dialogue.ballots.systems import system_columns
 from dialogue.errors import InputError
+from dialogue.judges import refuse_verdicts
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,7 +47,13 @@ FIELDS = {
     "identical": pa.bool_(),
     "dialogue": pa.string(),
     "item": pa.string(),
+    "system_a": pa.string(),
+    "system_b": pa.string(),
+    "auto": pa.bool_(),
 }
+
+KINDS = ("real", "check", "control")
+TOOL_FIELDS = (*(name for name in JUDGEMENT_FIELDS if name not in FIELDS), "question")  # read by tools' readers
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +75,15 @@ class Votes:
     identical: Bools | None = None  # both responses were the same text
     kind: tuple[str, ...] = ("real",)  # the kinds of pairs that were kept
     counted: Bools | None = None  # one of the pair's k votes
-    source: Mapping[str, int] = field(default_factory=dict)  # door -> votes
+    auto: Bools | None = None  # recorded as a tie for two identical responses: nobody gave it
+    door: Ints | None = None  # code of where the rater came from, into `doors`
+    doors: tuple[str, ...] = ()
     also: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)  # further text columns that were asked for
     warnings: tuple[str, ...] = ()  # what was left out or could not be told, each one sentence
+    system_a: Ints | None = None  # code of the system that `a` is, into `systems`, where the table itself names it
+    system_b: Ints | None = None
+    systems: tuple[str, ...] = ()
+    ledger: Ledger | None = None  # how the table was read; None for data in memory
 
     def __len__(self) -> int:
         return len(self.choice)
@@ -74,6 +94,15 @@ class Votes:
         if "tie" not in self.labels:
             raise InputError(f"No label is called tie (found: {', '.join(self.labels)}). Map it: --values tie=...")
         return np.asarray(self.choice == self.labels.index("tie"))
+
+    @property
+    def source(self) -> Mapping[str, int]:
+        """Door -> votes that somebody gave who came through it; empty where the file says nothing of it."""
+        if self.door is None:
+            return {}
+        given = self.door if self.auto is None else self.door[~self.auto]
+        tally = np.bincount(given, minlength=len(self.doors)).tolist()
+        return {door: votes for door, votes in zip(self.doors, tally, strict=True) if votes}
 
     @property
     def rounds(self) -> tuple[int, ...]:
@@ -98,6 +127,24 @@ class Votes:
         also = {name: values[mask] for name, values in self.also.items()}
         return dataclasses.replace(self, also=also, **changed)
 
+    def given(self) -> Votes:
+        """The votes that somebody gave: without ties that were recorded for identical responses."""
+        if self.auto is None or not self.auto.any():
+            return self
+        kept = self.select(~self.auto)
+        named: dict[str, Any] = {}
+        for codes, names in (("pair", "pairs"), ("rater", "raters"), ("dialogue", "dialogues")):
+            if (found := getattr(kept, codes)) is not None:  # a name without a vote is nobody's and nothing's
+                left, named[codes] = np.unique(found, return_inverse=True)
+                named[names] = tuple(getattr(kept, names)[code] for code in left)
+        return dataclasses.replace(kept, **named)
+
+    @property
+    def voters(self) -> int | None:
+        """How many raters voted; None where they are not named."""
+        given = self.given()
+        return None if given.rater is None else len(np.unique(given.rater))
+
     def need(self, column: str, purpose: str) -> Any:
         """The column, or a sentence that says what it is needed for."""
         value = getattr(self, column)
@@ -118,17 +165,28 @@ def read_votes(
     kinds: Sequence[str] = ("real",),
     uncounted: bool = False,
     also: Sequence[str] = (),
+    tool: str = "",
+    wide: str | Path | None = None,
+    question: str = "",
+    with_judges: bool = False,
+    beside: Sequence[Path] = (),
 ) -> Votes:
-    """Read votes from JSON Lines (with or without our header), CSV or Parquet.
+    """Read votes from a file of any form that `analysis/reading/opening.py` knows.
 
     `columns` maps our name to theirs, `values` maps their value to ours; `labels="any"` takes every value as a label;
     `kinds` are the kinds of pairs to keep and `uncounted` keeps late votes and those of blocked raters;
-    `also` names further text columns to keep under `Votes.also`.
+    `also` names further text columns to keep under `Votes.also`; `tool` (`--from`), `wide` and `question` as typed. A
+    judge's vote is refused unless `with_judges`; besides the votes' own folder, `beside` are files whose folders may
+    hold verdicts that name the judges.
     """
-    names = known_columns(columns or {}, [*FIELDS, *also])
-    wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
-    read = read_columns(Path(path), wanted, record="votes")
-    return _votes(read, names, values or {}, labels, tuple(kinds), uncounted, tuple(also))
+    names = known_columns(columns or {}, [*FIELDS, *also, *TOOL_FIELDS])
+    fields = {**FIELDS, **dict.fromkeys(also, pa.string())}
+    wanted = {names.get(name, name): kind for name, kind in fields.items()}
+    how = Reading(tuple(beside), with_judges)
+    asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question, how)
+    refuse_file_of_verdicts(Path(path))
+    found = opened_votes(Path(path), asked, wanted)
+    return _votes(found, values or {}, labels, tuple(kinds), uncounted, tuple(also), how)
 
 
 def votes_from_columns(
@@ -140,46 +198,64 @@ def votes_from_columns(
     kinds: Sequence[str] = ("real",),
     uncounted: bool = False,
     also: Sequence[str] = (),
+    with_judges: bool = False,
+    beside: Sequence[Path] = (),
 ) -> Votes:
     """The same from a mapping of columns or a DataFrame."""
     names = known_columns(columns or {}, [*FIELDS, *also])
+    systems = system_columns(map(str, table), {n: c for n, c in names.items() if n.startswith("system_")})
+    names = names if systems is None else {**names, "system_a": systems.a, "system_b": systems.b}
     wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
-    read = columns_in_memory("votes", table, wanted)
-    return _votes(read, names, values or {}, labels, tuple(kinds), uncounted, tuple(also))
+    refuse_verdicts(Path("votes"), [str(name) for name in table])
+    found = Opened(columns_in_memory("votes", table, wanted), names, Ledger("columns", 0), systems)
+    how = Reading(tuple(beside), with_judges)
+    return _votes(found, values or {}, labels, tuple(kinds), uncounted, tuple(also), how)
 
 
 def _votes(
-    read: Columns,
-    names: Mapping[str, str],
+    opening: Opened,
     values: Mapping[str, str],
     labels: str,
     kinds: tuple[str, ...],
     uncounted: bool,
     also: tuple[str, ...],
+    how: Reading,
 ) -> Votes:
     """Check the columns, keep the votes that are asked for and say what was left out."""
+    read, names = opening.read, opening.columns
+    if opening.systems is not None:
+        names = {**names, "system_a": opening.systems.a, "system_b": opening.systems.b}
+    names = {ours: theirs for ours, theirs in names.items() if ours not in TOOL_FIELDS or ours in also}
     given = {ours: read.arrays.get(names.get(ours, ours)) for ours in [*FIELDS, *also]}
     _complain_of_missing(read, names, given)
-    kept, left_out = _kept(given, kinds, uncounted)
+    given["source"], of_judges = doors_of(read, given["source"], given["rater"], how)
+    kept, left_out = _kept(read, given, kinds, uncounted)
     rows = np.flatnonzero(kept)
     if not len(rows):
         raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
     given = {name: None if array is None else array.filter(pa.array(kept)) for name, array in given.items()}
     choice, found = _codes(read, rows, given["choice"], "choice")
-    legal = legal_labels(found, values, labels)
+    legal, words = legal_labels(found, values, labels), dict(values)
+    left = _left(read, rows, given["left"], values)
+    sides = None if labels == "any" else systems_beside(read, rows, given["system_a"], given["system_b"])
+    if labels == "any" or opening.settled:
+        choice = translated(read, rows, choice, found, values if labels == "any" else {}, legal, "choice")
+    else:
+        choice, words = choices_of(read, rows, choice, found, values, sides, opening.systems, left)
     pair, pairs = _codes(read, rows, given["pair"], "pair")
     rater, raters = _optional_codes(read, rows, given["rater"], "rater")
     dialogue, dialogues = _optional_codes(read, rows, given["dialogue"], "dialogue")
     item, _ = _optional_codes(read, rows, given["item"], "item")
-    return Votes(
+    door, doors = _optional_codes(read, rows, given["source"], "source")
+    votes = Votes(
         pair=pair,
         pairs=pairs,
-        choice=translated(read, rows, choice, found, values, legal, "choice"),
+        choice=choice,
         labels=legal,
         rater=rater,
         raters=raters,
         round=_rounds(read, rows, given["round"]),
-        left=_left(read, rows, given["left"], values),
+        left=left,
         seconds=None if given["seconds"] is None else given["seconds"].to_numpy().astype(np.float64),
         dialogue=dialogue,
         dialogues=dialogues,
@@ -187,15 +263,20 @@ def _votes(
         identical=_flags(given["identical"], missing=False),
         kind=kinds,
         counted=_flags(given["counted"], missing=True),
-        source=_tally(given["source"]),
+        auto=_flags(given["auto"], missing=False),
+        door=door,
+        doors=doors,
         also={name: _texts(given[name]) for name in also if given[name] is not None},
-        warnings=tuple(f"{part}." for part in left_out),
+        warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
+    said = replace(opening.ledger, words={**opening.ledger.words, **{w: words[w] for w in found if w in words}})
+    turned = {} if sides is None else oriented(votes.pair, votes.pairs, choice, left, item, sides)
+    return replace(votes, ledger=said, **turned)
 
 
 def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping[str, Any]) -> None:
     for ours, theirs in names.items():
-        if given[ours] is None:
+        if given[ours] is None and theirs != IGNORED:
             raise InputError(f"{read.path} has no column {theirs!r} (found: {', '.join(read.found) or 'none'}).")
     for ours in ("pair", "choice"):
         if given[ours] is None:
@@ -205,12 +286,13 @@ def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping
             )
 
 
-def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> tuple[Bools, list[str]]:
+def _kept(read: Columns, given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> tuple[Bools, list[str]]:
     """Which votes to keep, and what is left out, e.g. `12 votes on check pairs`."""
     kept = np.ones(len(given["choice"]), dtype=bool)
     said, real = [], kept.copy()
     if given["kind"] is not None:
         codes, names = codes_of(given["kind"].fill_null("real"))
+        _check_kinds(read, codes, names)
         real = np.isin(codes, [code for code, name in enumerate(names) if name == "real"])
         for code, name in enumerate(names):
             if name not in kinds:
@@ -225,6 +307,16 @@ def _kept(given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> 
             said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked later){more}")
         kept &= counted | uncounted
     return kept, said
+
+
+def _check_kinds(read: Columns, codes: Ints, names: Sequence[str]) -> None:
+    """A column called kind that means something else would leave votes out."""
+    if strange := [code for code, name in enumerate(names) if name not in KINDS]:
+        row = int(np.flatnonzero(codes == strange[0])[0])
+        raise InputError(
+            f"{read.place(row)}: kind is {names[strange[0]]!r}, which is not one of {', '.join(KINDS)}. If the column "
+            "means something else, leave it out: --columns kind=-."
+        )
 
 
 def _codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
@@ -248,7 +340,7 @@ def _rounds(read: Columns, rows: Ints, array: Any) -> Ints | None:
         found = array[row].as_py()
         raise InputError(
             f"{read.place(int(rows[row]))}: round is {'empty' if found is None else found}; give every vote 1, 2, ... "
-            "(0 where `counted` says it is not), or leave the column out."
+            "(0 where `counted` says it is not), or leave the column out: --columns round=-."
         )
     return np.asarray(array.to_numpy(), dtype=np.int64)
 
@@ -257,19 +349,18 @@ def _left(read: Columns, rows: Ints, array: Any, values: Mapping[str, str]) -> I
     if array is None or array.null_count == len(array):
         return None
     codes, found = codes_of(array)
-    known = translated(read, rows, np.maximum(codes, 0), found, values, ("a", "b"), "left")
+    if strange := [name for name in found if values.get(name, name) not in ("a", "b")]:
+        row = int(rows[np.flatnonzero(codes == found.index(strange[0]))[0]])
+        raise InputError(
+            f"{read.place(row)}: left is {strange[0]!r}, which is not one of a, b. It tells which response stood on "
+            "the left. If the column means something else, leave it out: --columns left=-."
+        )
+    known = np.array([("a", "b").index(values.get(name, name)) for name in found])[np.maximum(codes, 0)]
     return np.where(codes < 0, -1, known)
 
 
 def _flags(array: Any, *, missing: bool) -> Any:
     return None if array is None else array.fill_null(missing).to_numpy().astype(bool)
-
-
-def _tally(array: Any) -> dict[str, int]:
-    if array is None:
-        return {}
-    codes, names = codes_of(array.fill_null("unknown"))
-    return dict(zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True))
 
 
 def _texts(array: Any) -> NDArray[np.object_]:

@@ -12,7 +12,7 @@ import numpy as np
 from analysis.comparison.costs import seconds_a_vote
 from analysis.comparison.orders import Order
 from analysis.preference.answer import PreferenceAnswer
-from analysis.reading.panel import UNSEEN, Panel, methods
+from analysis.reading.panel import PEOPLE, UNSEEN, Panel, methods
 from analysis.reading.study import Study
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval
@@ -35,7 +35,7 @@ def advice(
     sentences = [] if found is None else _difference(study, found)
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     for panel in trained:
-        if panel.kind == "people" and study.votes is not None:
+        if panel.kind == PEOPLE and study.votes is not None:
             sentences += _either(panel, study)
     return [*sentences, *_orders(pairs), *_spread(trained)]
 
@@ -133,7 +133,7 @@ def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
 def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
     """Seeds or items for the orders of architectures that a re-run could well reverse."""
     sentences = []
-    for kind, name in (("token", "token metrics"), ("probe", "probe tasks")):
+    for kind, name in dict.fromkeys((panel.kind, panel.shown.group) for panel, _ in pairs if panel.kind != PEOPLE):
         mine = [(panel, order) for panel, order in pairs if panel.kind == kind]
         shaky = [found for pair in mine if (found := _shaky(*pair)) is not None]
         if told := _ways_out([_way_out(*one) for one in shaky]):
@@ -148,10 +148,10 @@ def _shaky(panel: Panel, order: Order) -> tuple[float, DifferenceError, int] | N
     """The difference of an order that a re-run may well reverse, its errors, and the seeds; None for a safe one."""
     seeds = min(len(panel.of(model)) for model in (order.first, order.second))
     flip = order.flips["everything"]
-    if flip is None or flip.p <= 0.1 or order.difference <= 0 or seeds < 2:
+    if flip is None or flip.p <= 0.1 or not order.difference or seeds < 2:
         return None
     error = error_of_order(panel, order)
-    return None if error is None else (order.difference, error, seeds)
+    return None if error is None else (abs(order.difference), error, seeds)
 
 
 def error_of_order(panel: Panel, order: Order) -> DifferenceError | None:

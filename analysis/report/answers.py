@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,10 @@ from analysis.agreement.text import document as agreement_document
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
+from analysis.reading.clusters import with_items
 from analysis.reading.inputs import JUDGED, matches_of
 from analysis.reading.panel import Panel
+from analysis.reading.score_files import Unused
 from analysis.reading.study import Study
 from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
@@ -21,7 +23,7 @@ from analysis.ties.section import asked_size
 from analysis.ties.text import document as ties_document
 from analysis.variance.answer import VarianceAnswer
 from analysis.variance.answer import answer as ask_variance
-from analysis.variance.tables import study_tables
+from analysis.variance.tables import not_used, study_tables
 from dialogue.errors import InputError
 
 
@@ -48,26 +50,43 @@ def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAns
     votes = study.votes
     if votes is None:
         return VotesAnswers(None, None, None, ())
-    preference, refusal = _preference(study, margin, clusters)
-    ties = ask_ties(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters) if len(votes) > 1 else None
-    return VotesAnswers(ties, ask_agreement(votes, clusters=clusters), preference, (refusal,) if refusal else ())
+    ties, preference, refusal = ties_and_preference(study, margin, clusters)
+    votes = with_items(votes, clusters, study.folder)
+    agreement = ask_agreement(votes, clusters=clusters) if len(votes.given()) else None
+    return VotesAnswers(ties, agreement, preference, (refusal,) if refusal else ())
 
 
-def variance_of(study: Study, panels: Sequence[Panel]) -> VarianceAnswer | None:
+def ties_and_preference(
+    study: Study, margin: float | None, clusters: str, *, columns: Mapping[str, str] | None = None
+) -> tuple[TiesAnswer | None, PreferenceAnswer | None, str]:
+    """The two main questions, and why the second has no answer; `columns` name others of votes.jsonl, as --columns."""
+    votes = study.votes and with_items(study.votes, clusters, study.folder)
+    enough = votes is not None and len(votes) > 1
+    ties = (
+        ask_ties(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters) if votes and enough else None
+    )
+    return ties, *_preference(study, margin, clusters, columns or {})
+
+
+def variance_of(study: Study, panels: Sequence[Panel], left: Sequence[Unused] = ()) -> VarianceAnswer | None:
     """The answer of `analysis variance STUDY`; None where the study holds nothing that varies, or too little of it."""
     tables = study_tables(study, panels)
     try:
-        return ask_variance(tables) if tables else None
+        return ask_variance(tables, not_used=not_used(study, panels, left, tables)) if tables else None
     except InputError:
         return None
 
 
-def _preference(study: Study, margin: float | None, clusters: str) -> tuple[PreferenceAnswer | None, str]:
+def _preference(
+    study: Study, margin: float | None, clusters: str, columns: Mapping[str, str]
+) -> tuple[PreferenceAnswer | None, str]:
     """The answer, or None with the reason, which is empty where the report gives it anyway."""
     try:
-        matches, known = matches_of(study.folder, None, kinds=JUDGED)
-        # From our own pages the sides are drawn by chance: without pairs.jsonl they mean nothing.
-        if not known and set(matches.votes.source) - {"imported"}:
+        reading = {"with_judges": study.with_judges, **study.reading, **({"columns": columns} if columns else {})}
+        matches, known = matches_of(study.table or study.folder, None, kinds=JUDGED, **reading)
+        # From our own pages the sides are drawn by chance: without pairs.jsonl they mean nothing. Of a table alone the
+        # report says what `preference` says, with its caution.
+        if study.table is None and not known and set(matches.votes.source) - {"imported"}:
             return None, ""
         return ask_preference(matches, known=known, margin=margin, clusters=clusters), ""
     except InputError as error:

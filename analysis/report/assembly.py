@@ -24,13 +24,14 @@ from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
 from analysis.preference import section as preference
 from analysis.preference.answer import PreferenceAnswer
-from analysis.reading.cautions import simulated
 from analysis.reading.study import Study
-from analysis.report import findings
+from analysis.reading.voters import judges_caption, marked_table, not_people
+from analysis.report import exclusion, findings
 from analysis.report.advice import advice
-from analysis.report.answers import variance_of, votes_answers
+from analysis.report.answers import VotesAnswers, variance_of, votes_answers
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
+from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
 from analysis.showing.page import RowFigure, Section
 from analysis.showing.tables import Table, latex, markdown, markdown_text
@@ -42,6 +43,7 @@ from dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 3
+ON_VOTES = ("preferred", "ties", "raters", "variance", "compare")
 IN_PAPER = ("preferred", "compare")  # sections whose tables go to report.tex
 
 
@@ -57,17 +59,39 @@ class Report:
     sections: tuple[Section, ...]
     samples: tuple[Mapping[str, Any], ...]
     document: Mapping[str, Any]  # report.json
+    answers: VotesAnswers
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """The tables that stand at the end of the page."""
         return tuple(table for section in self.sections for table in section.tables)
 
+    @property
+    def figures(self) -> tuple[RowFigure, ...]:
+        """Every figure of the page, in its order."""
+        first = (self.picture,) if self.picture else ()
+        drawn = (figure for section in self.sections for figure in section.figures)
+        return (*first, *(figure for figure in drawn if figure is not self.picture))
 
-def report(study: Study, *, title: str | None = None, margin: float | None = None, clusters: str = "auto") -> Report:
+    @property
+    def material(self) -> KitSource:
+        """What the paper kit is made of."""
+        recipe = " ".join(self.study.recipes.values()) or self.title
+        return KitSource(self.study, self.answers, tuple(in_paper(self.sections)), self.figures, recipe)
+
+
+def report(
+    study: Study,
+    *,
+    title: str | None = None,
+    margin: float | None = None,
+    clusters: str = "auto",
+    paper: str = "",
+) -> Report:
     """Everything that the study holds; `margin` is the net preference, as a share, that was stated to matter.
 
-    `clusters` says which votes hang together, as in the commands.
+    `clusters` says which votes hang together, as in the commands; `paper` names the folder of the paper kit, if there
+    is one, as the page is to link it.
     """
     beside = compared(study, clusters=clusters)
     numbers = beside and comparison_document(beside)
@@ -75,17 +99,19 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
     made = [one.method for one in beside.methods] if beside else []
     pairs = [(one.panel, one.order) for one in beside.trained_orders] if beside else []
     votes = votes_answers(study, margin, clusters)
-    table = None if study.scores is None else probe_table(study.by_seed)
+    table = None if study.scores is None else probe_table(study.scores.values)
     sentences = findings.found(votes, made, table)
     if study.votes is None:
         sentences += order_verdicts([order for _, order in pairs])
     shown, probed = comparison.section(beside), probes_section(table, panels)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
-    varied = variance_of(study, panels)
+    varied = variance_of(study, panels, beside.left_out if beside else ())
+    excluded = exclusion.without_rules(study, margin, clusters)
     sections = [
         preference.section(votes.preference, study),
         ties.section(votes.ties, study),
+        exclusion.section(excluded, votes),
         shown,
         probed,
         variance.section(varied, study),
@@ -97,31 +123,43 @@ def report(study: Study, *, title: str | None = None, margin: float | None = Non
         dictionary_section(study),
     ]
     drawn = [figure for one in (probed, shown) if one for figure in one.figures]
+    picture = ties.sets_figure(votes.ties) if votes.ties else drawn[0] if drawn else None
     document = {
         "title": title or title_of(study, votes.preference),
         "findings": sentences, "limitations": limits, "advice": planned,
-        **votes.documents(), "variance": varied and variance_document(varied), "comparison": numbers,
+        **votes.documents(),
+        "excluded": exclusion.document(excluded, votes), "comparison": numbers,
+        "variance": varied and variance_document(varied),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],
     }  # fmt: skip
-    return Report(
+    found = Report(
         title=document["title"],
         study=study,
         findings=tuple(sentences),
-        picture=ties.sets_figure(votes.ties) if votes.ties else drawn[0] if drawn else None,
+        picture=_footnoted(picture, study) if picture and votes.ties else picture,
         facts=tuple(facts(study, panels)),
-        sections=without_repeats([one for one in sections if one is not None], told(study)),
+        sections=_marked(without_repeats([one for one in sections if one is not None], told(study)), study),
         samples=_samples(study),
         document=plain(document),
+        answers=votes,
     )
+    return _with_kit(found, paper) if paper else found
+
+
+def _with_kit(found: Report, folder: str) -> Report:
+    """The same with the section that leads to the paper kit, before the checklist of reviewers."""
+    section = paper_section(found.study, found.answers, folder, len(found.figures))
+    if section is None:
+        return found
+    place = next((k for k, one in enumerate(found.sections) if one.key == "reviewers"), len(found.sections))
+    return replace(found, sections=(*found.sections[:place], section, *found.sections[place:]))
 
 
 def told(study: Study) -> tuple[str, ...]:
-    """Cautions that the page gives elsewhere: what was left out under "What was done", simulated raters on top."""
-    if study.votes is None:
-        return ()
-    return (*study.votes.warnings, *simulated(study.votes))
+    """Cautions that the page gives elsewhere: what was left out, under "What was done"."""
+    return () if study.votes is None else study.votes.warnings
 
 
 def without_repeats(sections: Sequence[Section], told: Sequence[str]) -> tuple[Section, ...]:
@@ -131,6 +169,24 @@ def without_repeats(sections: Sequence[Section], told: Sequence[str]) -> tuple[S
         kept.append(replace(one, notes=tuple(note for note in one.notes if note not in seen)))
         seen.update(one.notes)
     return tuple(kept)
+
+
+def _marked(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:
+    """The same sections, where those on votes name the judges, if any are counted as raters, in tables and figures."""
+    by = study.voters
+    return tuple(
+        replace(one, inline=tuple(marked_table(table, by) for table in one.inline),
+                tables=tuple(marked_table(table, by) for table in one.tables),
+                figures=tuple(_footnoted(figure, study) for figure in one.figures)) if one.key in ON_VOTES else one
+        for one in sections
+    )  # fmt: skip
+
+
+def _footnoted(figure: RowFigure, study: Study) -> RowFigure:
+    """The figure with the judges in its caption."""
+    if not (more := judges_caption(study.voters)):
+        return figure
+    return replace(figure, caption=f"{figure.caption} {more}.".lstrip())
 
 
 def title_of(study: Study, found: PreferenceAnswer | None) -> str:
@@ -162,8 +218,8 @@ def page(found: Report) -> str:
     )  # fmt: skip
     study = found.study
     return environment.get_template("report/report.html").render(
-        report=found, simulated=study.simulated, votes=0 if study.votes is None else len(study.votes),
-        version=VERSION, folder=study.folder.name,
+        report=found, voters=study.voters, not_people=not_people(study.voters),
+        version=VERSION, folder=study.name,
     )  # fmt: skip
 
 
@@ -171,12 +227,13 @@ def as_markdown(found: Report) -> str:
     """The same without pictures: their numbers stand in the tables."""
     parts = [f"# {markdown_text(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
     if found.study.votes is not None:
-        parts += [f"**{sentence}**" for sentence in simulated(found.study.votes)]
+        parts += [f"**{sentence}**" for sentence in not_people(found.study.voters)]
     parts += ["## What was found", _bullets(found.findings)]
     for section in found.sections:
         parts += [f"## {section.title}", *map(markdown_text, section.text)]
         parts += [_bullets(section.items)] if section.items else []
         parts += [markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
+        parts += [_bullets([f"{address}: {what}" for address, what in section.links])] if section.links else []
         parts += map(markdown_text, section.notes)
     return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
 
@@ -187,9 +244,13 @@ def _bullets(sentences: Sequence[str]) -> str:
 
 def as_latex(found: Report) -> str:
     """The tables that a paper takes over."""
-    tables = [table for section in found.sections if section.key in IN_PAPER for table in section.tables]
-    chosen = [table for table in tables if table.rows and not table.folded]
-    return latex(chosen, recipe=" ".join(found.study.recipes.values()) or found.title)
+    return latex(in_paper(found.sections), recipe=" ".join(found.study.recipes.values()) or found.title)
+
+
+def in_paper(sections: Sequence[Section]) -> list[Table]:
+    """The tables that a paper takes over."""
+    tables = [table for section in sections if section.key in IN_PAPER for table in section.tables]
+    return [table for table in tables if table.rows and not table.folded]
 
 
 def _samples(study: Study) -> tuple[Mapping[str, Any], ...]:

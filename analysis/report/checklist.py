@@ -96,7 +96,7 @@ def _task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Position | N
 
 def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Asked]:
     doors = ", ".join(f"{number:,} {door}" for door, number in votes.source.items())
-    people = count(len(np.unique(votes.rater)), "rater") if votes.rater is not None else None
+    people = count(votes.voters, "rater") if votes.voters else None
     yield _asked("How many raters, from where", f"{LEE}; {ARR}, D2",
                  f"{people}; votes from: {doors}" if people and doors else people,
                  "number and origin of the raters")  # fmt: skip

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.reading.panel import UNSEEN, Panel
+from analysis.reading.panel import PEOPLE, UNSEEN, Panel
+from analysis.reading.score_files import find_score_files
 from analysis.reading.study import Study
+from analysis.reading.votes import Votes
 from analysis.report.checklist import Asked
 from analysis.showing.page import Section
 from analysis.showing.tables import Table
@@ -17,7 +19,6 @@ from dialogue.records import Pair, Rater, Response, Score, Vote
 
 RECORDS = (
     (("votes.jsonl",), Vote), (("pairs.jsonl",), Pair), (("raters.jsonl",), Rater), (("responses.jsonl",), Response),
-    (("scores.parquet", "metrics.parquet"), Score),
 )  # fmt: skip
 
 
@@ -26,16 +27,19 @@ def facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
     found: list[tuple[int, str]] = []
     votes = study.votes
     if votes is not None:
-        found += [(len(votes), "vote"), (len(np.unique(votes.pair)), "pair")]
-        found += [(len(np.unique(votes.rater)), "rater")] if votes.rater is not None else []
+        given = votes.given()
+        found += [(len(given), "vote")]
+        found += [(len(votes) - len(given), "recorded tie")] if len(given) < len(votes) else []
+        found += [(len(np.unique(given.pair)), "pair")]
+        found += [(votes.voters, "rater")] if votes.voters else []
         found += [(len(votes.dialogues), "dialogue")] if votes.dialogues else []
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     models = {model for panel in trained for model in panel.models}
     seeds = {system for panel in trained for system in panel.systems if system.seed is not None}
     found += [(len(models), "architecture")] if models else []
     found += [(len(seeds), "trained model")] if seeds else []
-    tasks = {panel.name for panel in trained if panel.kind == "probe"}
-    found += [(len(tasks), "probe task")] if tasks else []
+    tasks = {(panel.kind, panel.name) for panel in trained if panel.kind != PEOPLE}
+    found += [(len(tasks), "automatic measure")] if tasks else []
     return [(f"{number:,}", noun if number == 1 else noun + "s") for number, noun in found]
 
 
@@ -51,28 +55,40 @@ def done_section(study: Study, panels: Sequence[Panel]) -> Section:
 def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
     votes = study.votes
     if votes is not None:
-        per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
-        times = count(int(per.max()), "time") if per.min() == per.max() else f"{per.min()} to {per.max()} times"
-        was = "was" if len(per) == 1 else "were each"
-        text = f"{count(len(per), 'pair')} of responses {was} judged {times}"
-        if votes.rater is not None:
-            mine = np.bincount(np.unique(votes.rater, return_inverse=True)[1])
-            most = count(int(mine.max()), "vote")
-            text += f", by {count(len(mine), 'rater')} with "
-            text += f"{most} each" if mine.min() == mine.max() else f"{mine.min():,} to {most} each"
-        yield text + "."
+        yield from _judged(votes.given())
+        if recorded := len(votes) - len(votes.given()):
+            yield (
+                f"{count(recorded, 'tie')} recorded for pairs of two identical responses, which nobody was shown: part "
+                "of the share of ties, not of the agreement between raters."
+            )
         if days := _days(study):
             yield days
         if known := [f"{number:,} {door}" for door, number in votes.source.items() if door != "unknown"]:
             yield f"Votes by where the raters came from: {', '.join(known)}."
         yield from _left_out(study)
-    for kind, name in (("people", "people"), ("token", "token metrics"), ("probe", "probes")):
+    for kind, name in dict.fromkeys((panel.kind, panel.shown.group) for panel in panels):
         mine_ = [panel for panel in panels if panel.kind == kind and panel.checkpoint != UNSEEN]
         if mine_:
             yield f"Models judged by {name}: {_models(mine_)}."
     if decodings := sorted({response.decoding for response in study.responses}):
         yield f"Responses were decoded by {', '.join(decodings)}."
     yield "Intervals are 95 % unless another level is named. Points are hundredths (x 100)."
+
+
+def _judged(votes: Votes) -> Iterator[str]:
+    """How many pairs were judged how often, and by how many."""
+    if not len(votes):
+        return
+    per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
+    times = count(int(per.max()), "time") if per.min() == per.max() else f"{per.min()} to {per.max()} times"
+    was = "was" if len(per) == 1 else "were each"
+    text = f"{count(len(per), 'pair')} of responses {was} judged {times}"
+    if votes.rater is not None:
+        mine = np.bincount(np.unique(votes.rater, return_inverse=True)[1])
+        most = count(int(mine.max()), "vote")
+        text += f", by {count(len(mine), 'rater')} with "
+        text += f"{most} each" if mine.min() == mine.max() else f"{mine.min():,} to {most} each"
+    yield text + "."
 
 
 def _days(study: Study) -> str:
@@ -127,9 +143,10 @@ def reviewers_section(asked: Sequence[Asked]) -> Section:
 
 def dictionary_section(study: Study) -> Section | None:
     """Every field of the files that this study has."""
+    tables = tuple(path.name for path in find_score_files(study.folder)[0])
     rows = [
         (", ".join(there), field.name, str(field.metadata.get("doc", "")).replace("`", ""))
-        for names, record in RECORDS
+        for names, record in (*RECORDS, (tables, Score))
         if (there := [name for name in names if (study.folder / name).exists()])
         for field in dataclasses.fields(record)
         if field.name != "extra"

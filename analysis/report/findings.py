@@ -5,25 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-import pyarrow.compute as pc
-
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.section import reach
 from analysis.comparison.answer import median_spread
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
-from analysis.reading.panel import UNSEEN, Method
+from analysis.reading.panel import PEOPLE, UNSEEN, Method
 from analysis.reading.study import Study
 from analysis.report.answers import VotesAnswers
 from analysis.report.probes import ProbeTable
 from analysis.showing.words import count, percent
-from analysis.stats.agreement import landis_koch
+from analysis.stats.between_raters.agreement import landis_koch
 from analysis.stats.intervals import Interval
 from analysis.ties.answer import TiesAnswer
 from analysis.ties.text import RESAMPLED, against_chance
 
 MANY_RATERS = 60
+NAMED = 3  # evaluators in a sentence
 POOR = 0.2  # below it Landis and Koch say "slight"
 
 
@@ -127,23 +125,26 @@ def _agreed(answer: AgreementAnswer | None) -> str:
 
 
 def _seeds(methods: Sequence[Method]) -> str:
-    people = [m for m in methods if m.kind == "people" and m.several]
-    probes = [m for m in methods if m.kind == "probe" and m.checkpoint == "last" and m.several]
-    if not probes:
+    people = [m for m in methods if m.kind == PEOPLE and m.several]
+    others = [m for m in methods if m.kind != PEOPLE and m.checkpoint == "last" and m.several and m.shown.in_points]
+    if not others:
         return ""
     if not people:
-        return _without_people(probes)
-    probed = {m.model for m in probes}
-    person = next((m for m in people if m.model in probed), people[0])
-    over, mine = person.over_seeds, [m for m in probes if m.model == person.model]
+        return _without_people(others)
+    judged = {m.model for m in others}
+    person = next((m for m in people if m.model in judged), people[0])
+    over, mine = person.over_seeds, [m for m in others if m.model == person.model]
     text = (
         f"Over {count(len(person.seeds), 'seed')} of {person.model}, the SD of people's preference is {over.sd:.1f} "
         f"points (95 % interval {over.low:.1f} to {over.high:.1f}; {person.sd_if_alike:.1f} if the seeds were alike)"
     )
-    if not mine:  # other architectures' probes tell nothing about the seeds of this one
-        return f"{text}. {_without_people(probes)}"
-    median = median_spread(mine)
-    text += f"; that of the probes' micro-F1 is {median.sd:.1f} points (median of {count(median.names, 'task')})"
+    if not mine:  # other architectures' scores tell nothing about the seeds of this one
+        return f"{text}. {_without_people(others)}"
+    told = [(name, median_spread(some)) for name, some in _by_group(mine)]
+    text += "; that of " + ", of ".join(
+        f"{name} is {median.sd:.1f} points (median of {count(median.names, 'task')})" for name, median in told[:NAMED]
+    )
+    text += f"; {len(told) - NAMED} other ways of judging are in the table" if len(told) > NAMED else ""
     return text + (". There are too few seeds to rank the two." if over.few else ".")
 
 
@@ -165,13 +166,23 @@ def _rivals(table: ProbeTable, baseline: str, joined: str, thing: str) -> str:
     return joined.join([*([baseline] if len(table.plain) > len(untrained) else []), *untrained])
 
 
-def _without_people(probes: Sequence[Method]) -> str:
-    median = median_spread(probes)
-    return (
-        f"Over training seeds, the SD of the probes' micro-F1 is {median.sd:.1f} points (median over "
-        f"{count(median.names, 'task')} and {count(median.models, 'architecture')}); it would be "
-        f"{median.sd_if_alike:.1f} if the seeds were alike."
+def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:
+    """The methods of each evaluator under its title, in the order of the cards."""
+    groups: dict[str, list[Method]] = {}
+    for one in found:
+        groups.setdefault(one.shown.group, []).append(one)
+    return list(groups.items())
+
+
+def _without_people(found: Sequence[Method]) -> str:
+    told = [(name, median_spread(some)) for name, some in _by_group(found)]
+    text = ", of ".join(
+        f"{name} is {median.sd:.1f} points (median over {count(median.names, 'task')} and "
+        f"{count(median.models, 'architecture')}; {median.sd_if_alike:.1f} if the seeds were alike)"
+        for name, median in told[:NAMED]
     )
+    more = f"; {len(told) - NAMED} other ways of judging are in the table" if len(told) > NAMED else ""
+    return f"Over training seeds, the SD of {text}{more}."
 
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
@@ -184,16 +195,17 @@ def _of_votes(study: Study) -> list[str]:
     if votes is None:
         return ["There are no votes here: everything comes from classifiers and metrics."]
     sentences = []
-    if study.simulated:
-        cast = "was cast by a program and says" if study.simulated == 1 else "were cast by programs and say"
-        sentences.append(f"{study.simulated:,} of {count(len(votes), 'vote')} {cast} nothing about the models.")
+    programs = 0 if study.voters is None else study.voters.simulated
+    if programs:
+        cast = "was cast by a program and says" if programs == 1 else "were cast by programs and say"
+        sentences.append(f"{programs:,} of {count(len(votes), 'vote')} {cast} nothing about the models.")
     if len(votes.rounds) > 1:
         sentences.append(
             f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications."
         )
     if votes.rater is None:
         sentences.append("The votes do not name their raters, so no interval allows for correlated votes of one rater.")
-    elif (raters := len(np.unique(votes.rater))) < MANY_RATERS:
+    elif (raters := votes.voters or 0) < MANY_RATERS:
         sentences.append(f"With {count(raters, 'rater')}, the spread between raters is itself uncertain.")
     if study.controls is None:
         sentences.append(
@@ -210,11 +222,15 @@ def _of_votes(study: Study) -> list[str]:
 def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     trained, sentences = [m for m in methods if m.checkpoint != UNSEEN], []
     if study.votes is not None and not study.pairs:
-        sentences.append("There is no pairs.jsonl, so the votes cannot be traced to models and seeds.")
+        sentences.append(
+            "There is no pairs.jsonl, so the votes cannot be traced to models and seeds."
+            if study.votes.system_a is None
+            else "The table names systems and no training seeds, so it is unknown what other seeds would show."
+        )
     if len({m.model for m in trained}) == 1:
         sentences.append(f"One architecture ({trained[0].model}): these results say nothing about other architectures.")
     if study.scores is None:
-        sentences.append("There are no scores of metrics or probes to compare the votes with.")
-    elif "fit=valid" in " ".join(pc.unique(study.scores.column("condition")).to_pylist()):
+        sentences.append("There are no scores of evaluators to compare the votes with.")
+    elif any("fit=valid" in key.condition for key in study.scores.values):
         sentences.append("The probes were fit on the validation split, which is not the official protocol.")
     return sentences

@@ -10,12 +10,13 @@ from statistics import median
 import numpy as np
 
 from analysis.comparison.published import published
-from analysis.comparison.section import architecture_colours
+from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_colours
 from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.values import Key, Value
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count
+from dialogue.cards import ASIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +43,20 @@ def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
     value: dict[tuple[str, str], float] = {}
     trained: list[str] = []
     plain: list[str] = []
+    tasks = {key.task for key in scores if key.evaluator == SHOWN_ELSEWHERE}
+    others = {key.task for key in scores if key.evaluator not in (SHOWN_ELSEWHERE, *ASIDE)} - tasks
     for key, seeds in sorted(scores.items()):
-        name = _column(key)
+        name = "" if key.task in others else _column(key)
         if name and (key.task, name) not in value:
             value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
-            column = trained if key.evaluator == "probe" and key.checkpoint != UNSEEN else plain
+            column = trained if key.evaluator == SHOWN_ELSEWHERE and key.checkpoint != UNSEEN else plain
             if name not in column:
                 column.append(name)
     return ProbeTable(tuple(dict.fromkeys(task for task, _ in value)), tuple(trained), tuple(plain), value)
 
 
 def _column(key: Key) -> str:
-    if key.evaluator == "probe":
+    if key.evaluator == SHOWN_ELSEWHERE:
         return f"{key.model} {key.checkpoint}"
     return key.model.replace("_", " ") if key.evaluator == "baseline" else ""
 
@@ -62,7 +65,7 @@ def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section
     """Figure 2: probe scores of every seed, before and after training, beside what needs no trained model."""
     if table is None or not table.tasks:
         return None
-    probes = [panel for panel in panels if panel.kind == "probe"]
+    probes = [panel for panel in panels if panel.kind == SHOWN_ELSEWHERE]
     adds = ["the best baseline that reads no trained state"] if baselines_of(table) else []
     adds += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
     text = "Micro-F1 of a linear classifier on the frozen encoder's states, in points."

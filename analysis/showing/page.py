@@ -70,6 +70,7 @@ class Section:
     inline: tuple[Table, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()  # files beside the page: address, what it is
 
 
 @dataclass(frozen=True, slots=True)

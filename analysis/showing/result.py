@@ -22,12 +22,15 @@ class Result:
     document: Mapping[str, Any]
     parts: Sequence[Table | str]
     draw: Callable[[], Mapping[str, Figure]]
+    read: Sequence[str] = ()  # how the table was read, and what was left out
 
     def __repr__(self) -> str:
-        return "\n\n".join(map(str, self.parts))
+        shown = ["\n".join(self.read)] if self.read else []
+        return "\n\n".join([*shown, *map(str, self.parts)])
 
     def _repr_html_(self) -> str:
-        *shown, recipe = self.parts
+        shown: list[Table | str] = [*self.read, *self.parts[:-1]]
+        recipe = self.parts[-1]
         body = "\n".join(part.html() if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in shown)
         return f"<section>\n{body}\n<p><small><code>{escape(str(recipe))}</code></small></p>\n</section>"
 

@@ -139,25 +139,34 @@ def latex(tables: Sequence[Table], *, recipe: str) -> str:
     return "\n\n".join(["\n".join(head), *map(_latex_table, tables)]) + "\n"
 
 
-def _latex_table(table: Table) -> str:
+def latex_rows(table: Table) -> list[str]:
+    """The table as a `tabular`, line by line."""
     columns = "".join("r" if numeric else "l" for numeric in table.numeric)
     lines = [
         " & ".join(_latex_cell(str(cell), numeric) for cell, numeric in zip(row, table.numeric, strict=True)) + r" \\"
         for row in table.rows
     ]
-    body = [
+    return [
         r"\begin{tabular}{" + columns + "}", r"\toprule", " & ".join(map(latex_text, table.head)) + r" \\", r"\midrule",
         *lines, r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
+
+
+def latex_label(table: Table) -> str:
+    """A name for references: the first words of the caption."""
+    return "-".join(re.findall(r"[a-z]+", table.caption.lower())[:3])
+
+
+def _latex_table(table: Table) -> str:
+    body = latex_rows(table)
     wide = len(table.head) > 6
     tabular = [r"\resizebox{\linewidth}{!}{%", *body, "}"] if wide else body
-    label = "-".join(re.findall(r"[a-z]+", table.caption.lower())[:3])
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{latex_text(table.caption)}.}}",
-            rf"\label{{tab:{label}}}",
+            rf"\label{{tab:{latex_label(table)}}}",
             *tabular,
             r"\end{table}",
         ]

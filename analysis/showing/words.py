@@ -53,6 +53,15 @@ def plural(thing: str) -> str:
     return thing if thing.endswith("s") else f"{thing}s"
 
 
+def heading(title: str) -> str:
+    """A title, written as within a sentence, at the beginning of a line.
+
+    >>> heading("token metrics"), heading("BERTScore")
+    ('Token metrics', 'BERTScore')
+    """
+    return title[:1].upper() + title[1:]
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number of a table; what is not defined is a dash.
 

@@ -5,8 +5,9 @@ dialogues and raters are worth fewer independent ones: their number is divided b
 interval's clustered variance to that of independent votes (Kish 1965). A plan uses the t quantile and the degrees of
 freedom of the interval that will be shown (effective clusters - 1), so that plan and finding agree.
 
-Power is averaged over the error's own law, s^2/sigma^2 ~ chi^2(f)/f. For a difference that is noncentral t, for two
-one-sided tests Owen's Q (1965); statsmodels has the first only, and tests/analysis/test_power.py holds the two equal.
+Power is averaged over the law of the error that will be estimated (stats/error_law.py). With one way of clustering that
+is noncentral t for a difference, and Owen's Q (1965) for two one-sided tests; statsmodels has the first only, and
+tests/analysis/test_power.py holds the two equal.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import binom, chi2, norm, t
+from scipy.stats import binom, norm, t
 
+from analysis.stats.error_law import Way, one_way, two_ways
 from analysis.stats.intervals import Interval
 from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
 from dialogue.errors import InputError
@@ -29,7 +30,6 @@ Floats = NDArray[np.float64]
 MOST_VOTES = 10**9
 MOST_TIMES = 100  # more than this many times the votes, items or seeds is no advice
 POWER = 0.8  # of what is advised after a study; a plan takes its own
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,13 @@ class Assumptions:
     @property
     def design_effect(self) -> float:
         """1 + (other votes that share a vote's pair, dialogue or rater) x (their correlation with it)."""
-        if self.effect is not None:
-            return self.effect
+        return 1 + sum(self._added) if self.effect is None else self.effect
+
+    @property
+    def _added(self) -> tuple[float, float]:
+        """What votes that share a dialogue add to the design effect, and what votes of one rater add."""
         on_pair, on_dialogue = self.per_pair - 1, self.per_pair * (self.per_dialogue - 1)
-        by_rater = self.rater_size - 1
-        return 1 + on_pair * self.pair_icc + on_dialogue * self.dialogue_icc + by_rater * self.rater_icc
+        return on_pair * self.pair_icc + on_dialogue * self.dialogue_icc, (self.rater_size - 1) * self.rater_icc
 
     def clusters(self, votes: float) -> float:
         """Effective clusters of the rarest kind (Kish) that so many votes have."""
@@ -72,6 +74,21 @@ class Assumptions:
     def freedom(self, votes: float) -> float:
         """Degrees of freedom of the interval that so many votes will get."""
         return max(self.clusters(votes) - 1, 1.0)
+
+    def errors(self, votes: float) -> tuple[Floats, Floats]:
+        """Estimated over true standard error of so many votes: values and their weights."""
+        sizes = self.per_pair * self.per_dialogue, self.rater_size
+        if max(sizes) <= 1 or self.clusters(votes) == votes:
+            return one_way(self.freedom(votes))
+        place, rater = self._added
+        if self.effect is not None:  # measured as a whole: its parts keep their proportion
+            known = place + rater > 0
+            whole = self.effect - 1
+            place = whole * place / (place + rater) if known else whole * (sizes[0] >= sizes[1])
+            rater = whole - place
+        numbers = votes / sizes[0], votes / self.per_rater
+        added = zip((place, rater), sizes, numbers, strict=True)
+        return two_ways([Way(adds, size, number, votes / size) for adds, size, number in added])
 
     def variance(self, net: float = 0.0) -> float:
         """Variance of one vote's score at a net preference of `net`."""
@@ -98,17 +115,27 @@ def reach_of_net(votes: float, crowd: Assumptions, alpha: float) -> float:
 
 
 def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
-    """Power of the two-sided t test of no preference."""
-    freedom, ratio = crowd.freedom(votes), net / se_of_net(votes, crowd, net)
-    return (1 - _all_tied(votes, crowd)) * t_power(ratio, freedom, alpha=alpha)
+    """Power of the two-sided t test of no preference.
+
+    A vote's variance falls with the net preference that is seen, 1 - ties - d^2, so a study that sees less than the
+    truth also has a larger error. The test rejects where |d| > reach x sqrt((1 - ties - d^2) design effect / votes),
+    that is beyond `edge`.
+    """
+    errors, weights = crowd.errors(votes)
+    reach = reach_of_net(votes, crowd, alpha) * errors * np.sqrt(crowd.design_effect / votes)
+    edge, se = np.sqrt(1 - crowd.ties) * reach / np.sqrt(1 + reach**2), se_of_net(votes, crowd, net)
+    shown = float(weights @ (norm.sf((edge - net) / se) + norm.cdf((-edge - net) / se)))
+    return (1 - _all_tied(votes, crowd)) * shown
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
-    """Power of TOST where there is no difference."""
-    freedom, ratio = crowd.freedom(votes), margin / se_of_net(votes, crowd)
-    reach = t.ppf(1 - alpha, freedom) * _errors(freedom)
-    shown = float(WEIGHTS / 2 @ np.maximum(2 * norm.cdf(ratio - reach) - 1, 0))
-    tied, clusters = _all_tied(votes, crowd), freedom + 1
+    """Power of TOST where there is no difference; it claims |d| + reach x error(d) < margin, that is |d| < `edge`."""
+    errors, weights = crowd.errors(votes)
+    reach = t.ppf(1 - alpha, crowd.freedom(votes)) * errors * np.sqrt(crowd.design_effect / votes)
+    room = np.maximum((1 - crowd.ties) * (1 + reach**2) - margin**2, 0)
+    edge = (margin - reach * np.sqrt(room)) / (1 + reach**2)
+    shown = float(weights @ np.maximum(2 * norm.cdf(edge / se_of_net(votes, crowd)) - 1, 0))
+    tied, clusters = _all_tied(votes, crowd), crowd.freedom(votes) + 1
     return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
 
 
@@ -119,14 +146,9 @@ def _all_tied(votes: float, crowd: Assumptions) -> float:
 
 def t_power(ratio: float, freedom: float, *, alpha: float = 0.05) -> float:
     """Power of a two-sided t test at a true value of `ratio` standard errors."""
-    reach = t.ppf(1 - alpha / 2, freedom) * _errors(freedom)
-    return float(WEIGHTS / 2 @ (norm.sf(reach - ratio) + norm.cdf(-reach - ratio)))
-
-
-@cache
-def _errors(freedom: float) -> Floats:
-    """Estimated over true standard error, at the nodes of Gauss and Legendre on its cumulative law."""
-    return np.asarray(np.sqrt(chi2.ppf((NODES + 1) / 2, freedom) / freedom))
+    errors, weights = one_way(freedom)
+    reach = t.ppf(1 - alpha / 2, freedom) * errors
+    return float(weights @ (norm.sf(reach - ratio) + norm.cdf(-reach - ratio)))
 
 
 def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:

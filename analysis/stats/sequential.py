@@ -122,11 +122,11 @@ def mixture_reach(weight: ArrayLike, freedom: ArrayLike, alpha: float) -> Floats
 
 
 def trusted_error(se: ArrayLike, clusters: ArrayLike) -> Floats:
-    """The standard error, but no less than 1 / clusters: by so much one more rater of another mind moves the mean.
+    """The standard error with one more rater of another mind in it, who would move the mean by about 1 / clusters.
 
     Few raters who happen to agree show little spread; that is no proof that the next one agrees too.
     """
-    return np.asarray(np.maximum(np.asarray(se, dtype=float), 1 / np.asarray(clusters, dtype=float)))
+    return np.asarray(np.hypot(np.asarray(se, dtype=float), 1 / np.asarray(clusters, dtype=float)))
 
 
 def unshared(ways: Collection[Ints]) -> Ints:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from analysis.reading.cautions import cautions
 from analysis.reading.clusters import clusters_of, ways_within
+from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes
 from analysis.showing.words import count, percent, plural
 from analysis.stats import laws
@@ -114,6 +115,7 @@ class TiesAnswer:
     mixed: CrossedLogit | None  # a crossed mixed logit beside the interval, where it was asked for
     recipe: Recipe
     crowded: bool
+    voters: Voters
     warnings: tuple[str, ...]
     signature: str
 
@@ -142,17 +144,19 @@ def answer(
         check_size(name, len(part), recipe)
     crowded = not replace and any(PAPERS_PART * size > len(part) for _, part in parts)
     *experiments, pooled = [_curve(name, part, recipe, clusters, crowded) for name, part in parts]
+    cast = voters(votes)
     units = _unit_curves(votes, dataclasses.replace(recipe, replace=replace or crowded), _units(votes, pooled))
     return TiesAnswer(
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
-        effective_raters=None if votes.rater is None else kish(votes.rater),
+        effective_raters=kish(given.rater) if (given := votes.given()).rater is not None and len(given) else None,
         mixed=_mixed(votes, clusters) if mixed else None,
         recipe=recipe,
         crowded=crowded,
+        voters=cast,
         warnings=(*_crowding([*experiments, pooled]), *votes.warnings, *cautions(votes)),
-        signature=_signature(recipe, pooled, [*experiments, pooled, *units]),
+        signature=_signature(recipe, pooled, [*experiments, pooled, *units], cast),
     )
 
 
@@ -276,10 +280,10 @@ def _crowding(curves: Sequence[Curve]) -> list[str]:
     ]
 
 
-def _signature(recipe: Recipe, pooled: Curve, curves: Sequence[Curve]) -> str:
+def _signature(recipe: Recipe, pooled: Curve, curves: Sequence[Curve], cast: Voters) -> str:
     parts: dict[str, Any] = {"votes": pooled.votes, "unit": recipe.unit, "set": recipe.size}
     if any(law.method == "sampled" for curve in curves for law in (curve.law, curve.replaced) if law):
         parts |= {"sets": recipe.sets, "seed": recipe.seed}
     replace = (False, True) if pooled.replaced else recipe.replace
     drawn_anew = None if pooled.interval is None else pooled.interval.unit
-    return signature(**parts, replace=replace, law=recipe.method, clusters=drawn_anew)
+    return signature(**parts, replace=replace, law=recipe.method, clusters=drawn_anew, **judges_in_recipe(cast))

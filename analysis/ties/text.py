@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_equals, p_value, percent, plural
 from analysis.stats.laws import Law
@@ -30,7 +31,8 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
         "mixed": None if answer.mixed is None else dataclasses.asdict(answer.mixed),
         "recipe": dataclasses.asdict(answer.recipe),
         "crowded": answer.crowded,
-        "warnings": list(answer.warnings),
+        "voters": dataclasses.asdict(answer.voters),
+        "warnings": [*not_people(answer.voters), *answer.warnings],
         "signature": answer.signature,
     }
 
@@ -79,7 +81,7 @@ def _resampled(shares: NDArray[np.float64]) -> dict[str, float]:
 
 def parts(answer: TiesAnswer) -> list[Table | str]:
     """The tables, what to take home, and the recipe."""
-    return [*tables(answer), *sentences(answer), answer.signature]
+    return [*marked_parts(tables(answer), answer.voters), *sentences(answer), answer.signature]
 
 
 def tables(answer: TiesAnswer) -> tuple[Table, Table]:
@@ -119,6 +121,9 @@ def _rows(curve: Curve) -> list[list[str]]:
 
 
 def _spread(law: Law) -> list[str]:
+    """SD and range of sets; dashes where the votes are all the same, which tells nothing of how sets vary."""
+    if not law.sd:
+        return ["-", "-"]
     return [f"{law.sd:.4f}", f"{law.quantile(0.025):.3f}-{law.quantile(0.975):.3f}"]
 
 
@@ -149,12 +154,15 @@ def sentences(answer: TiesAnswer) -> list[str]:
         *_raters(answer),
         *_automatic(answer.pooled),
         *_mixed(answer.mixed),
+        *not_people(answer.voters),
         *answer.warnings,
     ]
 
 
 def _found(answer: TiesAnswer) -> str:
     pooled, size = answer.pooled, answer.recipe.size
+    if pooled.votes == 1:
+        return "The only vote is a tie." if pooled.ties else "The only vote is no tie."
     text = f"{percent(pooled.share)} of {count(pooled.votes, 'vote')} are ties"
     if pooled.interval is None:
         return text + "."

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from analysis.reading.long_tables import NESTED, Ints, LongTable
+from analysis.reading.voters import Voters, judges_in_recipe
 from analysis.stats.components import Component, components, group, terms_of
 from analysis.stats.d_study import Design, design, resized, study_sizes
 from analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
@@ -32,7 +33,7 @@ class Reversal:
     redrawn: tuple[str, ...]
     first: str
     second: str
-    difference: float
+    difference: float  # the first less the second: below 0 where lower is better
     flip: Flip | None  # None: not known, as of new seeds where one of the two has one seed
 
 
@@ -41,6 +42,7 @@ class VarianceTable:
     """One table: its components, its own design and others (`d_study`), and which orders a re-run would reverse."""
 
     name: str
+    title: str  # as it is shown
     observations: int
     mean: float
     levels: Mapping[str, int]
@@ -49,6 +51,7 @@ class VarianceTable:
     design: Design
     d_study: tuple[Design, ...]
     reversals: tuple[Reversal, ...]
+    voters: Voters | None = None  # of votes: who cast them
 
     @property
     def one_seed(self) -> bool:
@@ -58,7 +61,7 @@ class VarianceTable:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What this table cannot say."""
-        text = f"{self.name}: one seed per model, so the effect of a new training run is unknown."
+        text = f"{self.title}: one seed per model, so the effect of a new training run is unknown."
         return (text,) if self.one_seed else ()
 
 
@@ -69,7 +72,13 @@ class VarianceAnswer:
     tables: tuple[VarianceTable, ...]
     compared: tuple[ComparedModels, ...]
     warnings: tuple[str, ...]
+    not_used: tuple[str, ...]  # what was read and is in no table, and why
     signature: str
+
+    @property
+    def voters(self) -> Voters | None:
+        """Who cast the votes; None where no table is of votes."""
+        return next((table.voters for table in self.tables if table.voters is not None), None)
 
 
 def answer(
@@ -79,6 +88,7 @@ def answer(
     target: str = "model",
     sizes: Sequence[Mapping[str, float]] = (),
     compared: Sequence[ComparedModels] = (),
+    not_used: Sequence[str] = (),
     sets: int = SIMULATED_TABLES,
     seed: int = 0,
 ) -> VarianceAnswer:
@@ -93,10 +103,13 @@ def answer(
     if refused and not found:
         raise refused[0][1]
     warnings = dict.fromkeys(warning for table in read for warning in table.warnings)
-    left_out = [f"{name} is left out. {error}" for name, error in refused]
+    left_out = [f"not compared: {name} ({error})" for name, error in refused]
     rows = sum(len(table.score) for table in read)
-    recipe = signature(tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed)
-    return VarianceAnswer(tuple(found), tuple(compared), (*warnings, *left_out), recipe)
+    cast = next((table.voters for table in found if table.voters is not None), None)
+    recipe = signature(
+        tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed, **judges_in_recipe(cast)
+    )
+    return VarianceAnswer(tuple(found), tuple(compared), tuple(warnings), (*not_used, *left_out), recipe)
 
 
 def _table(
@@ -108,9 +121,10 @@ def _table(
     study = study_sizes(table.factors, found, target if target in table.factors else None)
     others = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
     return VarianceTable(
-        table.name, found.n, found.mean, found.levels, found.parts, study.target, design(found, study),
+        table.name, table.title or table.name, found.n, found.mean, found.levels, found.parts, study.target,
+        design(found, study),
         tuple(design(found, resized(study, found, other)) for other in others),
-        _reversals(table, study.target),
+        _reversals(table, study.target), table.voters,
     )  # fmt: skip
 
 
@@ -130,11 +144,14 @@ def _reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
 
 
 def _leading(table: LongTable, target: str, replicate: Ints) -> list[int]:
-    """Codes of the leading levels, by the mean over their seeds' means."""
+    """Codes of the leading levels, by the mean over their seeds' means: the lowest lead where lower is better."""
     means = np.bincount(replicate, table.score) / np.bincount(replicate)
     of = np.zeros(len(means), np.int64)
     of[replicate] = table.factors[target]
-    return [int(k) for k in np.argsort(-np.bincount(of, means) / np.bincount(of), kind="stable")][:RANKED_LEVELS]
+    upwards = 1 if table.better == "lower" else -1
+    return [int(k) for k in np.argsort(upwards * np.bincount(of, means) / np.bincount(of), kind="stable")][
+        :RANKED_LEVELS
+    ]
 
 
 def _of_pair(

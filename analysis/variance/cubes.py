@@ -26,7 +26,8 @@ NAMED = ("evaluator", "task", "checkpoint", "condition")
 def read_cubes(sources: Sequence[Any]) -> dict[str, dict[str, Cube]]:
     """Name of the scale (`token bleu2 last test`) -> model -> cube, on the items that all its seeds have."""
     table = read_scores(sources, needed=("model", "seed", "item", "score"))
-    table = table.filter(pc.is_valid(table["seed"]))
+    # A score that could not be made (NaN, or none) is no number: its item is left out, as if it were not there.
+    table = table.filter(pc.and_(pc.is_valid(table["seed"]), pc.is_finite(table["score"])))
     texts = [table[name].cast(pa.string()).fill_null("").to_pylist() for name in NAMED]
     scale = np.array([" ".join(filter(None, parts)) or "scores" for parts in zip(*texts, strict=True)], dtype=object)
     model = np.array(table["model"].to_pylist(), dtype=object)

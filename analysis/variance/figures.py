@@ -19,7 +19,7 @@ def figures(answer: VarianceAnswer) -> dict[str, Figure]:
     return {
         f"-{place}": bars_figure(
             [_bar(part) for part in table.components],
-            title=f"{table.name}: what the score varies with",
+            title=f"{table.title}: what the score varies with",
             xlabel="SD in the score's unit, with its 95 % interval",
             recipe=answer.signature,
         )

@@ -41,10 +41,11 @@ def section(answer: VarianceAnswer | None, study: Study) -> Section | None:
 
 def _notes(answer: VarianceAnswer, study: Study) -> Iterator[str]:
     """The answer's cautions, but for those on the votes, which the page says once for all its sections."""
-    if alone := [table.name for table in answer.tables if table.one_seed]:
+    if alone := [table.title for table in answer.tables if table.one_seed]:
         yield f"One seed per architecture in {', '.join(alone)}: the effect of a new training run is unknown."
     elsewhere = () if study.votes is None else study.votes.warnings
     yield from (warning for warning in answer.warnings if warning not in elsewhere)
+    yield from answer.not_used
 
 
 def _name(part: str) -> str:
@@ -70,12 +71,12 @@ def _row(table: VarianceTable, axis: Axis) -> Row:
         marks.append(Mark("block", axis.at(at), axis.at(at + width), 0, colour))
         at += width
     described = ", ".join(f"{_name(part.name)} {100 * part.share:.0f} %" for part in table.components)
-    return Row(table.name, "", tuple(marks), described=described)
+    return Row(table.title, "", tuple(marks), described=described)
 
 
 def _table(tables: Sequence[VarianceTable]) -> Table:
     rows = tuple(
-        (table.name, _name(part.name), f"{part.levels:,}", f"{part.sd:.2f}",
+        (table.title, _name(part.name), f"{part.levels:,}", f"{part.sd:.2f}",
          f"{math.sqrt(max(part.low, 0)):.2f} to {math.sqrt(max(part.high, 0)):.2f}", percent(part.share))
         for table in tables
         for part in table.components

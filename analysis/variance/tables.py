@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from analysis.reading.long_tables import LongTable, long_from_votes
-from analysis.reading.panel import UNSEEN, Panel
-from analysis.reading.study import SCORE_FILES, Study
+from analysis.reading.panel import PEOPLE, UNSEEN, Panel
+from analysis.reading.score_files import Unused, find_score_files
+from analysis.reading.study import Study
 from analysis.reading.systems import fixed_sides, match
 from dialogue.errors import InputError
 
@@ -56,21 +57,44 @@ def _scores(panel: Panel) -> LongTable | None:
         "item": np.tile(np.arange(items), systems),
     }
     name = f"{panel.kind}: {panel.name}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
-    return LongTable(name, score, {factor: codes for factor, codes in factors.items() if len(names[factor]) > 1}, names)
+    title = f"{panel.shown.label}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
+    kept = {factor: codes for factor, codes in factors.items() if len(names[factor]) > 1}
+    return LongTable(name, score, kept, names, title=title, better=panel.shown.better)
+
+
+def not_used(study: Study, panels: Sequence[Panel], left: Sequence[Unused], tables: Sequence[LongTable]) -> list[str]:
+    """What the study holds and no table shows, with the reason."""
+    shown, found = {table.title for table in tables}, [str(one) for one in left]
+    for panel in panels:
+        if panel.kind == PEOPLE:
+            continue
+        title = f"{panel.shown.label}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
+        if title not in shown:
+            found.append(str(Unused(title, _why_none(panel))))
+    return [*(study.scores.missing if study.scores else ()), *dict.fromkeys(found)]
+
+
+def _why_none(panel: Panel) -> str:
+    """Why a panel has no table of variance."""
+    if panel.checkpoint == UNSEEN:
+        return "before training"
+    if panel.cells is None or min(panel.cells.shape) < 2:
+        return "one model or one dialogue has nothing to vary with"
+    return "its scores are all the same" if np.isfinite(panel.cells).all() else "some dialogue gives no number"
 
 
 def score_files(source: Any) -> list[Any]:
     """The score tables of a study folder; anything else as it is."""
     if not isinstance(source, str | Path) or not Path(source).is_dir():
         return [source]
-    return [path for name in SCORE_FILES if (path := Path(source) / name).exists()]
+    return find_score_files(Path(source))[0]
 
 
 def chosen_tables(
     tables: Sequence[LongTable], *, only: str, target: str, sizes: Sequence[Mapping[str, float]]
 ) -> list[LongTable]:
     """The tables whose name has all words of `only`; refuse a size or a target that is no factor of any of them."""
-    kept = [table for table in tables if set(only.split()) <= set(table.name.split())]
+    kept = [table for table in tables if set(only.split()) <= {*table.name.split(), *table.title.split()}]
     if not kept:
         raise InputError(f"No table has all of {only!r} in its name: {', '.join(t.name for t in tables)}.")
     if unknown := {name for one in sizes for name in one} - {name for table in kept for name in table.factors}:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import number, p_value, percent, plain, plural
 from analysis.stats.components import Component
@@ -27,7 +28,9 @@ def document(answer: VarianceAnswer) -> dict[str, Any]:
     found = {
         "tables": [_table(table) for table in answer.tables],
         "compared": [asdict(row) for row in answer.compared],
-        "warnings": answer.warnings,
+        "voters": None if answer.voters is None else asdict(answer.voters),
+        "warnings": [*not_people(answer.voters), *answer.warnings],
+        "not_used": answer.not_used,
         "signature": answer.signature,
     }
     return dict(plain(found))
@@ -36,6 +39,7 @@ def document(answer: VarianceAnswer) -> dict[str, Any]:
 def _table(table: VarianceTable) -> dict[str, Any]:
     return {
         "name": table.name,
+        "title": table.title,
         "observations": table.observations,
         "mean": table.mean,
         "levels": table.levels,
@@ -61,10 +65,11 @@ def _component(part: Component) -> dict[str, Any]:
 
 def parts(answer: VarianceAnswer) -> list[Table | str]:
     """Tables for people, the warnings, and the recipe last."""
-    shown: list[Table | str] = [part for table in answer.tables for part in _parts(table)]
+    shown: list[Table | str] = [part for table in answer.tables for part in marked_parts(_parts(table), table.voters)]
     if answer.compared:
         shown.append(_compared(answer.compared))
-    return [*shown, *answer.warnings, answer.signature]
+    shown += [*not_people(answer.voters), *answer.warnings]
+    return [*shown, *(["\n".join(answer.not_used)] if answer.not_used else []), answer.signature]
 
 
 def _parts(table: VarianceTable) -> list[Table | str]:
@@ -74,7 +79,7 @@ def _parts(table: VarianceTable) -> list[Table | str]:
         for part in table.components
     ]  # fmt: skip
     head = ["component", "levels", "variance", "95 % interval", "SD", "share"]
-    title = f"{table.name}: {table.observations} observations, mean {number(table.mean, 4)}"
+    title = f"{table.title}: {table.observations} observations, mean {number(table.mean, 4)}"
     reversals = [_reversals(table.reversals)] if table.reversals else []
     return [Table(head, rows, title), _designs(table), *reversals, *table.warnings]
 
@@ -94,7 +99,12 @@ def _designs(table: VarianceTable) -> Table:
 
 def _reversals(reversals: Sequence[Reversal]) -> Table:
     rows = [
-        [f"{one.first} > {one.second}", number(one.difference, 4), " + ".join(one.redrawn), *_chance(one.flip)]
+        [
+            f"{one.first} {'<' if one.difference < 0 else '>'} {one.second}",
+            number(one.difference, 4),
+            " + ".join(one.redrawn),
+            *_chance(one.flip),
+        ]
         for one in reversals
     ]
     head = ["order", "difference", "new in the re-run", "SE", "P(reversed)", "95 % interval"]

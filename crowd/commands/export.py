@@ -45,6 +45,10 @@ def run(args: argparse.Namespace) -> None:
     exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
     if args.events:
         exporting.write(out / f"events.{args.format}", log, None, found.recipe)
-    print(f"{len(found.votes)} votes of {len(found.raters)} raters: {out}/votes.{args.format}")
+    print(f"{found.given} votes of {len(found.raters)} raters: {out}/votes.{args.format}")
+    if recorded := len(found.votes) - found.given:
+        print(f"And {recorded} ties recorded for identical responses: nobody gave them, and they say so (auto).")
+    if unverified := sum(vote.extra.get("verified") is False for vote in found.votes):
+        told.append(f"{unverified} votes do not count: no marketplace has confirmed their visit. See crowd verify.")
     print("\n".join([found.recipe, *told]))
     tell_next(*exporting.analysis_of(out / f"votes.{args.format}", found.votes))

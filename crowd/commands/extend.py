@@ -1,7 +1,7 @@
 """Add sittings to a launch, to replace the votes of raters who left or were blocked.
 
-By default it adds the sittings that the missing votes need, minus the places still open. Without --yes it prints the
-price and adds nothing.
+By default it adds the sittings that the missing votes need, less the places that are still open. An extension that was
+interrupted is finished first. Without --yes it prints the price and adds nothing.
 """
 
 from __future__ import annotations
@@ -38,9 +38,16 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"--sittings is {args.sittings}; it must be a whole number, 1 or more.")
     market = market_of(args)
     study = read_planned(args.study, hit_of(args.study, None), args.database)
-    sittings = args.sittings or study.sittings
+    if args.yes and (finished := _finish(args, market)):
+        print(f"{market.title}: {finished} places of an earlier command, which had stopped, are there now.")
+        if args.sittings:  # those were asked for before, by the same words
+            tell_next("python -m crowd status", args.study, *given(args, "database"))
+            return
+    open_ = market.open_places()
+    sittings = args.sittings or max(0, study.sittings - open_)
+    print(f"{market.title}: {study.sittings} sittings are needed, {open_} places are open")
     if not sittings:
-        print("Every pair has its votes; there is nothing to add.")
+        print("There is nothing to add. Places that are closed are opened by `crowd resume`.")
         tell_next("python -m crowd pay", args.study, *given(args, "database"))
         return
     price = market.more(sittings)
@@ -54,11 +61,25 @@ def run(args: argparse.Namespace) -> None:
         tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")
 
 
+def _finish(args: argparse.Namespace, market: Market) -> int:
+    """Resume what an interrupted command has planned, before another is planned."""
+    from crowd.study_folder import opened
+
+    with opened(args.study, args.database) as store:
+        return market.finish_extension(store)
+
+
 def _extend(args: argparse.Namespace, market: Market, sittings: int) -> None:
     """Close out the blocked first: they would accept the new work in vain."""
+    from crowd.arguments import options_of
+    from crowd.marketplaces.ledger import set_cap
+    from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.paying import shut_out
     from crowd.study_folder import opened
 
     with opened(args.study, args.database) as store:
-        shut_out(market, store)
-    print(market.extend(sittings))
+        if (cap := options_of(args, LaunchOptions).cap) is not None:
+            set_cap(store, cap)
+        for problem in shut_out(market, store)[1]:
+            print(f"skipped: {problem}")
+        print(market.extend(store, sittings))

@@ -4,7 +4,7 @@ An answer such as "A" or "left" is translated to the response shown there, rater
 on a pair becomes round k. If the file lacks information for this, nothing is written and one sentence says what is
 missing. Votes from Mephisto: import-mephisto.
 
-  python -m crowd import-votes Batch_1.csv --from mturk --pairs pairs.jsonl --out runs/mine/votes.jsonl
+  python -m crowd import-votes Batch_1.csv --pairs pairs.jsonl --out runs/mine/votes.jsonl
 """
 
 from __future__ import annotations
@@ -12,56 +12,70 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import tell_next
+from dialogue.command_line import next_command, tell_next
 
 if TYPE_CHECKING:
-    from crowd.exchange.importing import Imported
+    from dialogue.ballots.settling import Imported
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The files, their tool, and what the user states about them."""
-    from crowd.exchange.other_tools import TOOLS
+    from dialogue.ballots.tools import TOOLS
 
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the export; several files are read as one")
-    parser.add_argument("--from", dest="tool", choices=tuple(TOOLS), required=True, help="the tool that wrote it")
+    parser.add_argument(
+        "--from", dest="tool", choices=tuple(TOOLS), help="the tool that wrote it (default: what its columns say)"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="VOTES", help="e.g. STUDY/votes.jsonl; must be new")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="the pairs that were shown")
     parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help="e.g. pair=id,left=shown_first")
     parser.add_argument(
         "--values", default="", metavar="OURS=THEIRS,...", help="e.g. a=Response 1,b=Response 2,tie=Same"
     )
+    parser.add_argument("--question", default="", metavar="NAME", help="which of several questions")
     parser.add_argument("--fixed-order", action="store_true", help="response a was always shown first, or on the left")
     parser.add_argument(
         "--file-order", action="store_true", help="the file has no times: rounds follow the order of the file"
+    )
+    parser.add_argument(
+        "--with-judges", action="store_true", help="keep the answers of judges, marked as theirs (default: refuse them)"
     )
 
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
-    from crowd.exchange.importing import ImportRules, as_votes, values_of
-    from crowd.exchange.other_tools import judgements
     from crowd.store.identity import rater_hash
+    from dialogue.ballots.naming import meanings, parse_names
+    from dialogue.ballots.settling import ImportRules, as_votes, values_of
+    from dialogue.ballots.tools import judgements
     from dialogue.errors import InputError
     from dialogue.files import read_records, write_records
+    from dialogue.judges import judges_beside
     from dialogue.records import Pair, Vote
     from dialogue.signature import signature
 
     if args.out.exists():
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
-    columns = dict(part.partition("=")[::2] for part in args.columns.split(",") if part)
+    columns, values = (parse_names(getattr(args, name), f"--{name}") for name in ("columns", "values"))
     pairs = read_records(args.pairs, Pair) if args.pairs else None
-    rules = ImportRules(args.tool, values_of(args.tool, args.values), args.fixed_order, args.file_order)
-    found = judgements(args.files, args.tool, columns)
+    tool = args.tool or _recognised(args.files, dict(columns))
+    judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
+    rules = ImportRules(
+        tool, values_of(tool, values), args.fixed_order, args.file_order, stated=bool(values), judges=judges,
+        with_judges=args.with_judges,
+    )  # fmt: skip
+    found = judgements(args.files, tool, meanings(columns, "--columns"), args.question)
     path = args.out.parent / "rater.key"
     key = path.read_text(encoding="ascii").strip() if path.exists() else secrets.token_hex(32)
     result = as_votes(found, rules, pairs, lambda worker: rater_hash(key, worker))
     recipe = signature(
         votes=len(result.votes),
         read=result.read,
-        source=args.tool,
+        source=tool,
         order="fixed" if args.fixed_order else "recorded",
         rounds="file" if args.file_order else "time",
     )
@@ -69,7 +83,25 @@ def run(args: argparse.Namespace) -> None:
     if not path.exists():
         _keep(path, key)
     write_records(args.out, result.votes, signature=recipe, kind=Vote)
-    _print_import(args.out, args.tool, result, recipe)
+    _print_import(args.out, tool, result, recipe)
+
+
+def _recognised(files: Sequence[Path], columns: Mapping[str, str]) -> str:
+    """The tool whose columns the files have; told apart, never guessed."""
+    from dialogue.ballots.recognising import recognised
+    from dialogue.errors import InputError
+    from dialogue.tables.reading import read_table
+
+    if folder := next((path for path in files if path.is_dir()), None):
+        raise InputError(f"{folder} is a folder, which only Potato writes. If it is Potato's, add --from potato.")
+    found = {recognised(read_table(path), columns): path for path in files}
+    if "plain" in found:
+        ties = next_command("python -m analysis ties", found["plain"])
+        raise InputError(f"{found['plain']} is a plain table of votes, which the analysis reads as it is: {ties}")
+    if len(found) > 1:
+        which = ", ".join(f"{path} ({tool})" for tool, path in found.items())
+        raise InputError(f"These files are of several tools: {which}. Import them one by one.")
+    return next(iter(found))
 
 
 def _keep(path: Path, key: str) -> None:
@@ -81,7 +113,7 @@ def _keep(path: Path, key: str) -> None:
 def _print_import(out: Path, tool: str, result: Imported, recipe: str) -> None:
     from crowd.exchange.exporting import analysis_of
 
-    print(f"{result.read} judgements read from {tool}.")
+    print(f"{result.read:,} judgement{'' if result.read == 1 else 's'} read from {tool}.")
     for reason, number in result.dropped.items():
         print(f"Dropped: {number} ({reason}).")
     raters, pairs = {vote.rater for vote in result.votes}, {vote.pair for vote in result.votes}
@@ -89,4 +121,5 @@ def _print_import(out: Path, tool: str, result: Imported, recipe: str) -> None:
     for note in result.notes:
         print(f"Note: {note}")
     print(recipe)
-    tell_next(*analysis_of(out, result.votes))
+    judged = any(vote.source == "judge" for vote in result.votes)
+    tell_next(*analysis_of(out, result.votes), *(["--with-judges"] if judged else []))

@@ -57,7 +57,7 @@ def _number(args: argparse.Namespace) -> int:
 
 def _checked(names: list[str]) -> list[str]:
     from crowd.rating.desk import Desk
-    from crowd.rating.leasing import Refused
+    from crowd.rating.seating import Refused
     from dialogue.errors import InputError
 
     for name in names:

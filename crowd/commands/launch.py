@@ -1,15 +1,22 @@
 """Bring raters from a marketplace to a served study.
 
-Without --yes nothing is created: the checklist and the price are printed. A launch that was interrupted is continued by
-the same command and creates nothing twice.
+Without --yes nothing is created: the checklist, the price and the whole cost are printed. --yes creates it where no
+money moves (a sandbox, a mock), --live --yes where it does. A launch that was interrupted is continued by the same
+command and creates nothing twice.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING, Any
 
 from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from crowd.marketplaces.checklist import Planned
+    from crowd.marketplaces.options import LaunchOptions
+    from crowd.store.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,23 +29,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print the checklist; with --yes, create what it says."""
     from crowd.arguments import again, chosen, options_of
-    from crowd.marketplaces.checklist import common_points, read_planned
+    from crowd.marketplaces.checklist import common_points, cost_lines, pay_lines, read_planned
     from crowd.marketplaces.money import check_budget
-    from crowd.study_folder import hit_of
+    from crowd.study_folder import hit_of, opened
 
     (row,) = chosen(args)
     options = options_of(args, row.options)
-    study = read_planned(args.study, hit_of(args.study, None), args.database)
+    study = read_planned(args.study, hit_of(args.study, None), args.database, options.pass_rate)
     market = row.launch(options)
-    lines, price = market.plan(study)
-    check_budget(price, options.budget)
-    print(f"{market.title}:")
-    for name, found in [*lines, *common_points(study), ("cost", str(price))]:
-        print(f"  {name:<9} {found}")
-    sys.stdout.flush()  # Mephisto serves from here on: who waits for the address must not wait for a full buffer
-    if args.yes:
-        print(market.create())
-        tell_next("python -m crowd status", args.study, *given(args, "database"))
-    else:
-        print("Nothing was created. Read the list, then add --yes.")
-        tell_next("python -m crowd launch", *again(args), "--yes")
+    with opened(args.study, args.database) as store:
+        tried = [("self-test", _self_test(store, market))] if row.market else []
+        lines, price = market.plan(study)
+        check_budget(price, options.budget)
+        lines += [*tried, *(pay_lines(study, options.minutes) if row.market else [])]
+        lines += [*common_points(study), *cost_lines(study, price, getattr(market, "screen_out", price.reward * 0))]
+        print(f"{market.title}:")
+        for name, found in lines:
+            print(f"  {name:<9} {found}")
+        sys.stdout.flush()  # Mephisto serves from here on: who waits for the address must not wait for a full buffer
+        if args.yes and (row.trial or options.live):
+            _create(store, row.source, market, study, options)
+            tell_next("python -m crowd status", args.study, *given(args, "database"))
+            return
+    print("Nothing was created. Read the list, then add --yes." if row.trial else NO_TRIAL.format(row.title))
+    tell_next("python -m crowd launch", *again(args), *([] if row.trial or options.live else ["--live"]), "--yes")
+
+
+NO_TRIAL = "Nothing was created. {} has no place without money: read the list, then add --live --yes."
+
+
+def _self_test(store: Store, market: Any) -> str:
+    from crowd.marketplaces.self_test import arrive_and_leave
+    from crowd.store.store import settings
+
+    with store.read() as connection:
+        secret = settings(connection)["secret"]
+    return arrive_and_leave(market.page(), market.visitor(), secret)
+
+
+def _create(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
+    """The cap and the door before anything that lets people come or costs money."""
+    from crowd.marketplaces.checklist import check_pay
+    from crowd.marketplaces.ledger import set_cap
+    from crowd.rating.doors import open_door
+
+    if options.cap is not None:
+        set_cap(store, options.cap)
+    if not hasattr(market, "tasks"):
+        print(market.create(store))
+        return
+    if options.live:
+        check_pay(study, market.least_hourly, options.minutes, options.least_hourly)
+    if not market.tasks():
+        with store.write() as connection:
+            open_door(connection, source, market.tasks())
+    print(market.create(store))
+    with store.write() as connection:
+        open_door(connection, source, market.tasks())

@@ -28,7 +28,8 @@ def run(args: argparse.Namespace) -> None:
         set_state(store, "running")
         print("Running: raters can take part.")
         if market and args.yes:
-            shut_out(market, store)
+            for problem in shut_out(market, store)[1]:
+                print(f"skipped: {problem}")
             print(market.open())
     if market and not args.yes:
         print(f"Add --yes to let {market.title} send raters again.")

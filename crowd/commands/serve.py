@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 AT_THE_KEYBOARD = "here"  # who opens the page with --open, the same person every time
 
 
+LASTING = True  # runs until it is stopped
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
     from crowd.arguments import add_sites
@@ -63,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
     from crowd.arguments import chosen, sites_of
-    from crowd.marketplaces.market import usual_entrances
-    from crowd.study_folder import hit_of, prepare_study
+    from crowd.marketplaces.market import adopt_launches, refuse_walk_in, usual_entrances
+    from crowd.study_folder import hit_of, opened, prepare_study
     from crowd.watching.refreshing import keep_fresh
     from crowd.web.app import ServerConfig, create_app, log_to_stderr
     from crowd.web.serving import serve
@@ -75,6 +78,9 @@ def run(args: argparse.Namespace) -> None:
     _warn_of_leaks(args)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
+    with opened(args.study, args.database) as store:
+        adopt_launches(store, args.study)
+        refuse_walk_in(store, walk_in=args.walk_in)
     app = create_app(
         ServerConfig(
             database=url,
@@ -93,15 +99,13 @@ def run(args: argparse.Namespace) -> None:
     )
     if args.dashboard:
         keep_fresh(app.extensions["desk"].store, args.study, args.database)
-    serve(
-        app,
-        args.host,
-        args.port,
-        lambda port: _announce(args, port, app),
-        stop_with_stdin=args.stop_with_stdin,
+    stopped = serve(
+        app, args.host, args.port, lambda port: _announce(args, port, app), stop_with_stdin=args.stop_with_stdin
     )
     if not args.stop_with_stdin:
         tell_next("python -m crowd export", args.study, *given(args, "database"))
+    if stopped:
+        raise KeyboardInterrupt
 
 
 def _tell(sentence: str) -> None:

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given, next_command, tell_next
 
 if TYPE_CHECKING:
+    from crowd.watching.checks import CheckLine
     from crowd.watching.overview import Overview
     from crowd.watching.progress import Progress
 
@@ -35,17 +36,27 @@ def run(args: argparse.Namespace) -> None:
     now = found.progress
     print(f"Study:   {now.state}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
+    if now.waiting:
+        print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
     print(f"Ties:    {_ties(found)}")
     print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     if excluded := [line for line in found.raters if line.status == "excluded"]:
         print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
-    if told := [*told, *(line.says() for line in found.checks if line.looks_wrong)]:
+    if told := [*told, *(_mend(line, args) for line in found.checks if line.looks_wrong)]:
         print("\n".join(told))
     if args.token:
         print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")
     tell_next(_next(now), args.study, *given(args, "database"))
+
+
+def _mend(line: CheckLine, args: argparse.Namespace) -> str:
+    """What looks wrong, and the two commands of which one mends it."""
+    options = given(args, "database")
+    void = next_command("python -m crowd check void", args.study, line.check, *options)
+    fix = next_command("python -m crowd check fix", args.study, line.check, "--answer", line.usual, *options)
+    return f"{line.says()}\n  Take it out:    {void}\n  Or correct it:  {fix}"
 
 
 def _ties(found: Overview) -> str:

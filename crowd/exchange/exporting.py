@@ -7,14 +7,15 @@ import json
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from crowd.rating.pool import pair_from
-from crowd.rating.replaying import Replayed
+from crowd.rating.replaying import Replayed, replay
+from crowd.rating.rules import rules_in_force
 from crowd.store import event_log, tables
 from crowd.store.event_log import iso
 from crowd.store.store import settings
@@ -25,7 +26,7 @@ from dialogue.signature import signature
 VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
 # Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
-HERE: tuple[Source, ...] = ("local", "simulated", "imported")
+HERE: tuple[Source, ...] = ("local", "simulated", "imported", "judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Export:
     votes: Sequence[Vote]
     raters: Sequence[Rater]
     recipe: str
+
+    @property
+    def given(self) -> int:
+        """The votes that somebody gave."""
+        return sum(not vote.extra.get("auto") for vote in self.votes)
 
 
 def export(
@@ -49,7 +55,9 @@ def export(
         tables.leases, tables.leases.c.lease == tables.votes.c.lease
     )
     rows = connection.execute(joined.order_by(tables.votes.c.vote)).all()
-    listed = sa.select(tables.payments.c.rater, tables.payments.c.sitting).where(tables.payments.c.listed.is_not(None))
+    listed = sa.select(tables.payments.c.rater, tables.payments.c.sitting).where(
+        tables.payments.c.listed.is_not(None), tables.payments.c.withdrawn.is_(None)
+    )
     confirmed = {(row.rater, row.sitting) for row in connection.execute(listed)}
     raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
@@ -57,6 +65,8 @@ def export(
     votes = list(_votes(rows, pairs, status, counted, confirmed))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
+    if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
+        votes = list(_as_without_rules(connection, votes, rows, broke))
     recipe = signature(
         votes=len(votes),
         counted=sum(vote.counted for vote in votes),
@@ -100,6 +110,28 @@ def _votes(
             dialogue=pair.dialogue,
             extra={"late": bool(row.late)} | _verified(row, confirmed),
         )
+
+
+def _rule(clause: str) -> str:
+    """The name of the rule of [exclude], without its numbers."""
+    return clause.partition(":")[0]
+
+
+def _as_without_rules(
+    connection: sa.Connection, votes: Sequence[Vote], rows: Sequence[sa.Row[Any]], broke: Mapping[str, str]
+) -> Iterable[Vote]:
+    """The votes, each with what it would be if hit.toml had no [exclude], so that a report can show both."""
+    rules = rules_in_force(connection)
+    k, late = rules.assignment.votes_per_pair, rules.assignment.late_votes
+    log = event_log.read_events(connection)
+    counted = replay(log, rules.gate, votes_per_pair=k, late_votes=late, excluding=False).counted
+    leases = iter([row.lease for row in rows if row.failed is None])  # the automatic ties come after them
+    rounds: dict[str, int] = defaultdict(int)
+    for vote in votes:
+        would = vote.counted if vote.extra.get("auto") else counted[next(leases)]
+        rounds[vote.pair] += would
+        said = {"counted_without_rules": would, "round_without_rules": rounds[vote.pair] if would else 0}
+        yield replace(vote, extra={**vote.extra, **said, "excluded_by": broke.get(vote.rater, "")})
 
 
 def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]]) -> dict[str, bool]:

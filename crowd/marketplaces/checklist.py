@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
 from pathlib import Path
 
-import httpx
 import sqlalchemy as sa
 
 from crowd.hit import Hit
-from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW
+from crowd.marketplaces.money import CENT, Price
 from crowd.store.tables import pairs as pairs_table
+from crowd.store.tables import votes
 from crowd.study_folder import opened
-from crowd.watching.progress import progress, sittings_needed
+from crowd.watching.progress import Progress, progress, sittings_needed
 from dialogue.errors import InputError
 from dialogue.files import digest
 
+PAPERS = (508, 1004)  # raters who passed the checks, of all, in the papers' study
+FEWEST_JUDGED = 20  # raters or judgements from which a study's own figure is taken
 DESCRIPTION = "Read short conversations and say which of two responses is more relevant."
 Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
 
@@ -31,46 +35,49 @@ class Planned:
     sittings: int  # that are still needed
     checks: int
     digest: str
+    waiting: int = 0  # votes that hold a place until the marketplace has confirmed their visit
+    pass_rate: float = PAPERS[0] / PAPERS[1]
+    pass_from: str = "508 of 1,004 in the papers"
+    seconds: float | None = None  # the median judgement so far; None where there are too few
 
 
-def read_planned(folder: Path, hit: Hit, database: str | None) -> Planned:
+def read_planned(folder: Path, hit: Hit, database: str | None, pass_rate: Decimal | None = None) -> Planned:
     """Read what a launch needs; the study must have been served once, so that its store exists."""
     pairs = folder / "pairs.jsonl"
     with opened(folder, database) as store, store.read() as connection:
         now = progress(connection, hit.votes_per_pair)
         kinds = sa.select(sa.func.count()).select_from(pairs_table).where(pairs_table.c.kind == "check")
         checks = connection.scalar(kinds) or 0
+        taken = connection.scalars(sa.select(votes.c.seconds).where(votes.c.source != "simulated")).all()
     if not pairs.exists():
         raise InputError(
             f"{pairs} does not exist, so nobody could check later what was launched. Put the pairs file there."
         )
-    sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted)
-    return Planned(folder, pairs, hit, sittings, checks, digest(pairs))
+    known = [one for one in taken if one is not None]
+    sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted + now.waiting)
+    return Planned(
+        folder,
+        pairs,
+        hit,
+        sittings,
+        checks,
+        digest(pairs),
+        now.waiting,
+        *_pass_rate(now, checks, pass_rate),
+        seconds=statistics.median(known) if len(known) >= FEWEST_JUDGED else None,
+    )
 
 
-def check_page(public_url: str, frame: str = "", door: Mapping[str, str] | None = None) -> str:
-    """Ask the public address whether our server is there, lets people in, and may be framed by the marketplace.
-
-    The page is asked for as the marketplace would announce somebody (`door`), or as an MTurk preview: a server of
-    invited raters refuses everybody else. Neither stores anything.
-    """
-    try:
-        health = httpx.get(f"{public_url}/health", timeout=15, trust_env=False)
-        page = httpx.get(f"{public_url}/", params=door or {"assignmentId": MTURK_PREVIEW}, timeout=15, trust_env=False)
-    except httpx.HTTPError as error:
-        raise InputError(
-            f"{public_url} does not answer ({type(error).__name__}). Start `python -m crowd serve` there first."
-        ) from error
-    if door and page.status_code == 403:
-        raise InputError(f"{public_url} answers, but it does not admit these people. Serve the study with --prolific.")
-    if health.status_code != 200 or page.status_code != 200 or "Content-Security-Policy" not in page.headers:
-        raise InputError(f"{public_url} answers, but it is not our server. Is the path prefix missing?")
-    if frame and frame not in page.headers["Content-Security-Policy"]:
-        raise InputError(
-            f"{public_url} does not let {frame} frame it, so workers would see an empty box. Serve the study with "
-            "--mturk live or --mturk sandbox, whichever you launch on."
-        )
-    return f"{public_url} answers" + (f"; {frame} may frame it" if frame else "")
+def _pass_rate(now: Progress, checks: int, typed: Decimal | None) -> tuple[float, str]:
+    """The share of raters whose votes count, and where it is from."""
+    passed, blocked = now.raters.get("passed", 0), now.raters.get("blocked", 0)
+    if typed is not None:
+        return float(typed), "as you typed it"
+    if not checks:
+        return 1.0, "there are no checks to fail"
+    if now.sources.get("simulated") or passed + blocked < FEWEST_JUDGED or not passed:
+        return PAPERS[0] / PAPERS[1], "508 of 1,004 in the papers"
+    return passed / (passed + blocked), f"{passed} of {passed + blocked} so far in this study"
 
 
 def common_points(study: Planned) -> Lines:
@@ -92,6 +99,58 @@ def common_points(study: Planned) -> Lines:
         ),
         ("sittings", f"{study.sittings} give every pair its votes; blocked raters make more necessary (crowd extend)"),
     ]
+
+
+def expected_cost(study: Planned, price: Price, screen_out: Decimal = Decimal(0)) -> Decimal:
+    """What the study will cost in the end: whoever fails the checks is paid too, and their votes do not count.
+
+    `screen_out` is what they get where the marketplace pays them a fixed amount instead of the reward.
+    """
+    failing = study.sittings * (1 / study.pass_rate - 1)
+    share = (screen_out / price.reward) if screen_out and price.reward else Decimal(1)
+    each = price.reward + price.fee
+    return ((study.sittings + Decimal(failing) * share) * each).quantize(CENT, ROUND_UP)
+
+
+def cost_lines(study: Planned, price: Price, screen_out: Decimal = Decimal(0)) -> Lines:
+    """The price of the places, and what the whole will cost."""
+    whole = expected_cost(study, price, screen_out)
+    rate = f"{study.pass_rate:.0%} of raters pass the checks ({study.pass_from}); who fails is paid too"
+    return [
+        ("cost", str(price)),
+        ("expected", f"about {whole} {price.currency} until every pair has its votes: {rate}"),
+    ]
+
+
+def minutes_of(study: Planned, minutes: int) -> float:
+    """How long a sitting takes: as measured, or as stated where that is longer."""
+    measured = (study.seconds or 0.0) * study.hit.shown_per_sitting / 60
+    return max(float(minutes), measured)
+
+
+def pay_lines(study: Planned, minutes: int) -> Lines:
+    """What the pay is in an hour, by the minutes stated and by the seconds measured."""
+    hit = study.hit
+    lines = [("pay", f"{hit.pay_per_sitting:.2f} {hit.currency} a sitting, {hourly(hit.pay_per_sitting, minutes)}")]
+    if study.seconds:
+        measured = study.seconds * hit.shown_per_sitting / 60
+        found = f"{study.seconds:.1f} s a judgement so far, {hit.shown_per_sitting} a sitting: {measured:.1f} minutes"
+        lines.append(
+            ("measured", f"{found}, {hit.pay_per_sitting * 60 / measured:.2f} an hour, instructions not counted")
+        )
+    return lines
+
+
+def check_pay(study: Planned, own: Mapping[str, Decimal], minutes: int, least: Decimal | None) -> None:
+    """Refuse a live launch that pays less an hour than `least`, or than is usual at this marketplace (`own`)."""
+    hit = study.hit
+    floor = least if least is not None else own.get(hit.currency, Decimal(0))
+    paid = Decimal(str(hit.pay_per_sitting)) * 60 / Decimal(str(round(minutes_of(study, minutes), 3)))
+    if paid < floor:
+        raise InputError(
+            f"the pay is {paid:.2f} {hit.currency} an hour, below {floor:.2f}. Raise pay_per_sitting in hit.toml, or "
+            f"shorten the sitting. Nothing was created."
+        )
 
 
 def hourly(pay: float, minutes: int) -> str:

@@ -23,7 +23,8 @@ def read_launch(path: Path, kind: type[Any]) -> Any:
         return None
     value = read_json(path)
     names = {field.name for field in dataclasses.fields(kind)}
-    if not isinstance(value, dict) or set(value) != names:
+    later = {field.name for field in dataclasses.fields(kind) if field.default is not dataclasses.MISSING}
+    if not isinstance(value, dict) or not names - later <= set(value) <= names:
         raise InputError(
             f"{path} was not written by this version. Restore it from a copy: without it, nobody can tell which HITs "
             "belong to this study."
@@ -46,10 +47,10 @@ def check_pairs(pairs: Path, launched: str) -> None:
         )
 
 
-def check_public_url(url: str | None) -> str:
-    """The address workers will open: HTTPS, or plain HTTP on this machine for a trial."""
+def check_public_url(url: str | None, *, rehearsal: bool) -> str:
+    """The address workers will open: HTTPS, or plain HTTP on this machine for a rehearsal."""
     parts = urlsplit(url or "")
-    local = parts.scheme == "http" and parts.hostname in LOOPBACK
+    local = rehearsal and parts.scheme == "http" and parts.hostname in LOOPBACK
     # A query or fragment would swallow the ids that the marketplace appends to the address.
     if not parts.hostname or (parts.scheme != "https" and not local) or parts.query or parts.fragment:
         raise InputError(

@@ -7,7 +7,7 @@ Commands read this table for their --help, so a marketplace is imported only whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -24,8 +24,11 @@ from dialogue.records import Source
 if TYPE_CHECKING:
     from crowd.hit import Hit
     from crowd.marketplaces.checklist import Lines, Planned
+    from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose
     from crowd.marketplaces.money import Price
-    from crowd.marketplaces.settling import Listed
+    from crowd.marketplaces.self_test import Visitor
+    from crowd.marketplaces.settling import LookUp
+    from crowd.store.store import Store
     from crowd.web.entrance import Entrance
 
 
@@ -37,41 +40,68 @@ class Launchable(Protocol):
     def plan(self, study: Planned) -> tuple[Lines, Price]:
         """What would be created and what it may cost; InputError where something is missing. Creates nothing."""
 
-    def create(self) -> str:
+    def create(self, store: Store) -> str:
         """Create it, or go on where an earlier attempt stopped; a sentence of what is there now."""
 
 
-class Market(Launchable, Protocol):
+class Recruiting(Launchable, Protocol):
+    """A marketplace that sends people to a page that is served already."""
+
+    least_hourly: Mapping[str, Decimal]  # the least pay an hour, by currency
+
+    def page(self) -> str:
+        """The address of the page for workers; InputError for one that they could not open."""
+
+    def visitor(self) -> Visitor:
+        """How one of its people arrives and leaves, for the self-test."""
+
+    def tasks(self) -> list[str]:
+        """Its names of the tasks whose people are let in; none: those of any task."""
+
+
+class Market(Recruiting, Protocol):
     """A marketplace with the launch of one study."""
 
     source: Source
 
-    def listed(self) -> Iterator[Listed]:
-        """The visits that the marketplace knows."""
+    @property
+    def currency(self) -> str:
+        """Of the launch."""
+
+    @property
+    def reward(self) -> Decimal:
+        """What one visit is paid."""
+
+    @property
+    def screen_out(self) -> Decimal:
+        """What the marketplace by itself pays somebody whom the gate ended; 0: it does not."""
+
+    def look_up(self) -> LookUp:
+        """The visits that the marketplace knows; what fails in part is told, and the rest is given."""
 
     def deadline(self) -> float:
         """Seconds after which a visit that began here has to be listed there."""
 
-    def approve(self, rows: Sequence[Listed]) -> None:
-        """Pay the reward."""
+    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+        """How it pays for this; None: it pays by itself, or cannot."""
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """A bonus with its fee."""
 
-    def pay_bonus(self, rows: Sequence[Listed], amount: Decimal, reason: str) -> None:
-        """Pay a bonus to those who have not had it."""
-
-    def owed_bonus(self, rows: Sequence[Listed], reason: str) -> list[Listed]:
-        """Those who have not had it."""
-
-    def close_to(self, workers: Iterable[str]) -> int:
-        """Offer these workers no further work; how many were new."""
+    def close_to(self, workers: Iterable[str]) -> tuple[int, list[str]]:
+        """Offer these workers no further work; how many were new, and what failed."""
 
     def more(self, sittings: int) -> Price:
         """What further sittings may cost."""
 
-    def extend(self, sittings: int) -> str:
+    def open_places(self) -> int:
+        """Places that are bought and not handed in from."""
+
+    def extend(self, store: Store, sittings: int) -> str:
         """Add sittings; a sentence of what is there now."""
+
+    def finish_extension(self, store: Store) -> int:
+        """Make what an interrupted command has planned; how many places."""
 
     def close(self) -> str:
         """Let nobody new in; a sentence of what is there now."""
@@ -91,6 +121,7 @@ class Marketplace:
     launch: Callable[[Any], Launchable]
     market: Callable[[Any], Market] | None = None  # None: it keeps no record here and pays its workers by itself
     entrance: Callable[[Hit, str], Entrance] | None = None  # None: its own process lets its workers in
+    trial: bool = False  # without --live it has a place where no money moves
     places: tuple[str, ...] = ()  # what `crowd serve --SOURCE` may name: where the workers come from
     sites: Callable[[str], tuple[str, ...]] | None = None  # of a place: the first takes forms, all may frame the page
 
@@ -146,6 +177,7 @@ MARKETPLACES = (
         launch=_mturk,
         market=_mturk,
         entrance=_mturk_entrance,
+        trial=True,
         places=("live", "sandbox"),
         sites=_mturk_sites,
     ),
@@ -158,7 +190,14 @@ MARKETPLACES = (
         market=_prolific,
         entrance=_prolific_entrance,
     ),
-    Marketplace("mephisto", "Mephisto", "a Mephisto run, served by this process", MephistoOptions, launch=_mephisto),
+    Marketplace(
+        "mephisto",
+        "Mephisto",
+        "a Mephisto run, served by this process",
+        MephistoOptions,
+        launch=_mephisto,
+        trial=True,
+    ),
 )
 
 
@@ -170,6 +209,52 @@ def usual_entrances(hit: Hit, submit_to: str, doors: Collection[str] | None = No
     """
     rows = [row for row in MARKETPLACES if doors is None or row.places or row.source in doors]
     return tuple(row.entrance(hit, submit_to) for row in rows if row.entrance)
+
+
+def sites_at(places: Mapping[Source, str]) -> tuple[str, ...]:
+    """The sites of these places: the first takes finished forms, all may frame the page."""
+    named = [(row, places.get(row.source)) for row in MARKETPLACES]
+    return tuple(site for row, place in named if row.sites and place for site in row.sites(place))
+
+
+def doors_in_environment(read: Callable[[str, str], str]) -> dict[Source, str]:
+    """The doors that SEEDVOTE_MTURK=live, SEEDVOTE_PROLIFIC=1, ... name, as the options of `crowd serve` do."""
+    found: dict[Source, str] = {}
+    for row in MARKETPLACES:
+        name, value = f"SEEDVOTE_{row.source.upper()}", read(f"SEEDVOTE_{row.source.upper()}", "")
+        legal = row.places or ("1",)
+        if value in ("", "0") or not row.entrance:
+            continue
+        if value not in legal:
+            raise InputError(f"{name} is {value!r}; it may be {' or '.join(legal)}.")
+        found[row.source] = value
+    return found
+
+
+def adopt_launches(store: Store, folder: Path) -> None:
+    """Open the doors of launches that were made before stores kept them."""
+    from crowd.rating.doors import doors, open_door
+
+    with store.read() as connection:
+        known = doors(connection)
+    for row in launched_on(folder):
+        if row.source not in known:
+            tasks = row.launched(row.options(folder)).tasks()
+            with store.write() as connection:
+                open_door(connection, row.source, tasks)
+
+
+def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
+    """A study that was launched lets in those it was launched for, and nobody who merely knows the address."""
+    from crowd.rating.doors import doors
+
+    with store.read() as connection:
+        there = [row.title for row in MARKETPLACES if row.source in doors(connection)]
+    if walk_in and there:
+        raise InputError(
+            f"This study was launched on {' and '.join(there)}, so nobody may walk in: they would take the places of "
+            "those who are paid. Serve it without --walk-in (SEEDVOTE_WALK_IN)."
+        )
 
 
 def launched_on(folder: Path) -> list[Marketplace]:

@@ -43,6 +43,24 @@ def money(text: str) -> Decimal:
     return Decimal(text)
 
 
+def per_cent(text: str) -> Decimal:
+    """A percentage as typed, 0 to 100."""
+    if (found := _decimal(text)) is None or found > 100:
+        raise InputError(f"{text!r} is not a percentage from 0 to 100, such as 33.3.")
+    return found
+
+
+def share(text: str) -> Decimal:
+    """A share as typed, above 0 and up to 1."""
+    if (found := _decimal(text)) is None or not 0 < found <= 1:
+        raise InputError(f"{text!r} is not a share above 0 and up to 1, such as 0.51.")
+    return found
+
+
+def _decimal(text: str) -> Decimal | None:
+    return Decimal(text) if re.fullmatch(r"\d{0,3}\.?\d{1,6}", text) else None
+
+
 def check_budget(price: Price, budget: Decimal | None) -> None:
     """Refuse what may cost more than the researcher allows."""
     if budget is not None and budget < price.total:

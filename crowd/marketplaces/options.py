@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from crowd.marketplaces.money import money
+from crowd.marketplaces.money import money, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Wording:
     metavar: str | None = None
     choices: tuple[str, ...] | None = None
     least: int | None = None  # a whole number below this is refused
+    most: int | None = None  # and one above this
+    check: Callable[[str], Any] | None = None  # refuses a text with a sentence
     read: Callable[[str], Any] | None = None  # text to value, for what argparse has no word for
     commands: tuple[str, ...] = ("launch",)  # the commands that ask for it
 
@@ -41,9 +43,26 @@ class LaunchOptions:
     study: Path
     database: str | None = None
     public_url: str | None = option(None, "https:// address of the page for workers", metavar="URL")
-    minutes: int = option(15, "minutes that one sitting takes (default: 15)", least=1)
+    live: bool = option(False, "real people and real money; without it a launch is a rehearsal")
+    minutes: int = option(15, "minutes that one sitting takes (default: 15)", least=1, most=1440)
+    pass_rate: Decimal | None = option(
+        None,
+        "share of raters whom the gate lets pass, for the price (default: measured, or .51)",
+        metavar="P",
+        read=share,
+    )
+    least_hourly: Decimal | None = option(
+        None, "refuse a live launch below this pay an hour (default: the marketplace's)", metavar="AMOUNT", read=money
+    )
+    cap: Decimal | None = option(
+        None,
+        "what the whole study may cost, kept in the store: no command goes beyond it",
+        metavar="AMOUNT",
+        read=money,
+        commands=("launch", "extend", "pay"),
+    )
     budget: Decimal | None = option(
-        None, "stop if it may cost more than this", metavar="AMOUNT", read=money, commands=("launch", "extend")
+        None, "stop if this command may cost more", metavar="AMOUNT", read=money, commands=("launch", "extend", "pay")
     )
 
 

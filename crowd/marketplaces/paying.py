@@ -1,86 +1,154 @@
-"""What is due to the workers of one launch, and paying it.
+"""What is due to the people of one launch, and paying it person by person.
 
-Making a bill spends nothing. Paying it twice pays nobody twice: the marketplace says who was approved and who has had
-the bonus. Nobody is rejected.
+Making a bill spends nothing. Only verified visits are due anything, each payment goes through the ledger, and one that
+fails stops no other. Nobody is rejected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.settling import (
-    Listed,
-    MarketVisit,
-    Settlement,
-    record,
-    set_aside,
-    settle_payments,
-    visits,
-)
-from crowd.rating.rules import assignment_of
+from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Purpose
+from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, Settlement, compare_lists, record, visits
+from crowd.rating.rules import rules_in_force
 
 if TYPE_CHECKING:
-    from crowd.hit import Hit
     from crowd.marketplaces.market import Market
-    from crowd.marketplaces.money import Price
     from crowd.store.store import Store
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class PayTerms:
+    """What the researcher says of this payment."""
+
+    bonus: Decimal = ZERO  # for each worked visit
+    per_answer: Decimal = ZERO  # the same for each answer
+    compensation: Decimal = ZERO  # for each answer of who could not hand in
+    min_answers: int = 1  # below it a visit is listed and left to the researcher
+    reason: str = ""  # what a person reads with a bonus
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """One payment that a visit is due, and the visit."""
+
+    visit: MarketVisit
+    payout: Payout
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
     """What paying at this moment would do."""
 
-    settlement: Settlement
-    rewards: Price  # of the work that waits to be approved
-    owed: Sequence[Listed]  # those who get the bonus
-    bonus: Decimal
-    reason: str  # what a worker reads with the bonus
-    late: Sequence[MarketVisit]  # worked here, and not listed although their time is over
-    total: Decimal
+    look: LookUp
+    found: Settlement
+    dues: Sequence[Due]
+    short: Sequence[MarketVisit]  # handed in with fewer answers than asked: left to the researcher
+    unable: Sequence[MarketVisit]  # worked, and could not hand in: compensation
+    overdue: Sequence[MarketVisit]  # never listed although their time is over
+    terms: PayTerms
     at: float
 
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What paying did."""
-
-    approved: int
-    bonuses: int
-    set_aside: int  # votes that no longer count
-    closed: int  # workers to whom the marketplace offers nothing more
+    @property
+    def cost(self) -> Decimal:
+        """What the bill adds to what is spent; rewards were paid for with their places."""
+        return sum((due.payout.cost for due in self.dues), ZERO)
 
 
-def bill_of(market: Market, store: Store, bonus: Decimal, reason: str, now: float) -> Bill:
+def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     """Hold the marketplace's list against ours."""
     with store.read() as connection:
         here = visits(connection, market.source)
-    found = settle_payments(here, market.listed())
-    owed = market.owed_bonus([*found.approve, *found.paid], reason) if bonus else []
-    late = [visit for visit in found.unlisted if now - visit.begun > market.deadline()]
-    rewards = market.more(len(found.approve))
-    total = rewards.total + len(owed) * market.bonus_cost(bonus)
-    return Bill(found, rewards, owed, bonus, reason, late, total, now)
+    look = market.look_up()
+    found = compare_lists(here, look.rows)
+    worked = [(visit, row) for visit, row in found.verified if visit.answers]
+    enough = [(visit, row) for visit, row in worked if visit.answers >= terms.min_answers]
+    settled = {
+        row.submission: row for row in PayoutLedger(store, market.source).rows("confirmed") if row.purpose == "reward"
+    }
+    dues = [due for pair in enough for due in _due(market, *pair, terms, rewarded=pair[1].key in settled)]
+    short = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
+    unable = [v for v, row in worked if row.state in ("returned", "timed out")]
+    # Where a question failed, silence says nothing about anybody.
+    overdue = [] if look.problems else [v for v in found.unlisted if _overdue(v, market, now)]
+    return Bill(look, found, dues, short, unable, overdue, terms, now)
 
 
-def pay(market: Market, store: Store, bill: Bill, hit: Hit) -> Receipt:
-    """Record who is confirmed, then spend: a crash in between is cured by paying again."""
+def _overdue(visit: MarketVisit, market: Market, now: float) -> bool:
+    return visit.withdrawn is None and now - visit.begun > market.deadline()
+
+
+def _due(market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, *, rewarded: bool) -> Iterator[Due]:
+    def due(purpose: Purpose, amount: Decimal, cost: Decimal) -> Due:
+        return Due(visit, Payout(market.source, row.key, purpose, amount, cost, market.currency))
+
+    if row.state == "waiting" or (row.state == "approved" and not rewarded):
+        yield due("reward", market.reward, ZERO)
+    if row.state == "screened":
+        yield due("screen-out", market.screen_out, ZERO)
+    if row.state in ("waiting", "approved"):
+        if terms.bonus:
+            yield due("bonus", terms.bonus, market.bonus_cost(terms.bonus))
+        if terms.per_answer:
+            amount = terms.per_answer * visit.answers
+            yield due("answers", amount, market.bonus_cost(amount))
+    if row.state in ("returned", "timed out") and terms.compensation:
+        amount = terms.compensation * visit.answers
+        yield due("compensation", amount, market.bonus_cost(amount))
+
+
+def record_look(store: Store, bill: Bill) -> Recorded:
+    """Write which visits the marketplace confirms, and which it has taken back."""
     with store.write() as connection:
-        record(connection, bill.settlement, bill.at)
-        aside = set_aside(connection, bill.late, assignment_of(hit), bill.at)
-    closed = shut_out(market, store)
-    market.approve(bill.settlement.approve)
-    market.pay_bonus(bill.owed, bill.bonus, bill.reason)
-    return Receipt(len(bill.settlement.approve), len(bill.owed), aside, closed)
+        return record(connection, rules_in_force(connection), bill.found, bill.overdue, bill.at)
 
 
-def shut_out(market: Market, store: Store) -> int:
-    """Offer no further work to anybody whom the gate has blocked; how many the marketplace did not know of yet.
+def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
+    """Pay what is due, one after the other; each as the ledger has it afterwards."""
+    ledger = PayoutLedger(store, market.source)
+    status = {row.key: row.state for row in bill.look.rows}
+    for due in bill.dues:
+        act = market.act(ledger, due.payout.purpose, bill.terms.reason)
+        if act is None or (due.payout.purpose == "reward" and status[due.payout.submission] == "approved"):
+            ledger.note(due.payout)  # the marketplace has done it by itself, or an earlier version of this program
+            yield Due(due.visit, _as_kept(ledger, due.payout))
+            continue
+        try:
+            yield Due(due.visit, ledger.carry_out(due.payout, act))
+        except (NotDone, OverTheCap) as error:
+            yield Due(due.visit, refused(due.payout, str(error)))
+
+
+def _as_kept(ledger: PayoutLedger, payout: Payout) -> Payout:
+    same = (row for row in ledger.rows() if (row.submission, row.purpose) == (payout.submission, payout.purpose))
+    return next(same, payout)
+
+
+def refused(payout: Payout, why: str) -> Payout:
+    """The same, not done."""
+    return replace(payout, state="refused", why=why)
+
+
+def ask_about_the_rest(market: Market, store: Store) -> list[Payout]:
+    """Ask about whatever was sent and is not settled, also what is not due any more; what is still open afterwards."""
+    ledger = PayoutLedger(store, market.source)
+    for row in ledger.rows("sent", "uncertain"):
+        if act := market.act(ledger, row.purpose, ""):
+            ledger.ask(row, act)
+    return ledger.rows("sent", "uncertain")
+
+
+def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
+    """Offer no further work to anybody whom the gate has blocked in a verified visit; how many were new, and problems.
 
     Our page refuses them in any case. It is done before work is added, so that they do not accept it in vain.
     """
     with store.read() as connection:
-        blocked = {visit.worker for visit in visits(connection, market.source) if visit.blocked}
-    return market.close_to(blocked) if blocked else 0
+        here = visits(connection, market.source)
+    blocked = {v.worker for v in here if v.blocked and v.listed and v.withdrawn is None}
+    return market.close_to(blocked) if blocked else (0, [])

@@ -1,7 +1,8 @@
 """What a marketplace lists, compared with what was done here: who is to be paid, and whose votes can be trusted.
 
 The address that brings a worker can be made up, so a visit counts as verified only when the marketplace lists it for
-that very worker. Nobody is ever rejected: what does not match is counted and left to the researcher.
+that very worker, and nothing is done about any other: no pay, no block. Nobody is ever rejected: what does not match is
+listed and left to the researcher.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from crowd.rating import standing
-from crowd.rating.assignment import AssignmentRules
-from crowd.store import event_log
+from crowd.rating import verifying
+from crowd.rating.rules import StudyRules
 from crowd.store.tables import leases, payments, raters, sittings, votes
 from dialogue.records import Source
 
-ListedState = Literal["open", "waiting", "approved", "other"]
+# `screened`: the marketplace has paid a fixed amount; the last three end a visit without pay
+ListedState = Literal["open", "waiting", "approved", "screened", "returned", "timed out", "rejected", "other"]
+WITHDRAWN: tuple[ListedState, ...] = ("returned", "timed out", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp:
+    """What the marketplace lists, and what it could not be asked about."""
+
+    rows: Sequence[Listed]
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MarketVisit:
     """A visit as we saw it."""
 
@@ -40,77 +50,86 @@ class MarketVisit:
     worker: str
     key: str
     answers: int
+    checks: int
+    failed: int
+    seconds: float
     begun: float
+    finished: bool
     blocked: bool
+    listed: bool  # whether the marketplace has ever confirmed it
+    withdrawn: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """Both lists compared."""
 
-    verified: tuple[MarketVisit, ...]  # listed for this worker
-    approve: tuple[Listed, ...]  # verified, something was answered, and the marketplace waits for our approval
-    paid: tuple[Listed, ...]  # verified, something was answered, and approved already
-    idle: tuple[Listed, ...]  # handed in without an answer here: for the researcher to look at
-    unlisted: tuple[MarketVisit, ...]  # answered here, not listed: still at work, returned, or an address made up
+    verified: tuple[tuple[MarketVisit, Listed], ...]  # listed for this worker
+    foreign: tuple[Listed, ...]  # handed in there, and nothing was ever answered under that name here
+    unlisted: tuple[MarketVisit, ...]  # answered here, never confirmed: still at work, returned, or an address made up
 
 
 def visits(connection: sa.Connection, source: Source) -> list[MarketVisit]:
-    """Every visit from one marketplace, with the number of its answers."""
+    """Every visit from one marketplace, with what was done in it."""
     here = sa.and_(leases.c.rater == payments.c.rater, leases.c.sitting == payments.c.sitting)
     answered = sa.select(sa.func.count()).where(here, leases.c.state == "answered").scalar_subquery()
+    cast = sa.select(sa.func.count(votes.c.failed), sa.func.sum(votes.c.failed), sa.func.sum(votes.c.seconds))
+    done = cast.join_from(votes, leases, votes.c.lease == leases.c.lease).where(here).correlate(payments)
+    parts = [
+        done.with_only_columns(column).scalar_subquery().label(name)
+        for name, column in zip(("checks", "failed", "seconds"), done.selected_columns, strict=True)
+    ]
     query = (
-        sa.select(payments, answered.label("answers"), sittings.c.begun, raters.c.status)
+        sa.select(payments, answered.label("answers"), *parts, sittings.c.begun, sittings.c.finished, raters.c.status)
         .join(sittings, sa.and_(sittings.c.rater == payments.c.rater, sittings.c.sitting == payments.c.sitting))
         .join(raters, raters.c.rater == payments.c.rater)
         .where(payments.c.source == source)
         .order_by(sittings.c.begun)
     )
-    return [
-        MarketVisit(row.rater, row.sitting, row.worker, row.key, row.answers, row.begun, row.status == "blocked")
-        for row in connection.execute(query)
-    ]
+    return [_visit(row) for row in connection.execute(query)]
 
 
-def settle_payments(here: Sequence[MarketVisit], there: Iterable[Listed]) -> Settlement:
-    """Compare the two lists; a visit matches when key and worker both do."""
-    # The key alone would pay a worker for an assignment that somebody else opened under that key.
-    known = {(visit.key, visit.worker): visit for visit in here}
-    listed = list(there)
-    matched = [(row, known.get((row.key, row.worker))) for row in listed]
-    worked = [row for row, visit in matched if visit and visit.answers]
-    names = {(row.key, row.worker) for row in listed}
-    return Settlement(
-        verified=tuple(visit for _, visit in matched if visit),
-        approve=tuple(row for row in worked if row.state == "waiting"),
-        paid=tuple(row for row in worked if row.state == "approved"),
-        idle=tuple(row for row, visit in matched if row.state == "waiting" and not (visit and visit.answers)),
-        unlisted=tuple(visit for visit in here if visit.answers and (visit.key, visit.worker) not in names),
+def _visit(row: sa.Row[tuple[object, ...]]) -> MarketVisit:
+    values = row._asdict()
+    return MarketVisit(
+        **{name: values[name] for name in ("rater", "sitting", "worker", "key", "answers", "checks", "begun")},
+        failed=int(values["failed"] or 0),
+        seconds=float(values["seconds"] or 0.0),
+        finished=values["finished"] is not None,
+        blocked=values["status"] == "blocked",
+        listed=values["listed"] is not None,
+        withdrawn=values["withdrawn"],
     )
 
 
-def record(connection: sa.Connection, settlement: Settlement, now: float) -> None:
-    """Remember which visits the marketplace has confirmed, and when."""
-    for visit in settlement.verified:
-        where = sa.and_(payments.c.rater == visit.rater, payments.c.sitting == visit.sitting)
-        query = sa.update(payments).where(where, payments.c.listed.is_(None))  # the first time stands
-        connection.execute(query.values(listed=now))
+def compare_lists(here: Sequence[MarketVisit], there: Iterable[Listed]) -> Settlement:
+    """Compare the two lists; a visit matches when key and worker both do."""
+    # The key alone would pay a worker for an assignment that somebody else opened under that key.
+    known = {(visit.key, visit.worker): visit for visit in here}
+    listed = {(row.key, row.worker): row for row in there}
+    return Settlement(
+        verified=tuple((known[name], row) for name, row in listed.items() if name in known),
+        foreign=tuple(row for name, row in listed.items() if name not in known and row.state == "waiting"),
+        unlisted=tuple(v for v in here if v.answers and not v.listed and (v.key, v.worker) not in listed),
+    )
 
 
-def set_aside(connection: sa.Connection, stale: Iterable[MarketVisit], assignment: AssignmentRules, now: float) -> int:
-    """Votes of visits that were never confirmed stop counting, and their pairs are offered again; how many there were.
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a look at the marketplace's list has changed: numbers of visits."""
 
-    The votes are kept, like those of a blocked rater.
-    """
-    number = 0
-    for visit in stale:
-        here = sa.select(leases.c.lease).where(leases.c.rater == visit.rater, leases.c.sitting == visit.sitting)
-        fresh = sa.and_(votes.c.lease.in_(here), votes.c.failed.is_(None), votes.c.aside == 0)
-        found = connection.execute(sa.select(votes.c.pair, votes.c.lease, votes.c.counted).where(fresh)).all()
-        connection.execute(sa.update(votes).where(fresh).values(aside=1))
-        standing.count_anew(connection, assignment, [row.pair for row in found])
-        number += (counting := sum(row.counted for row in found))
-        if found:
-            told = {"set_aside": counting, "sitting": visit.sitting, "leases": [row.lease for row in found]}
-            event_log.append(connection, "study", now, visit.rater, **told)
-    return number
+    confirmed: int
+    withdrawn: int
+    overdue: int
+
+
+def record(
+    connection: sa.Connection, rules: StudyRules, found: Settlement, overdue: Sequence[MarketVisit], now: float
+) -> Recorded:
+    """Write what the list says of each visit; a visit that was paid or confirmed is never un-counted by silence."""
+    kept = [visit for visit, row in found.verified if row.state not in WITHDRAWN]
+    gone = [(visit, row.state) for visit, row in found.verified if row.state in WITHDRAWN]
+    confirmed = [verifying.confirm_visit(connection, rules, v.rater, v.sitting, now) for v in kept]
+    withdrawn = [verifying.withdraw_visit(connection, rules, v.rater, v.sitting, state, now) for v, state in gone]
+    late = [verifying.withdraw_visit(connection, rules, v.rater, v.sitting, "not listed", now) for v in overdue]
+    return Recorded(sum(confirmed), sum(withdrawn), sum(late))

@@ -5,6 +5,7 @@ After a check the gate speaks (standing.py); an undo takes the last vote back an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -13,14 +14,17 @@ from sqlalchemy import bindparam as param
 from crowd.hit import Button
 from crowd.rating import pool, standing
 from crowd.rating.assignment import is_eligible, unswapped
-from crowd.rating.leasing import Moment, Refused, Seat, SeatedRater
+from crowd.rating.leasing import shown_checks
 from crowd.rating.rules import FIRST_SOURCE, fits
+from crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
-from crowd.store.tables import leases, pairs, raters, sittings, votes
-from dialogue.records import Choice
+from crowd.store.tables import leases, pairs, payments, raters, sittings, votes
+from dialogue.records import Choice, Source
 
+# Whose people anybody could make up, and who tell later whom they sent. A test holds it to the table of marketplaces.
+ASKED_LATER: tuple[Source, ...] = ("mturk", "prolific")
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 CHECKS = ("check", "void")
@@ -28,11 +32,20 @@ CHECKS = ("check", "void")
 _FIRST = FIRST_SOURCE.scalar_subquery()
 _CLAIM = (  # a lease of this rater with its pair, who they are and where they sit
     sa.select(
-        leases, pairs.c.votes, pairs.c.body, pairs.c.mended, raters.c.status, sittings.c.source, _FIRST.label("first")
+        leases,
+        pairs.c.votes,
+        pairs.c.body,
+        pairs.c.mended,
+        *standing.STANDING,
+        sittings.c.source,
+        payments.c.listed,
+        payments.c.withdrawn,
+        _FIRST.label("first"),
     )
     .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
     .join(raters, raters.c.rater == leases.c.rater)
     .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == param("seat")))
+    .outerjoin(payments, sa.and_(payments.c.rater == sittings.c.rater, payments.c.sitting == sittings.c.sitting))
     .where(leases.c.token == param("token"), leases.c.rater == param("rater"))
 )
 _STORE = sa.insert(votes)
@@ -41,21 +54,33 @@ _VOTE = sa.select(votes.c.vote).where(votes.c.lease == param("lease"), votes.c.l
 _LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vote=_VOTE)
 
 
-def save_answer(moment: Moment, seat: Seat, token: str, choice: Button, seconds: float | None) -> Saved:
-    """Store the answer to a lease of this rater; one that is stored already stays as it was first given."""
+def save_answer(
+    moment: Moment, seat: Seat, token: str, choice: Button, seconds: float | None
+) -> tuple[Saved, Sequence[Any] | None]:
+    """Store the answer to a lease of this rater; one that is stored already stays as it was first given.
+
+    Whatever may be asked after a check is asked after every pair, together: the time of a reply must not tell them
+    apart. So the rows of `shown_checks` come back too, for the next step.
+    """
     if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
     names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
-    (found,) = fetch(moment.connection, (_CLAIM, names))
+    beside = ((standing.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.checks else ()
+    found, *more = fetch(moment.connection, (_CLAIM, names), *beside)
+    outcomes, shown = more or (None, None)
     if not found:
         raise Refused("no lease of this rater")
     row = found[0]
     if row.state == "answered":
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair)
-        return "again"
+        return "again", shown
     if not fits(row.first, row.source):
-        raise Refused("a study is of people or of simulated raters, from its first vote on")
-    return _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
+        raise WrongKind("a study is of people or of simulated raters, from its first vote on")
+    saved, failed = _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
+    judges = failed is not None and row.withdrawn is None
+    if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), moment.gate, waits=_waits(row))):
+        standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
+    return saved, shown
 
 
 def _plausible(seconds: float | None, since: float) -> float:
@@ -64,27 +89,34 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(moment: Moment, seat: Seat, row: Any, pressed: Button, seconds: float) -> Saved:
+def _store(moment: Moment, seat: Seat, row: Any, pressed: Button, seconds: float) -> tuple[Saved, bool | None]:
+    """Write the vote; with it, whether a check was failed, or None after any other pair."""
     check, held, rules = row.kind in CHECKS, row.state == "held", moment.assignment
     late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
-    may = not check and is_eligible(row.status, late=late, aside=False, late_votes=rules.late_votes)
-    counted = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k count
+    aside, waits = row.withdrawn is not None, _waits(row)
+    may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
+    placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
+    counted = placed and not waits
     choice = unswapped(pressed, row.left)
-    failed = int(_fails(choice, row)) if check else None
+    failed = _fails(choice, row) if check else None
     facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
-    facts |= {"late": int(late), "counted": int(counted), "failed": failed}
+    facts |= {"late": int(late), "counted": int(counted), "failed": None if failed is None else int(failed)}
+    facts |= {"waits": int(waits), "aside": int(aside)}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
     later(
         moment.connection,
         (_STORE, facts | whose),
         (_ANSWERED, {"this": row.lease, "seat": seat.sitting}),
-        pool.recount(row.pair, rules.votes_per_pair, votes=int(counted), held=-int(held)),
+        pool.recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(held)),
         event_log.entry("answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts),
         (_LAST, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
-    if check:
-        standing.settle(moment.connection, rules, moment.gate, moment.now, row.rater)
-    return "late" if late else "saved"
+    return "late" if late else "saved", failed
+
+
+def _waits(row: Any) -> bool:
+    """Whether a marketplace has yet to confirm the visit."""
+    return row.source in ASKED_LATER and row.listed is None
 
 
 def _fails(choice: Choice, row: Any) -> bool:
@@ -120,8 +152,8 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:
     moment.connection.execute(sa.update(sittings).where(seat).values(finished=None))
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
-    if row.failed is None:
-        standing.count_anew(moment.connection, moment.assignment, [row.pair])
-    else:
-        standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
+    # all of it after a check too: the time of the reply must not tell which it was
+    later(moment.connection, pool.recount(row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1))
+    standing.count_anew(moment.connection, moment.assignment, [row.pair])
+    standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
     return True

@@ -22,7 +22,7 @@ from crowd.rating.pool import pair_from
 from crowd.rating.rules import keep_hit, kept_hit, rules_of
 from crowd.store import event_log
 from crowd.store.store import Store, put, settings
-from crowd.store.tables import leases, pairs, votes
+from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.errors import InputError
 
 SETTLED = "settled"  # the digest of the pairs file for which everything was last counted
@@ -73,6 +73,8 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
         keep_hit(connection, hit)
         put(connection, SETTLED, values.get("pairs", ""))
         _offer(connection, hit)
+        if any(change.name == "first_checks" and change.after > change.before for change in changes):
+            connection.execute(sa.update(raters).values(asked=None))  # nobody has voted: all begin by the new number
         if hit.exclude is None:  # rules that are there speak after this, about what it makes of raters and votes
             mark_broken(connection, None, now)
         rules = rules_of(connection, hit)

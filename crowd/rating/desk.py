@@ -6,7 +6,7 @@ The web pages call this and nothing below it. Each call is one transaction of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -15,9 +15,11 @@ import sqlalchemy as sa
 from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing
 from crowd.rating.assignment import length_of_sitting
-from crowd.rating.gate import standing
-from crowd.rating.leasing import Moment, Refused, Seat, StaleRules, Step
+from crowd.rating.doors import doors
+from crowd.rating.gate import asked_of, standing
+from crowd.rating.leasing import Step
 from crowd.rating.rules import StudyRules, first_source, fits, kept_hit, revision_of, rules_of
+from crowd.rating.seating import Moment, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, sitting_hash, study_page_token
 from crowd.store.store import Store, settings
@@ -57,7 +59,7 @@ class Desk:
 
     def _go_by(self, rules: StudyRules) -> None:
         self.hit, self.assignment, self.gate, self.checks = rules.hit, rules.assignment, rules.gate, rules.checks
-        self.revision = rules.revision
+        self.revision, self.offered = rules.revision, rules.offered
 
     def read_rules(self) -> None:
         """Go by the rules that are in force by now: another server, or a command, has changed them."""
@@ -74,9 +76,20 @@ class Desk:
         """The keyed hash under which a person is known here, whatever marketplace they came from."""
         return rater_hash(self._rater_key, worker)
 
+    @property
+    def first_sitting(self) -> int:
+        """The pairs of a first sitting, hidden checks among them, as a newcomer is told."""
+        reals = min(self.assignment.pairs_per_sitting + self.assignment.later_checks, self.offered)
+        return min(self.hit.shown_per_sitting, reals + len(self.checks))
+
     def study_token(self) -> str:
         """What opens the researcher's page: the same in every process that serves this store."""
         return study_page_token(self.secret)
+
+    def doors(self) -> Mapping[Source, Sequence[str]]:
+        """The doors that the study was launched through, by now."""
+        with self.store.read() as connection:
+            return doors(connection)
 
     @staticmethod
     def check_ids(*ids: str) -> None:
@@ -103,7 +116,7 @@ class Desk:
             if number := connection.scalar(sa.select(sittings.c.sitting).where(mine)):
                 return Seat(rater, number)
             if not fits(first_source(connection), source):
-                raise Refused("a study is of people or of simulated raters, from its first vote on")
+                raise WrongKind("a study is of people or of simulated raters, from its first vote on")
             number = _begin(moment, rater, key, source)
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
             connection.execute(sa.insert(payments), line)
@@ -115,7 +128,7 @@ class Desk:
         """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no write lock."""
         with self.store.glance() as connection:
             moment = self._moment(connection)
-            seated = leasing.seated_rater(moment, seat)
+            seated = seated_rater(moment, seat)
             seen = leasing.step_without_writing(moment, seated)
         if seen is not None:
             return seen
@@ -127,7 +140,7 @@ class Desk:
         """Record consent to the present version of the text."""
         with self.store.write() as connection:
             moment = self._moment(connection)
-            if leasing.seated_rater(moment, seat).consent != self.hit.consent_version:
+            if seated_rater(moment, seat).consent != self.hit.consent_version:
                 version = self.hit.consent_version
                 query = sa.update(raters).where(raters.c.rater == seat.rater)
                 connection.execute(query.values(consent=version, consented=moment.now))
@@ -139,7 +152,7 @@ class Desk:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
         with self.store.write() as connection:
             moment = self._moment(connection)
-            seated = leasing.seated_rater(moment, seat)
+            seated = seated_rater(moment, seat)
             last = min(seated.instructed + 1, len(self.hit.examples))
             if seated.consent != self.hit.consent_version or not 1 <= number <= last:
                 raise Refused("this worked example is not the next one")
@@ -154,15 +167,15 @@ class Desk:
         """Store an answer once, however often it is sent, and go on to the next place."""
         with self.store.write() as connection:
             moment = self._moment(connection)
-            saved = answering.save_answer(moment, seat, token, choice, seconds)
-            return saved, leasing.next_step(moment, seat)
+            saved, shown = answering.save_answer(moment, seat, token, choice, seconds)
+            return saved, leasing.next_step(moment, seat, shown)
 
     @_by_rules_in_force
     def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
         """Take back the last answer, once, if it was given under this token; the pair is shown again as it was."""
         with self.store.write() as connection:
             moment = self._moment(connection)
-            undone = answering.take_back(moment, leasing.seated_rater(moment, seat), token)
+            undone = answering.take_back(moment, seated_rater(moment, seat), token)
             return undone, leasing.next_step(moment, seat)
 
     @_by_rules_in_force
@@ -183,11 +196,15 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     connection = moment.connection
     if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
         known = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
-        connection.execute(sa.insert(raters).values(known))
+        asked = asked_of(0, moment.gate, None)
+        connection.execute(sa.insert(raters).values(known | {"asked": asked}))
+        if asked is not None:
+            event_log.append(connection, "admitted", moment.now, rater, asked=asked)
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(last_vote=None))
     number = 1 + (connection.scalar(sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == rater)) or 0)
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
     answered = sa.select(sa.func.count()).where(votes.c.rater == rater, votes.c.failed.is_not(None))
     length = length_of_sitting(moment.assignment, connection.scalar(answered) or 0)
-    connection.execute(sa.insert(sittings).values(**line, slots="." * length))
+    there = min(length, leasing.left_for(moment, rater, length))
+    connection.execute(sa.insert(sittings).values(**line, slots="." * there + leasing.UNTOLD * (length - there)))
     return number

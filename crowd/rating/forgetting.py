@@ -17,10 +17,10 @@ from crowd.rating import pool
 from crowd.store import event_log
 from crowd.store.identity import FORGOTTEN
 from crowd.store.store import Store
-from crowd.store.tables import events, leases, payments, raters, sittings, votes
+from crowd.store.tables import events, leases, payments, payouts, raters, sittings, votes
 
 DAY = 86_400
-KEPT = ("answered", "undone", "blocked", "standing", "ruled", "rule", "study")  # what the votes follow from
+KEPT = ("answered", "undone", "blocked", "standing", "admitted", "ruled", "rule", "study")  # what the votes follow from
 
 
 def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int | None:
@@ -33,6 +33,7 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
         held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
         connection.execute(sa.update(leases).where(held).values(expires=now))
         pool.release_expired(connection, votes_per_pair, now)
+        _rename_payouts(connection, rater, nobody)
         for table in (payments, sittings):
             connection.execute(sa.delete(table).where(table.c.rater == rater))
         kept = _rename(connection, rater, nobody)
@@ -40,6 +41,15 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
         event_log.append(connection, "forgotten", now, nobody, votes=kept)
     _wipe(store)
     return kept
+
+
+def _rename_payouts(connection: sa.Connection, rater: str, nobody: str) -> None:
+    """What was paid stays in the books, without the marketplace's name of the visit."""
+    visits = connection.execute(sa.select(payments.c.source, payments.c.key).where(payments.c.rater == rater)).all()
+    for n, visit in enumerate(visits):
+        mine = sa.and_(payouts.c.market == visit.source, payouts.c.submission == visit.key)
+        bare = {"submission": f"{nobody}-{n}", "handle": "", "why": ""}
+        connection.execute(sa.update(payouts).where(mine).values(bare))
 
 
 def _bare(clause: str | None) -> str | None:

@@ -32,17 +32,35 @@ def rule_within(rule: GateRule, checks: int) -> GateRule:
     return replace(rule, first_checks=min(rule.first_checks, checks))
 
 
+def asked_of(answered: int, rule: GateRule, before: int | None) -> int | None:
+    """The fewest first checks that were ever asked of a rater who had answered as many; None until then.
+
+    Who was let in stays in when there are more first checks later, because one is added or no longer void.
+
+    >>> asked_of(2, GateRule(first_checks=2), None), asked_of(2, GateRule(first_checks=3), 2)
+    (2, 2)
+    """
+    met = [rule.first_checks] if answered >= rule.first_checks else []
+    return min([*met, *([] if before is None else [before])], default=None)
+
+
 def standing(
-    failed: Sequence[bool], rule: GateRule, *, ruling: Ruling | None = None, broke: bool = False
+    failed: Sequence[bool],
+    rule: GateRule,
+    *,
+    ruling: Ruling | None = None,
+    broke: bool = False,
+    asked: int | None = None,
 ) -> RaterStatus:
     """The status from which everything else follows: a rater's votes count while it is `passed`, and only then.
 
     Blocked comes before excluded, because it also ends the work; a rater who broke a rule of `[exclude]` works on.
+    `asked` is what `asked_of` gives.
 
     >>> standing([False, False, False], GateRule(), ruling="exclude")
     'excluded'
     """
-    gate = judge(failed, rule)
+    gate = judge(failed, rule if asked is None else rule_within(rule, asked))
     if gate == "blocked" or ruling == "block":
         return "blocked"
     return "excluded" if ruling == "exclude" or broke else gate
@@ -59,6 +77,18 @@ def judge(failed: Sequence[bool], rule: GateRule) -> RaterStatus:
     if _worst(failed, rule.count) >= rule.max_failures:
         return "blocked"
     return "passed" if len(failed) >= rule.first_checks else "incomplete"
+
+
+def that_judge(outcomes: Sequence[tuple[bool, bool]]) -> list[bool]:
+    """Of checks (failed, waits), those that judge the rater: once a visit is confirmed, only confirmed ones.
+
+    So whoever comes under another's name cannot have that person's votes un-counted.
+
+    >>> that_judge([(False, False), (True, True), (True, True), (True, True)])
+    [False]
+    """
+    firm = [failed for failed, waits in outcomes if not waits]
+    return firm or [failed for failed, _ in outcomes]
 
 
 def _worst(failed: Sequence[bool], count: Counting) -> int:

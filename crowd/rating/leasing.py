@@ -5,7 +5,7 @@ Everything is read and written inside the caller's one transaction, so that no p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -13,136 +13,55 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.hit import Hit
 from crowd.rating import pool
-from crowd.rating.assignment import AssignmentRules, Fewest, Life, check_is_due, left_side, verdict
-from crowd.rating.ending import Ending, at_cap, ending, outlook
-from crowd.rating.gate import GateRule
-from crowd.rating.next_pair import DUE, IS_SHOWN, NEXT_PAIR, SIDES, Offer, named
-from crowd.rating.rules import REVISION
+from crowd.rating.assignment import Fewest, check_is_due, later_checks, left_side, verdict
+from crowd.rating.ending import Ending, ending, outlook
+from crowd.rating.next_pair import NAMED, NEXT_PAIR, Offer, due_by, has_run_out, named
+from crowd.rating.seating import (
+    CHECK,
+    HIDDEN,
+    LIFE,
+    SEAT,
+    WAITS,
+    Moment,
+    Seat,
+    SeatedRater,
+    left_counts,
+    life_of,
+    seated_from,
+    seated_rater,
+)
 from crowd.store import event_log
 from crowd.store.identity import lease_token
-from crowd.store.store import fetch, later
-from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
-from dialogue.records import Pair, RaterStatus, Side
+from crowd.store.store import Query, fetch, later
+from crowd.store.tables import leases, pairs, sittings
+from dialogue.records import Pair, Side
 from dialogue.seeds import child_seed
 
 Stage = Literal["consent", "instructions", "task", "wait", "paused"] | Ending
 
 
-_RATER, _SITTING = raters.c.rater == param("rater"), sittings.c.sitting == param("sitting")
-_HERE = leases.c.sitting == param("sitting")
-_ANSWERED, _CHECK = leases.c.state == "answered", leases.c.kind == "check"
-_HIDDEN = sa.or_(_CHECK, leases.c.kind == "void")
-_JUDGED = sa.and_(_ANSWERED, ~_HIDDEN)
-# whatever was shown and is unanswered waits in every sitting: a new one is no way round a check
-_WAITS = sa.or_(leases.c.state == "held", leases.c.state == "expired")
-_LIFE = (
-    sa.func.count().filter(_JUDGED).label("reals"),
-    sa.func.count().filter(_ANSWERED, _HIDDEN).label("checks"),
-    sa.func.max(leases.c.slot).filter(_CHECK).label("last_check"),
-    sa.func.count().filter(_CHECK).label("seen"),
+_LIVED = sa.select(sa.func.count()).add_columns(*LIFE).where(leases.c.rater == param("rater"))
+_WAITING = sa.select(sa.func.count().filter(WAITS, CHECK).label("checks")).add_columns(
+    sa.func.count().filter(WAITS, ~HIDDEN).label("reals")
 )
-_MINE = (
-    sa.select(
-        *_LIFE,
-        sa.func.count().filter(_HERE, _ANSWERED).label("done"),
-        sa.func.min(leases.c.lease).filter(_WAITS).label("waiting"),
-        *(sa.func.count().filter(IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in SIDES),
-    )
-    .where(leases.c.rater == param("rater"))
-    .subquery("mine")
+_WAITING = _WAITING.where(leases.c.rater == param("rater"))
+_ANY_OPEN = sa.select(pairs.c.pair).where(
+    pairs.c.open == 1, ~sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
 )
-_LAST_TOKEN = (  # of the answer that can be taken back
-    sa.select(leases.c.token)
-    .join_from(votes, leases, leases.c.lease == votes.c.lease)
-    .where(votes.c.vote == raters.c.last_vote)
-    .scalar_subquery()
-)
-_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
-_REVISION = sa.select(study_settings.c.value).where(study_settings.c.key == REVISION).scalar_subquery()
-_LEASE = (
-    leases.c.token,
-    leases.c.lease,
-    leases.c.slot,
-    leases.c.pair,
-    leases.c.kind,
-    leases.c.left,
-    leases.c.state,
-    leases.c.expires,
-)
-_SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
-    sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
-    .add_columns(
-        sittings.c.slots,
-        sittings.c.finished,
-        _MINE,
-        _STATE.label("study"),
-        _REVISION.label("revision"),
-        _LAST_TOKEN.label("last_token"),
-    )
-    .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
-    .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
-    .join(_MINE, sa.true())
-    .outerjoin(leases, leases.c.lease == _MINE.c.waiting)
-    .outerjoin(pairs, pairs.c.pair == leases.c.pair)
-    .where(_RATER)
+_OPEN_TO: sa.Select[Any] = sa.select(sa.func.count().label("pairs")).select_from(
+    _ANY_OPEN.limit(param("most")).subquery("open_to")
 )
 _SHOW = sa.insert(leases)
-_SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"))
+_RENEWED = (
+    sa.update(leases)
+    .where(leases.c.lease == param("this"))
+    .values(state="held", issued=param("now"), expires=param("until"))
+)
+_SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"), HIDDEN)
 
 
-class StaleRules(Exception):
-    """The rules of the study were changed since this server read them: nothing was written."""
-
-
-class Refused(Exception):
-    """A request that our own pages never send: an unknown seat, a forged or foreign lease, an impossible id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """A rater in one of their sittings; the signed cookie holds it."""
-
-    rater: str
-    sitting: int
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One transaction and the rules under which it acts."""
-
-    connection: sa.Connection
-    now: float
-    hit: Hit
-    assignment: AssignmentRules
-    gate: GateRule
-    seed: int
-    secret: str
-    checks: tuple[str, ...]
-    revision: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SeatedRater:
-    """A rater in a sitting, as the transaction found them."""
-
-    seat: Seat
-    status: RaterStatus
-    slots: str
-    """As long as the sitting."""
-    life: Life
-    finished: bool
-    consent: str | None
-    instructed: int
-    last_vote: int | None
-    last_token: str | None
-    done: int
-    lefts: Mapping[Side, int]
-    """How often each response stood on the left for this rater."""
-    state: str
-    waiting: Any
-    """The row of the lease that waits for them, held or expired in whatever sitting, with its pair; else None."""
+UNTOLD = "~"  # in a sitting's slots: room for pairs that were not there when it began
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,45 +89,10 @@ class Step:
     """After a sitting: another one would have a pair for this rater."""
 
 
-def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
-    """Read who sits there."""
-    (found,) = fetch(moment.connection, (_SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
-    return _seated(moment, found, seat)
-
-
-def _seated(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater:
-    if not found:
-        raise Refused("nobody sits there")
-    row = found[0]
-    if row.revision != moment.revision:
-        raise StaleRules
-    full = row.done >= len(row.slots)
-    return SeatedRater(
-        seat=seat,
-        status=row.status,
-        slots=row.slots,
-        life=_life(moment, row),
-        # a sitting in which nothing was to be had is not over: there may be something later
-        finished=row.finished is not None and row.done > 0,
-        consent=row.consent,
-        instructed=row.instructed,
-        last_vote=row.last_vote,
-        last_token=row.last_token,
-        done=row.done,
-        lefts=_lefts(row),
-        state=row.study,
-        waiting=row if row.waiting is not None and not full else None,
-    )
-
-
-def _life(moment: Moment, row: Any) -> Life:
-    unseen = max(0, len(moment.checks) - row.seen)
-    return Life(row.reals, row.checks, row.last_check or 0, unseen)
-
-
-def _lefts(row: Any) -> dict[Side, int]:
-    """How often each response stood on the left, from a row's columns left_a and left_b."""
-    return {"a": row.left_a, "b": row.left_b}
+def _told(seated: SeatedRater) -> int:
+    """The pairs that the sitting is said to have: those that were there when it began, more if more came."""
+    there = len(seated.slots) - seated.slots.count(UNTOLD)
+    return there if seated.done < there else len(seated.slots)
 
 
 def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
@@ -223,28 +107,43 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
     if seated.finished:
         return _over(moment, seated)
     if seated.state != "running":
-        return Step("paused" if seated.state == "paused" else "stopped", done, len(seated.slots))
-    if row is None or row.state != "held" or row.expires <= moment.now:
+        return Step("paused" if seated.state == "paused" else "stopped", done, _told(seated))
+    if row is None or row.state != "held" or has_run_out(row, moment.now):
         return None
     return _showing(seated, ShownPair(row.token, pool.pair_from(row.body), row.left, row.expires))
 
 
-def next_step(moment: Moment, seat: Seat) -> Step:
+def left_for(moment: Moment, rater: str, most: int) -> int:
+    """How many pairs there are for this rater, checks among them, if nobody else came; counted up to `most` reals."""
+    who = {"rater": rater}
+    found, waits, reals = fetch(moment.connection, (_LIVED, who), (_WAITING, who), (_OPEN_TO, {**who, "most": most}))
+    life, held = life_of(moment, found[0]), waits[0].checks
+    judged = reals[0].pairs + waits[0].reals
+    first = max(0, moment.assignment.first_checks - life.checks - held)
+    later_ = later_checks(moment.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
+    return int(judged + held + min(life.unseen, first + later_))
+
+
+def shown_checks(seat: Seat) -> Query:
+    """The hidden checks that this rater was shown, as a question."""
+    return _SHOWN, {"rater": seat.rater}
+
+
+def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) -> Step:
     """Where the rater stands; a pair is leased if one is due.
 
-    What waits for them comes first, before a new pair: reloading the page must not deal another one.
+    What waits for them comes first, before a new pair: reloading the page must not deal another one. Who has the
+    rows of `shown_checks` gives them: then a check costs no more messages to the store than a real pair does.
     """
-    seated, offer = _seated_with_offer(moment, seat)
+    seated, offer = _seated_with_offer(moment, seat, shown)
     if seen := step_without_writing(moment, seated):
         return seen
-    while seated.waiting is not None:
-        if renewed := _renew(moment, seated.waiting):
-            return _showing(seated, renewed)
-        seated, offer = _seated_with_offer(moment, seat)
+    if seated.waiting is not None:
+        return _showing(seated, _renew(moment, seated.waiting))
     outcome = _next(moment, seated, offer)
     if outcome == "finished":
         return _finish(moment, seated)
-    return Step("wait", seated.done, len(seated.slots)) if outcome == "wait" else _showing(seated, outcome)
+    return Step("wait", seated.done, _told(seated)) if outcome == "wait" else _showing(seated, outcome)
 
 
 def end_early(moment: Moment, seat: Seat) -> Step:
@@ -255,30 +154,37 @@ def end_early(moment: Moment, seat: Seat) -> Step:
     return _finish(moment, seated_rater(moment, seat))
 
 
-def _seated_with_offer(moment: Moment, seat: Seat) -> tuple[SeatedRater, Offer]:
-    """Who sits there, and what they would be offered if a real pair is due."""
-    found, fewest, due = fetch(
+def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) -> tuple[SeatedRater, Offer]:
+    """Who sits there, and what they would be offered if a real pair is due, or a check."""
+    check = _unseen(moment, seat.rater, shown) if shown is not None else None
+    found, fewest, due, *named_ = fetch(
         moment.connection,
-        (_SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
+        (SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
         (NEXT_PAIR, {"rater": seat.rater}),
-        (DUE, {"now": moment.now}),
+        due_by(moment.now),
+        *([(NAMED, {"pair": check})] if check is not None else []),
     )
-    return _seated(moment, found, seat), Offer(fewest[0] if fewest else None, due)
+    offer = Offer(fewest[0] if fewest else None, due, named_[0][0] if named_ else None)
+    return seated_from(moment, found, seat), offer
 
 
 def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
-    return Step("task", seated.done, len(seated.slots), shown=shown, undo=seated.last_token)
+    return Step("task", seated.done, _told(seated), shown=shown, undo=seated.last_token)
 
 
-def _renew(moment: Moment, row: Any) -> ShownPair | None:
-    """Show it again if the pair still has room for it; None: another one is to take its place."""
+def _renew(moment: Moment, row: Any) -> ShownPair:
+    """Show it again, also if others have given the pair its votes meanwhile: this one is kept and does not count.
+
+    A check comes again in any case, so whatever became of a real pair instead would tell which was which.
+    """
     k, was_held = moment.assignment.votes_per_pair, row.state == "held"
-    room = row.kind == "check" or (row.open and row.live - was_held < k)
     expires = moment.now + moment.assignment.lease_seconds
-    values = {"state": "held", "expires": expires} if room else {"state": "void"}
-    moment.connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(values))
-    later(moment.connection, pool.recount(row.pair, k, held=int(room) - int(was_held)))
-    return ShownPair(row.token, pool.pair_from(row.body), row.left, expires) if room else None
+    later(
+        moment.connection,
+        (_RENEWED, {"this": row.lease, "now": moment.now, "until": expires}),
+        pool.recount(row.pair, k, held=int(not was_held)),
+    )
+    return ShownPair(row.token, pool.pair_from(row.body), row.left, expires)
 
 
 def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
@@ -288,21 +194,31 @@ def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Lite
     checks when no real pair is left that could follow them.
     """
     rater = seated.seat.rater
-    if seated.done == 0 and (offer.pair is None or at_cap(moment.connection, rater, moment.assignment)):
+    if seated.done == 0 and (offer.pair is None or _capped(moment, seated)):
         return "finished"  # told before the checks, not after them
     if seated.done >= len(seated.slots):
         return "finished"
     if check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=rater):
-        return _lease(moment, seated, _next_check(moment, rater))
+        return _lease(moment, seated, offer.check or _next_check(moment, seated.seat))
     return _next_real(moment, seated, offer)
 
 
-def _next_check(moment: Moment, rater: str) -> Any:
+def _capped(moment: Moment, seated: SeatedRater) -> bool:
+    """Whether `max_votes_per_rater` is reached, by what was read already."""
+    most = moment.assignment.max_votes_per_rater
+    return most is not None and seated.life.reals >= most
+
+
+def _next_check(moment: Moment, seat: Seat) -> Any:
     """The row of the next check in this rater's own order."""
-    order = _own_order(moment.checks, moment.seed, rater)
-    (seen,) = fetch(moment.connection, (_SHOWN, {"rater": rater}))
-    known = {row.pair for row in seen}
-    return named(moment.connection, next(check for check in order if check not in known))
+    (shown,) = fetch(moment.connection, shown_checks(seat))
+    return named(moment.connection, str(_unseen(moment, seat.rater, shown)))
+
+
+def _unseen(moment: Moment, rater: str, shown: Sequence[Any]) -> str | None:
+    """The next check in this rater's own order, if one is left."""
+    known = {row.pair for row in shown}
+    return next((check for check in _own_order(moment.checks, moment.seed, rater) if check not in known), None)
 
 
 @lru_cache(1024)
@@ -311,7 +227,7 @@ def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...
 
 
 def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
-    if at_cap(moment.connection, seated.seat.rater, moment.assignment):
+    if _capped(moment, seated):
         return "finished"
     if offer.due:
         # only now, not in every request: releasing is a write, and the pool matters only when a pair is chosen
@@ -324,7 +240,7 @@ def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair |
 
 def _lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     seat = seated.seat
-    left = left_side(_lefts(row), seated.lefts, seed=moment.seed, name=(seat.rater, row.pair))
+    left = left_side(left_counts(row), seated.lefts, seed=moment.seed, name=(seat.rater, row.pair))
     token, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
     facts = {"left": left, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}

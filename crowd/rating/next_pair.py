@@ -14,7 +14,7 @@ from typing import Any, get_args
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.store.store import fetch
+from crowd.store.store import Query, fetch
 from crowd.store.tables import leases, pairs
 from dialogue.records import Side
 
@@ -36,9 +36,10 @@ def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
 # The next pair for `rater`, and the leases that have run out by `now`. leasing.py asks both in one message with its own
 # question, because on PostgreSQL every message prolongs the write lock.
 NEXT_PAIR = _with_sides(_OPEN)
-_ENDED = (leases.c.state == "held", leases.c.expires <= param("now"))
-DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(*_ENDED)
-_NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
+_ENDED = sa.or_(leases.c.expires <= param("now"), leases.c.issued > param("ahead"))
+_DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(leases.c.state == "held", _ENDED)
+CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
+NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,21 @@ class Offer:
     pair: Any
     """The row of NEXT_PAIR, or None: the rater has seen every pair that is short of votes."""
     due: Sequence[Any]
-    """The rows of DUE. While there are any, there may be something better."""
+    """The rows of `due_by`. While there are any, there may be something better."""
+    check: Any = None
+    """The row of the hidden check that comes when one is due, where it was asked for beforehand."""
+
+
+def has_run_out(row: Any, now: float) -> bool:
+    """Whether a lease that is held has ended. One from the future has too: a clock was ahead and was set right."""
+    return bool(row.expires <= now or row.issued > now + CLOCKS)
+
+
+def due_by(now: float) -> Query:
+    """The leases of which `has_run_out` holds, as a question."""
+    return _DUE, {"now": now, "ahead": now + CLOCKS}
 
 
 def named(connection: sa.Connection, pair: str) -> Any:
     """The row of one pair, with the columns of NEXT_PAIR."""
-    return fetch(connection, (_NAMED, {"pair": pair}))[0][0]
+    return fetch(connection, (NAMED, {"pair": pair}))[0][0]

@@ -1,6 +1,7 @@
 """The pairs of a study inside the store: brought up to the pairs file, and counted as votes come and leases go.
 
-Of every pair the store keeps `votes` (counted), `live` (votes + leases held) and `open` (offered and short of votes).
+Of every pair the store keeps `votes` (places taken, by votes that count or wait), `live` (votes + leases held) and
+`open` (offered and short of votes).
 Which one a rater sees next is chosen from these in crowd/rating/next_pair.py.
 """
 
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
-from crowd.rating.next_pair import DUE
+from crowd.rating.next_pair import due_by
 from crowd.store import event_log
 from crowd.store.store import Change, Store, fetch, later, put, settings
 from crowd.store.tables import leases, pairs
@@ -131,18 +132,18 @@ _EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state=
 
 
 def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
-    """Add to a pair's counted votes and held leases, and see whether it is still short of its k votes."""
+    """Add to a pair's places taken and held leases, and see whether it is still short of its k votes."""
     return _RECOUNT, {"this": pair, "k": k, "more": votes, "held": held}
 
 
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
     """Return to the pool what was shown and not answered in time."""
-    (due,) = fetch(connection, (DUE, {"now": now}))
+    (due,) = fetch(connection, due_by(now))
     release(connection, due, k, now)
 
 
 def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
-    """Return these leases, rows of DUE, to the pool."""
+    """Return these leases, rows of `due_by`, to the pool."""
     for row in due:
         later(
             connection,

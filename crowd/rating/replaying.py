@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
-from crowd.rating.gate import GateRule, Ruling, standing
+from crowd.rating.gate import GateRule, Ruling, standing, that_judge
 from crowd.store.event_log import Event
 from dialogue.records import RaterStatus
 
@@ -38,6 +38,7 @@ class _Answer:
     failed: bool | None
     forgiven: bool = False
     aside: bool = False
+    waits: bool = False
 
 
 @dataclass(slots=True)
@@ -46,15 +47,20 @@ class _Facts:
     """By lease, in the order in which they came."""
     rulings: dict[str, Ruling | None] = field(default_factory=dict)
     broke: set[str] = field(default_factory=set)
+    asked: dict[str, int] = field(default_factory=dict)
     raters: dict[str, None] = field(default_factory=dict)
     sittings: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
 
 
-def replay(events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late_votes: LatePolicy) -> Replayed:
-    """Go through the log once, then judge raters and votes."""
+def replay(
+    events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late_votes: LatePolicy, excluding: bool = True
+) -> Replayed:
+    """Go through the log once, then judge raters and votes; with `excluding` false, as if there were no [exclude]."""
     facts = _Facts()
     for event in events:
         _take(facts, event)
+    if not excluding:
+        facts.broke.clear()
     status = _statuses(facts, rule)
     by_pair = defaultdict[str, list[_Answer]](list)
     for answer in facts.answers.values():
@@ -63,7 +69,8 @@ def replay(events: Iterable[Event], rule: GateRule, *, votes_per_pair: int, late
     found: dict[int, bool] = {}
     for answers in by_pair.values():
         may = [is_eligible(status[a.rater], late=a.late, aside=a.aside, late_votes=late_votes) for a in answers]
-        found |= zip((a.lease for a in answers), first_votes(may, votes_per_pair), strict=True)
+        places = zip(answers, first_votes(may, votes_per_pair), strict=True)
+        found |= {a.lease: placed and not a.waits for a, placed in places}
     return Replayed(found, status)
 
 
@@ -82,12 +89,20 @@ def _take(facts: _Facts, event: Event) -> None:
         for answer in facts.answers.values():
             if answer.pair == event.pair:
                 answer.failed = data["answer"] not in ("void", answer.choice)
+    elif event.kind == "admitted":
+        facts.asked[str(event.rater)] = data["asked"]
+    elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:
+        facts.asked.clear()  # only before the first vote
     elif event.kind == "ruled":
         _ruled(facts, event)
     elif event.kind == "rule":
         (facts.broke.add if data["broke"] else facts.broke.discard)(str(event.rater))
     elif event.kind == "study" and "set_aside" in data:
         _set_aside(facts, event)
+    elif event.kind == "study" and ("confirmed" in data or "waiting" in data):
+        for lease in data["leases"]:
+            if lease in facts.answers:  # of somebody forgotten, an undone one may be gone
+                facts.answers[lease].waits, facts.answers[lease].aside = "waiting" in data, False
 
 
 def _answered(facts: _Facts, event: Event) -> None:
@@ -95,6 +110,7 @@ def _answered(facts: _Facts, event: Event) -> None:
     failed = None if data["failed"] is None else bool(data["failed"])
     sitting = data.get("sitting") or facts.sittings.get((rater, pair), 0)  # older logs say it with "shown" alone
     answer = _Answer(data["lease"], rater, pair, sitting, data["choice"], bool(data["late"]), failed)
+    answer.waits, answer.aside = bool(data.get("waits")), bool(data.get("aside"))
     facts.answers[answer.lease] = answer
 
 
@@ -108,16 +124,27 @@ def _ruled(facts: _Facts, event: Event) -> None:
 def _set_aside(facts: _Facts, event: Event) -> None:
     named = event.data.get("leases")  # older logs name the sitting alone
     for answer in facts.answers.values():
-        if answer.failed is None and answer.rater == event.rater:
-            answer.aside |= answer.lease in named if named is not None else answer.sitting == event.data["sitting"]
+        if answer.rater != event.rater:
+            continue
+        if named is not None:
+            answer.aside |= answer.lease in named
+        elif answer.failed is None:
+            answer.aside |= answer.sitting == event.data["sitting"]
 
 
 def _statuses(facts: _Facts, rule: GateRule) -> dict[str, RaterStatus]:
-    outcomes = defaultdict[str, list[bool]](list)
+    found = defaultdict[str, list[tuple[bool, bool]]](list)
     for answer in sorted(facts.answers.values(), key=lambda one: one.lease):  # in the order in which they were shown
-        if answer.failed is not None:
-            outcomes[answer.rater].append(answer.failed and not answer.forgiven)
+        if answer.failed is not None and not answer.aside:
+            found[answer.rater].append((answer.failed and not answer.forgiven, answer.waits))
+    outcomes = {name: that_judge(found[name]) for name in facts.raters}
     return {
-        name: standing(outcomes[name], rule, ruling=facts.rulings.get(name), broke=name in facts.broke)
+        name: standing(
+            outcomes[name],
+            rule,
+            ruling=facts.rulings.get(name),
+            broke=name in facts.broke,
+            asked=facts.asked.get(name),
+        )
         for name in facts.raters
     }

@@ -32,6 +32,8 @@ class StudyRules:
     gate: GateRule
     checks: tuple[str, ...]
     """The checks that raters may still be shown."""
+    offered: int
+    """The pairs that raters may be shown beside them."""
     revision: str | None
     """Turned whenever anything here changes, so that every server of the study sees it in its next transaction."""
 
@@ -42,7 +44,8 @@ def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
     checks = tuple(connection.scalars(sa.select(pairs.c.pair).where(valid)))
     gate = rule_within(GateRule(hit.max_failures, hit.count_failures, hit.first_checks), len(checks))
     assignment = replace(assignment_of(hit), first_checks=gate.first_checks)
-    return StudyRules(hit, assignment, gate, checks, _setting(connection, REVISION))
+    offered = connection.scalar(sa.select(sa.func.count()).select_from(pairs).where(pairs.c.offered == 1)) or 0
+    return StudyRules(hit, assignment, gate, checks, offered, _setting(connection, REVISION))
 
 
 def rules_in_force(connection: sa.Connection) -> StudyRules:

@@ -18,22 +18,26 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.rating.assignment import AssignmentRules, first_votes, is_eligible
-from crowd.rating.gate import GateRule, standing
+from crowd.rating.gate import GateRule, asked_of, standing, that_judge
 from crowd.store import event_log
-from crowd.store.store import fetch
+from crowd.store.store import fetch, later
 from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.records import RaterStatus
 
 MANY = 500  # more pairs than this are read all at once: databases do not take names without end
 
-_RATERS = sa.select(raters.c.rater, raters.c.status, raters.c.ruling, raters.c.broke).order_by(raters.c.rater)
+STANDING = (raters.c.status, raters.c.ruling, raters.c.broke, raters.c.asked)  # what a status is made of and changes
+_RATERS = sa.select(raters.c.rater, *STANDING).order_by(raters.c.rater)
 # in the order in which they were shown, which an undo does not change
 _OUTCOMES = (
-    sa.select(votes.c.rater, votes.c.failed, votes.c.forgiven).where(votes.c.failed >= 0).order_by(votes.c.lease)
+    sa.select(votes.c.rater, votes.c.lease, votes.c.failed, votes.c.forgiven, votes.c.waits)
+    .where(votes.c.failed >= 0, votes.c.aside == 0)
+    .order_by(votes.c.lease)
 )
 _ONE = _RATERS.where(raters.c.rater == param("rater"))
-_ITS_OUTCOMES = _OUTCOMES.where(votes.c.rater == param("rater"))
+ITS_OUTCOMES = _OUTCOMES.where(votes.c.rater == param("rater"))
 _STANDS = sa.update(raters).where(raters.c.rater == param("this")).values(status=param("now"))
+_ADMITTED = sa.update(raters).where(raters.c.rater == param("this")).values(asked=param("now"))
 _COUNTS = sa.update(votes).where(votes.c.vote == param("this")).values(counted=param("now"))
 _COUNTERS = (
     sa.update(pairs)
@@ -81,7 +85,10 @@ def settle(
 ) -> Effect:
     """Write the status of one rater, or of all, and count anew whatever depends on it."""
     moved: dict[str, tuple[RaterStatus, RaterStatus]] = {}
-    for row, status in _standings(connection, gate, rater):
+    for row, (status, asked) in _standings(connection, gate, rater):
+        if asked != row.asked:
+            admitted = event_log.entry("admitted", now, row.rater, asked=asked)
+            later(connection, (_ADMITTED, {"this": row.rater, "now": asked}), admitted)
         if status != row.status:
             moved[row.rater] = (row.status, status)
             kind: event_log.EventKind = "blocked" if status == "blocked" else "standing"
@@ -106,15 +113,30 @@ def count_anew(connection: sa.Connection, assignment: AssignmentRules, only: Col
     return Recount(gained, len(changed) - gained, opened, closed)
 
 
-def _standings(connection: sa.Connection, gate: GateRule, rater: str | None) -> list[tuple[Any, RaterStatus]]:
+def follows(row: Any, failed: Sequence[bool], gate: GateRule) -> tuple[RaterStatus, int | None]:
+    """Status and `asked` of a rater, a row with STANDING, after checks with these outcomes."""
+    asked = asked_of(len(failed), gate, row.asked)
+    return standing(failed, gate, ruling=row.ruling, broke=row.broke is not None, asked=asked), asked
+
+
+def moves(row: Any, outcomes: Sequence[Any], failed: bool, gate: GateRule, *, waits: bool) -> bool:
+    """Whether one more check changes anything of a rater; `row` has STANDING and the check's `lease`."""
+    known = {one.lease: (bool(one.failed and not one.forgiven), bool(one.waits)) for one in outcomes}
+    known |= {row.lease: (failed, waits)}
+    return follows(row, that_judge([known[lease] for lease in sorted(known)]), gate) != (row.status, row.asked)
+
+
+def _standings(
+    connection: sa.Connection, gate: GateRule, rater: str | None
+) -> list[tuple[Any, tuple[RaterStatus, int | None]]]:
     if rater is None:
         known, answered = connection.execute(_RATERS).all(), connection.execute(_OUTCOMES).all()
     else:
-        known, answered = fetch(connection, (_ONE, {"rater": rater}), (_ITS_OUTCOMES, {"rater": rater}))
-    outcomes = defaultdict[str, list[bool]](list)
+        known, answered = fetch(connection, (_ONE, {"rater": rater}), (ITS_OUTCOMES, {"rater": rater}))
+    found = defaultdict[str, list[tuple[bool, bool]]](list)
     for row in answered:
-        outcomes[row.rater].append(bool(row.failed and not row.forgiven))
-    return [(row, standing(outcomes[row.rater], gate, ruling=row.ruling, broke=row.broke is not None)) for row in known]
+        found[row.rater].append((bool(row.failed and not row.forgiven), bool(row.waits)))
+    return [(row, follows(row, that_judge(found[row.rater]), gate)) for row in known]
 
 
 def _free(connection: sa.Connection, blocked: Sequence[str], now: float) -> None:
@@ -139,9 +161,9 @@ def _among(column: sa.Column[Any], only: Collection[str] | None) -> sa.ColumnEle
 def _recounted(
     connection: sa.Connection, assignment: AssignmentRules, only: Collection[str] | None
 ) -> tuple[list[dict[str, int]], dict[str, int]]:
-    """The votes whose `counted` changes, and the number of counted votes of each pair that has votes."""
+    """The votes whose `counted` changes, and the places taken of each pair that has votes."""
     v = votes.c
-    columns = (v.vote, v.pair, v.late, v.aside, v.counted, raters.c.status)
+    columns = (v.vote, v.pair, v.late, v.aside, v.waits, v.counted, raters.c.status)
     query = sa.select(*columns).join(raters, raters.c.rater == v.rater)
     query = query.where(v.failed.is_(None), _among(v.pair, only)).order_by(v.pair, v.vote)
     changed, have = [], {}
@@ -151,8 +173,9 @@ def _recounted(
             is_eligible(row.status, late=bool(row.late), aside=bool(row.aside), late_votes=assignment.late_votes)
             for row in rows
         ]
-        now = first_votes(may, assignment.votes_per_pair)
-        have[pair] = sum(now)
+        places = first_votes(may, assignment.votes_per_pair)
+        have[pair] = sum(places)
+        now = [place and not row.waits for place, row in zip(places, rows, strict=True)]
         changed += [{"this": r.vote, "now": int(n)} for r, n in zip(rows, now, strict=True) if r.counted != n]
     return changed, have
 
@@ -160,7 +183,7 @@ def _recounted(
 def _write_counters(
     connection: sa.Connection, k: int, have: Mapping[str, int], only: Collection[str] | None
 ) -> tuple[int, int]:
-    """Bring votes, live and open up to the counted votes and the leases held; how many pairs opened and closed."""
+    """Bring votes, live and open up to the places taken and the leases held; how many pairs opened and closed."""
     holding = sa.select(leases.c.pair, sa.func.count().label("held")).where(leases.c.state == "held")
     held = {
         row.pair: row.held

@@ -154,6 +154,11 @@ class SimulatedVisit:
                 reply = self.client.request(method, path, **what)
                 if reply.status_code < 400:
                     return reply
+                if reply.status_code == 403:
+                    raise InputError(
+                        f"The server at {self.client.base_url} is for people, so simulated raters are not let in. "
+                        "Leave out --url, or start a server for them: python -m crowd serve STUDY --simulated."
+                    )
                 problem = f"{reply.status_code} for {method} {path}"
                 if reply.status_code not in (429, 502, 503):
                     raise InputError(f"The server answers {problem}; does it serve the pairs of this study?")

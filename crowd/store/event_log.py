@@ -27,6 +27,7 @@ EventKind = Literal[
     "expired",
     "blocked",
     "standing",
+    "admitted",
     "ruled",
     "rule",
     "mended",

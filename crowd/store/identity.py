@@ -55,6 +55,11 @@ def invited_id(secret: str, worker: str) -> str:
     return f"{worker}.{invitation_proof(secret, worker)}"
 
 
+def self_test_proof(secret: str) -> str:
+    """What lets the test worker of a launch in, who looks at two pages and stores nothing."""
+    return keyed(secret, "self-test")[:32]
+
+
 def study_page_token(secret: str) -> str:
     """What opens the researcher's page: the same in every process that serves this store."""
     return keyed(secret, "study")[:32]

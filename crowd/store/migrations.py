@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from crowd.store.tables import events, leases, pairs, votes
+from crowd.store.tables import events, leases, pairs, payments, payouts, raters, study_settings, votes
 
 Migration = Callable[[sa.Connection], None]
 
@@ -39,4 +39,40 @@ def _keep_aside(connection: sa.Connection) -> None:
             connection.execute(query.values(aside=1))
 
 
-MIGRATIONS: dict[int, Migration] = {1: _second}
+def _third(connection: sa.Connection) -> None:
+    """Who was let in stays in: `asked` of the raters who have passed, as facts and as events."""
+    connection.execute(sa.text("ALTER TABLE raters ADD COLUMN asked INTEGER"))
+    known = set(connection.scalars(sa.select(study_settings.c.key)))
+    if "hit" not in known:
+        return  # from before the second: its statuses are of another rule
+    answered = sa.select(sa.func.count()).where(votes.c.rater == raters.c.rater, votes.c.failed.is_not(None))
+    query = sa.select(raters.c.rater, answered.scalar_subquery().label("n")).where(raters.c.status == "passed")
+    now = connection.scalar(sa.select(sa.func.max(events.c.at))) or 0.0
+    for row in connection.execute(query).all():
+        connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(asked=row.n))
+        line = {"at": now, "kind": "admitted", "rater": row.rater, "data": json.dumps({"asked": row.n})}
+        connection.execute(sa.insert(events).values(line))
+    connection.execute(sa.delete(study_settings).where(study_settings.c.key == "settled"))  # the others, at a start
+
+
+ASKED_LATER = ("mturk", "prolific")  # as in crowd/rating/answering.py, which belongs to a room above
+
+
+def _fourth(connection: sa.Connection) -> None:
+    """The ledger; and votes through a marketplace wait until it has confirmed their visit, as facts and as events."""
+    payouts.create(connection, checkfirst=True)
+    for table, column in (("votes", "waits INTEGER NOT NULL DEFAULT 0"), ("payments", "withdrawn TEXT")):
+        connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
+    unheard = sa.and_(payments.c.listed.is_(None), payments.c.source.in_(ASKED_LATER))
+    now = connection.scalar(sa.select(sa.func.max(events.c.at))) or 0.0
+    for row in connection.execute(sa.select(payments.c.rater, payments.c.sitting).where(unheard)).all():
+        inside = sa.select(leases.c.lease).where(leases.c.rater == row.rater, leases.c.sitting == row.sitting)
+        here = sa.and_(votes.c.lease.in_(inside), votes.c.aside == 0)
+        names = list(connection.scalars(sa.select(votes.c.lease).where(here)))
+        connection.execute(sa.update(votes).where(here).values(waits=1))
+        told = json.dumps({"waiting": len(names), "sitting": row.sitting, "leases": names})
+        connection.execute(sa.insert(events).values(at=now, kind="study", rater=row.rater, data=told))
+    connection.execute(sa.delete(study_settings).where(study_settings.c.key == "settled"))  # count anew at a start
+
+
+MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth}

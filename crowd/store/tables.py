@@ -18,8 +18,8 @@ pairs = sa.Table(
     sa.Column("position", sa.BigInteger, nullable=False),  # random order of the study, from its seed
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("open", sa.Integer, nullable=False),  # 1: offered to raters and short of votes
-    sa.Column("votes", sa.Integer, nullable=False, default=0),  # counted votes
-    sa.Column("live", sa.Integer, nullable=False, default=0),  # counted votes + leases that are held
+    sa.Column("votes", sa.Integer, nullable=False, default=0),  # places taken: by votes that count, or that wait
+    sa.Column("live", sa.Integer, nullable=False, default=0),  # places taken + leases that are held
     sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
     sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON, as the file had it when it was loaded
     sa.Column("mended", sa.Text),  # checks: the answer that holds instead of the body's, or "void"
@@ -40,6 +40,7 @@ raters = sa.Table(
     sa.Column("ruling", sa.Text),  # what a person decided: block or exclude
     sa.Column("why", sa.Text),
     sa.Column("broke", sa.Text),  # the rule of [exclude] in hit.toml that this rater broke
+    sa.Column("asked", sa.Integer),  # the fewest first checks that were asked of them when they had answered as many
 )
 
 sittings = sa.Table(
@@ -95,7 +96,10 @@ votes = sa.Table(
     sa.Column(
         "forgiven", sa.Integer, nullable=False, server_default="0"
     ),  # 1: given before a person unblocked the rater
-    sa.Column("aside", sa.Integer, nullable=False, server_default="0"),  # 1: the marketplace never confirmed the visit
+    # 1: of a visit that its marketplace never listed or has taken back, see crowd/rating/verifying.py
+    sa.Column("aside", sa.Integer, nullable=False, server_default="0"),
+    # 1: the marketplace has not yet confirmed the visit; the vote has a place among its pair's k and does not count
+    sa.Column("waits", sa.Integer, nullable=False, server_default="0"),
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
 )
@@ -121,4 +125,20 @@ payments = sa.Table(  # what paying needs: the only place that holds an id as th
     sa.Column("worker", sa.Text, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("listed", sa.Float),  # when the marketplace confirmed the visit
+    sa.Column("withdrawn", sa.Text),  # why it does not stand behind it: returned, timed out, rejected, not listed
+)
+
+payouts = sa.Table(  # the ledger, see crowd/marketplaces/ledger.py: what was paid or may have been; never exported
+    "payouts",
+    METADATA,
+    sa.Column("market", sa.Text, primary_key=True),
+    sa.Column("submission", sa.Text, primary_key=True),  # as the marketplace names it; for places, the purchase
+    sa.Column("purpose", sa.Text, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("amount", sa.Text, nullable=False),  # decimals are written as text: no database here rounds them
+    sa.Column("cost", sa.Text, nullable=False),
+    sa.Column("currency", sa.Text, nullable=False),
+    sa.Column("handle", sa.Text, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
 )

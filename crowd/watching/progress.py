@@ -24,6 +24,8 @@ class Progress:
     pairs: int
     complete: int
     counted: int
+    waiting: int
+    """Votes that hold a place and do not count until the marketplace has confirmed their visit."""
     uncounted: int
     wanted: int
     held: int
@@ -38,12 +40,15 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     number = connection.scalar(offered) or 0
     real = votes.c.failed.is_(None)
     by_counted = _by(connection, sa.select(votes.c.counted, count).where(real).group_by(votes.c.counted))
+    places = connection.scalar(sa.select(sa.func.sum(pairs.c.votes)).where(pairs.c.kind != "check")) or 0
+    waiting = int(places) - by_counted.get("1", 0)
     return Progress(
         state=settings(connection)["state"],
         pairs=number,
         complete=connection.scalar(offered.where(pairs.c.open == 0)) or 0,
         counted=by_counted.get("1", 0),
-        uncounted=by_counted.get("0", 0),
+        waiting=waiting,
+        uncounted=by_counted.get("0", 0) - waiting,
         wanted=number * votes_per_pair,
         held=connection.scalar(sa.select(count).select_from(leases).where(leases.c.state == "held")) or 0,
         raters=_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),

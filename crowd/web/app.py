@@ -26,7 +26,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
-from crowd.rating.leasing import Refused
+from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
@@ -211,6 +211,10 @@ def _guard(app: Flask, config: ServerConfig) -> None:
         spent = round((time.perf_counter() - g.get("begun", time.perf_counter())) * 1000, 1)
         LOG.info("request", extra={"facts": {"route": request.endpoint, "status": reply.status_code, "ms": spent}})
         return reply
+
+    @app.errorhandler(WrongKind)
+    def of_another_kind(_error: WrongKind) -> tuple[Any, int]:
+        return views.of_another_kind(), 403
 
     @app.errorhandler(Refused)
     def refused(_error: Refused) -> tuple[str, int]:

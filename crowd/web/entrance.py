@@ -19,6 +19,7 @@ from dialogue.errors import InputError
 from dialogue.records import Source
 
 OVER: tuple[Ending, ...] = get_args(Ending)  # stages after which a rater may go back
+SELF_TEST, LAST_PAGE = "selftest", "last"  # in the query of a launch's test worker: its proof, and which page
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 

@@ -26,10 +26,18 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
 
-MessageKind = Literal["wait", "paused", "uninvited", "not_saved", "bad_request"] | Ending
+MessageKind = Literal["wait", "paused", "uninvited", "simulation", "not_saved", "bad_request"] | Ending
 Note = Literal["", "saved", "again", "late", "undone"]
 ENDINGS: tuple[Ending, ...] = get_args(Ending)
-MESSAGE_KINDS: tuple[MessageKind, ...] = ("wait", "paused", "uninvited", "not_saved", "bad_request", *ENDINGS)
+MESSAGE_KINDS: tuple[MessageKind, ...] = (
+    "wait",
+    "paused",
+    "uninvited",
+    "simulation",
+    "not_saved",
+    "bad_request",
+    *ENDINGS,
+)
 NOTES: dict[Note, str] = {
     "": "",
     "saved": "Saved",
@@ -85,9 +93,13 @@ class SittingSoFar:
 NOTHING_YET = SittingSoFar()
 
 
-def consent_page(hit: Hit, frame: Frame) -> str:
-    """The first page: a form to /consent with csrf and agree=yes."""
-    return _render("consent.html", hit=hit, frame=frame)
+def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayOut | None = None) -> str:
+    """The first page: a form to /consent with csrf and agree=yes, and the way back for who does not agree.
+
+    `pairs` are those of a sitting (None: as many as planned).
+    """
+    shown = hit.shown_per_sitting if pairs is None else pairs
+    return _render("consent.html", hit=hit, frame=frame, pairs=shown, decline=decline)
 
 
 def example_page(hit: Hit, frame: Frame, number: int, chosen: Button | None) -> str:
@@ -114,9 +126,9 @@ def message_page(hit: Hit, frame: Frame, kind: MessageKind, at: SittingSoFar = N
     return _render("message.html", hit=hit, frame=frame, kind=kind, at=at)
 
 
-def glance_page(hit: Hit, frame: Frame) -> str:
+def glance_page(hit: Hit, frame: Frame, pairs: int | None = None) -> str:
     """The page for somebody who has not accepted the task yet: what it is about, nothing to work on."""
-    return _render("glance.html", hit=hit, frame=frame)
+    return _render("glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs)
 
 
 def literal(text: str) -> str:

@@ -20,6 +20,7 @@ from flask import Flask
 from waitress import wasyncore
 from waitress.channel import HTTPChannel
 
+from dialogue import stopping
 from dialogue.errors import InputError
 
 SERVER_THREADS = 8
@@ -27,8 +28,11 @@ LARGEST_REQUEST = 65_536  # bytes that are read at all; the application's own li
 LAST_CALL = 20.0  # seconds for what was received before the end; a database that hangs longer is not waited for
 
 
-def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> None:
-    """Serve until Ctrl-C or SIGTERM; `ready` hears the port. What was received by then is answered first."""
+def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> bool:
+    """Serve until Ctrl-C or SIGTERM; `ready` hears the port. What was received by then is answered first.
+
+    Tells whether it was Ctrl-C. With `stop_with_stdin` Ctrl-C is for whoever started this process, and ends it too.
+    """
     if not 0 <= port < 65536:
         raise InputError(f"--port is {port}; it may be 1 to 65535, or 0 for a free one.")
     sockets: dict[int, wasyncore.dispatcher] = {}
@@ -48,16 +52,28 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     except OSError as error:
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another {other}.") from error
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    ended = threading.Event()
+
+    def end() -> None:  # no exception: it would lose what the loop has just read from a socket
+        ended.set()
+        for one in list(sockets.values()):
+            if one.accepting:
+                one.pull_trigger()
+
+    # Whoever asks twice does not want to wait.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0) if ended.is_set() else end())
+    stopping.allow(LAST_CALL, end)  # an answer that a rater has sent is worth more than a prompt at once
     if stop_with_stdin:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         threading.Thread(target=_stop_at_end_of_input, daemon=True).start()
-    with suppress(KeyboardInterrupt, SystemExit):  # stopped before it ran: the same end as later
+    with suppress(SystemExit):
         ready(port or _port_of(sockets))
-        wasyncore.loop(timeout=1, map=sockets, use_poll=True)
-    with suppress(KeyboardInterrupt, SystemExit):  # whoever asks twice does not want to wait
+        while not ended.is_set():
+            wasyncore.loop(timeout=1, map=sockets, use_poll=True, count=1)
         _answer_the_rest(sockets)
     server.task_dispatcher.shutdown()
     wasyncore.close_all(sockets)
+    return stopping.is_asked()
 
 
 def _port_of(sockets: dict[int, wasyncore.dispatcher]) -> int:
@@ -93,5 +109,6 @@ def in_background(app: Flask, host: str, port: int) -> Iterator[None]:
 
 def _stop_at_end_of_input() -> None:
     """End when the process that started this one is gone, however it went."""
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):  # past sys.stdin, whose lock a thread may not hold when the interpreter ends
+        pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -13,11 +13,14 @@ from typing import Any, cast, get_args
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
 from crowd.hit import Button
+from crowd.rating.answering import ASKED_LATER
 from crowd.rating.desk import Desk
-from crowd.rating.leasing import Refused, Seat, ShownPair, Step
-from crowd.store.identity import form_token
+from crowd.rating.doors import admits
+from crowd.rating.leasing import ShownPair, Step
+from crowd.rating.seating import Refused, Seat, WrongKind
+from crowd.store.identity import form_token, self_test_proof
 from crowd.web import page
-from crowd.web.entrance import Arrival, WayOut
+from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -32,7 +35,11 @@ def start() -> PageReply:
     desk = _desk()
     if arrival := _arrival():
         if arrival.preview:
-            return page.glance_page(desk.hit, _frame())
+            return page.glance_page(desk.hit, _frame(), desk.first_sitting)
+        if proof := request.args.get(SELF_TEST):
+            return _self_test(arrival, proof)
+        if arrival.source in ASKED_LATER and not admits(desk.doors(), arrival.source, arrival.task):
+            return current_app.make_response((page.message_page(desk.hit, _frame(), "uninvited"), 403))
         if arrival.turned_away:
             return page.message_page(desk.hit, _frame(), "no_more")
         _sit(arrival.worker, arrival.sitting or _sitting_of(arrival.worker), arrival.source)
@@ -45,7 +52,25 @@ def start() -> PageReply:
         worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
         sitting = request.args.get("sitting") or _sitting_of(worker)
         _sit(worker, sitting, _source(request.args.get("source")))
-    return _go("/task") if "seat" in session else page.consent_page(desk.hit, _frame())
+    return _go("/task") if "seat" in session else _consent_page()
+
+
+def _consent_page() -> str:
+    desk = _desk()
+    return page.consent_page(desk.hit, _frame(), desk.first_sitting, _way_to_decline())
+
+
+def _self_test(arrival: Arrival, proof: str) -> PageReply:
+    """The test worker of a launch: the first page or the last one, as a worker sees them; nothing is stored."""
+    desk = _desk()
+    if not hmac.compare_digest(proof.encode(), self_test_proof(desk.secret).encode()):
+        raise Refused("not a self-test of this study")
+    if LAST_PAGE not in request.args:
+        return page.consent_page(desk.hit, _frame(), desk.first_sitting)
+    visit = {"source": arrival.source, "worker": arrival.worker, "sitting": arrival.sitting}
+    ways = (entrance.leave(visit, Step("done", done=1)) for entrance in current_app.extensions["entrances"])
+    out = next((way for way in ways if way), None)
+    return page.message_page(desk.hit, _frame(), "done", page.SittingSoFar(1, "", out, False, False))
 
 
 def _sitting_of(worker: str) -> str:
@@ -69,12 +94,27 @@ def _way_out(step: Step) -> WayOut | None:
     return next((way for way in ways if way), None)
 
 
+def _way_to_decline() -> WayOut | None:
+    """The way back of somebody who does not consent, where the marketplace has one."""
+    entrances = current_app.extensions["entrances"]
+    ways = (entrance.decline(session) for entrance in entrances if hasattr(entrance, "decline"))
+    return next((way for way in ways if way), None)
+
+
 def _source(claimed: str | None) -> Source:
-    """Simulated raters say that they are, and come only where a server was started for them."""
+    """Simulated raters say that they are, and come only where a server was started for them; people nowhere else."""
     source = cast(Source, current_app.extensions["config"].source)
-    if claimed == "simulated" and source != "simulated":
-        raise Refused("this server is for people")
+    if (claimed or session.get("source")) == "simulated" and source != "simulated":
+        raise WrongKind("this server is for people")
+    if source == "simulated" and (claimed or session.get("source")) != "simulated":
+        raise WrongKind("this server is for simulated raters")
     return source
+
+
+def of_another_kind() -> Any:
+    """What somebody sees who is a person where raters are simulated; programs are told by the status alone."""
+    claims = request.args.get("source") == "simulated"
+    return problem("bad_request" if claims else "simulation")
 
 
 def _sit(worker: str, sitting: str, source: Source) -> None:
@@ -245,7 +285,7 @@ def _seconds() -> float | None:
 def _page_of(step: Step, note: page.Note) -> PageReply:
     hit, frame = _desk().hit, _frame()
     if step.stage == "consent":
-        return page.consent_page(hit, frame)
+        return _consent_page()
     if step.stage == "instructions":
         return _go(f"/instructions/{step.number}")
     if step.stage == "task":

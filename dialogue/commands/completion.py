@@ -4,7 +4,8 @@
   zsh    eval "$(python -m dialogue completion zsh)"          in ~/.zshrc, after compinit
   fish   python -m dialogue completion fish | source
 
-Completion works while the shell is in this project's folder; other uses of python are not affected. A start-up file
+`seedvote` is completed anywhere; `python -m ...` while the shell is in this project's folder, other uses of python are
+not affected. A start-up file
 runs elsewhere, so save the code and source it: python -m dialogue completion bash > ~/.seedvote.bash
 """
 
@@ -14,7 +15,7 @@ import argparse
 
 BASH = r"""
 _seedvote() {
-    local packages='analysis crowd dialogue generation probes' word=${COMP_WORDS[COMP_CWORD]} IFS=$'\n' line
+    local packages='analysis crowd dialogue evaluators generation probes' word=${COMP_WORDS[COMP_CWORD]}
     COMPREPLY=()
     [ -f dialogue/completion.py ] || return
     if [ "${COMP_WORDS[1]}" = -m ]; then
@@ -23,33 +24,43 @@ _seedvote() {
     elif [ "${COMP_WORDS[1]##*/}" != analyze_ties.py ] || [ "$COMP_CWORD" = 1 ]; then
         return
     fi
+    _seedvote_ask
+}
+_seedvote_ask() {
+    local word=${COMP_WORDS[COMP_CWORD]} IFS=$'\n' line
+    COMPREPLY=()
     for line in $(SEEDVOTE_COMPLETE=$word "${COMP_WORDS[@]:0:COMP_CWORD}" 2>/dev/null </dev/null); do
         COMPREPLY+=("${line%%$'\t'*}")
     done
 }
 complete -o default -o bashdefault -F _seedvote python python3
+complete -o default -o bashdefault -F _seedvote_ask seedvote
 """
 
 ZSH = r"""
 _seedvote() {
-    local -a packages=(analysis crowd dialogue generation probes) found
+    local -a packages=(analysis crowd dialogue evaluators generation probes)
     if [[ -f dialogue/completion.py ]]; then
         if [[ $words[2] == -m && $CURRENT == 3 ]]; then compadd -a packages; return; fi
         if [[ $words[2] == -m && -n ${(M)packages:#$words[3]} || ${words[2]:t} == analyze_ties.py && $CURRENT -gt 2 ]]
         then
-            found=(${(f)"$(SEEDVOTE_COMPLETE=$words[CURRENT] "${(@)words[1,CURRENT-1]}" 2>/dev/null </dev/null)"})
-            if (( $#found )); then
-                found=(${${found//:/\\:}//$'\t'/:})
-                _describe command found
-            else
-                _files
-            fi
+            _seedvote_ask
             return
         fi
     fi
     if (( $+functions[_python] )); then _python "$@"; else _files; fi
 }
+_seedvote_ask() {
+    local -a found=(${(f)"$(SEEDVOTE_COMPLETE=$words[CURRENT] "${(@)words[1,CURRENT-1]}" 2>/dev/null </dev/null)"})
+    if (( $#found )); then
+        found=(${${found//:/\\:}//$'\t'/:})
+        _describe command found
+    else
+        _files
+    fi
+}
 compdef _seedvote python python3
+compdef _seedvote_ask seedvote
 """
 
 FISH = r"""
@@ -59,12 +70,12 @@ function __seedvote_here
     test (count $words) -ge 2; or return 1
     string match -q '*analyze_ties.py' -- $words[2]; and return 0
     test "$words[2]" = -m; or return 1
-    test (count $words) -eq 2; or contains -- $words[3] analysis crowd dialogue generation probes
+    test (count $words) -eq 2; or contains -- $words[3] analysis crowd dialogue evaluators generation probes
 end
 function __seedvote
     set -l words (commandline -opc)
     if test (count $words) -eq 2 -a "$words[2]" = -m
-        printf '%s\n' analysis crowd dialogue generation probes
+        printf '%s\n' analysis crowd dialogue evaluators generation probes
         return
     end
     set -l found (SEEDVOTE_COMPLETE=(commandline -ct) $words 2>/dev/null </dev/null)
@@ -75,6 +86,7 @@ function __seedvote
     end
 end
 complete -c python -c python3 -n __seedvote_here -f -a '(__seedvote)'
+complete -c seedvote -f -a '(__seedvote)'
 """
 
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}

@@ -7,9 +7,9 @@ import dataclasses
 import re
 from typing import Literal, get_args, get_origin
 
-from dialogue import records
+from dialogue import cards, records
 from dialogue.command_line import tell_next
-from dialogue.files import FORMATS
+from dialogue.files import FORMATS, singular
 
 ABOUT = """# Files of a study
 
@@ -19,6 +19,10 @@ this page from `dialogue/records.py`; a test checks that the two agree.
 A record file is JSON Lines in UTF-8: a header line `{"format": ..., "version": 1, "signature": ...}`, then one record
 per line. It is written under a temporary name, fsynced and renamed, so that it is whole or absent. Fields that a record
 does not know are kept. Times are ISO 8601 in UTC.
+
+A field that is not needed may be missing, so that files of earlier versions are read unchanged: new fields that may be
+missing do not raise the version of a format. The table of a file is followed by one record, which a
+file has on one line.
 """
 NEXT = """
 **Next:** make these files with [your own script](tutorial.md), [import votes](import.md), or start from
@@ -29,13 +33,42 @@ RECORDS_SHOWN = [
     records.Pair,
     records.Vote,
     records.Rater,
+    records.Verdict,
+    records.Question,
+    records.OptionChoice,
     records.States,
     records.Score,
+    cards.Card,
+    cards.TaskCard,
     records.Candidate,
+    records.Option,
     records.Utterance,
     records.Turn,
     records.Dialogue,
 ]
+# One line of a file each, as docs/format.md shows it; a test reads them back from there.
+EXAMPLES: dict[type, str] = {
+    records.Response: """{"item": "TOY00289:5", "model": "ours", "seed": 0, "checkpoint": "last",
+ "text": "the [hotel_name] has rooms .", "decoding": "greedy",
+ "state": {"hotel": {"area": "north"}}, "domains": ["hotel"]}""",
+    records.Pair: """{"pair": "7fedd956e8895c4b", "item": "TOY00289:5", "dialogue": "TOY00289",
+ "context": [{"speaker": "user", "text": "a room in the north , please ."}],
+ "a": {"text": "for how many nights ?", "model": "ours", "seed": 0, "checkpoint": "last"},
+ "b": {"text": "which area ?", "model": "ours", "seed": 1, "checkpoint": "last"}, "contrast": "ours:0-1"}""",
+    records.Vote: """{"pair": "7fedd956e8895c4b", "rater": "a07a31c2", "choice": "a", "round": 1, "left": "b",
+ "seconds": 8.4, "source": "local", "dialogue": "TOY00289"}""",
+    records.Rater: """{"rater": "a07a31c2", "source": "local", "status": "passed", "checks_seen": 3,
+ "checks_failed": 0, "votes": 24, "profile": {"age": "25-34", "English": "first language"}}""",
+    records.Verdict: """{"pair": "7fedd956e8895c4b", "judge": "gpt-x", "prompt": "3f1c", "order": "ba", "draw": 0,
+ "choice": "a", "probability": {"a": 0.7, "b": 0.1, "tie": 0.2}, "reply": "B",
+ "tokens_in": 412, "tokens_out": 1, "seconds": 0.8}""",
+    records.Question: """{"question": "q7fed", "item": "TOY00289:5", "answer": 1, "kind": "real", "version": 3,
+ "context": [{"speaker": "user", "text": "a room in the north , please ."}],
+ "options": [{"text": "thank you , goodbye .", "item": "TOY00014:7"},
+  {"text": "for how many nights ?", "item": "TOY00289:5"}], "dialogue": "TOY00289", "corpus": "toy"}""",
+    records.OptionChoice: """{"question": "q7fed", "rater": "a07a31c2", "first": 1, "second": 0, "shown": "10",
+ "round": 1, "seconds": 11.2, "source": "local", "dialogue": "TOY00289"}""",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +89,10 @@ def format_document() -> str:
 
 
 def _section(kind: type) -> str:
-    name = kind.__name__.lower() + (f" (`{FORMATS[kind]}.jsonl`)" if kind in FORMATS else "")
+    name = singular(kind) + (f" (`{FORMATS[kind]}.jsonl`)" if kind in FORMATS else "")
     rows = "".join(_row(field) for field in dataclasses.fields(kind) if field.name != "extra")
-    return f"\n## {name}\n\n{kind.__doc__}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}"
+    shown = f"\n```json\n{EXAMPLES[kind]}\n```\n" if kind in EXAMPLES else ""
+    return f"\n## {name}\n\n{kind.__doc__}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}{shown}"
 
 
 def _row(field: dataclasses.Field[object]) -> str:
@@ -68,7 +102,8 @@ def _row(field: dataclasses.Field[object]) -> str:
 
 
 def _type(annotation: str) -> str:
-    aliases = {name: get_args(value) for name, value in vars(records).items() if get_origin(value) is Literal}
+    named = vars(records) | vars(cards)
+    aliases = {name: get_args(value) for name, value in named.items() if get_origin(value) is Literal}
     legal = {name: ", ".join(f"`{word}`" for word in words) for name, words in aliases.items()}
     plain = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "None": "null"}
     words = re.sub(r"\w+", lambda found: legal.get(found[0], plain.get(found[0], found[0])), annotation)

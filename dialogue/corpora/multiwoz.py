@@ -73,7 +73,13 @@ def _listed(file: File, known: set[str]) -> list[str]:
 def _dialogue(file: File, name: str, split: str, raw: Any, acts: Mapping[int, Acts] | None) -> Dialogue:
     with expecting("MultiWOZ", f"{file.where}: dialogue {name}"):
         log = list(raw["log"])
-        return Dialogue(plain_id(name), split, tuple(_turn(log, n, acts) for n in range(len(log))))
+        turns = tuple(_turn(log, n, acts) for n in range(len(log)))
+        return Dialogue(plain_id(name), split, turns, goal=_goal(raw.get("goal") or {}))
+
+
+def _goal(raw: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The domains that the user had something to do in; texts for the crowd worker and topics are no domain."""
+    return {domain: wish for domain, wish in raw.items() if isinstance(wish, dict) and "info" in wish}
 
 
 def _turn(log: Sequence[Mapping[str, Any]], n: int, separate: Mapping[int, Acts] | None) -> Turn:
@@ -83,10 +89,17 @@ def _turn(log: Sequence[Mapping[str, Any]], n: int, separate: Mapping[int, Acts]
     if n % 2:
         if acts is None and separate is not None:
             acts = separate.get(n // 2 + 1, {})
-        return Turn("system", text, None, acts)
+        return Turn("system", text, None, acts, _booked(turn.get("metadata")))
     # MultiWOZ keeps the belief state after a user's turn with the system's answer to it.
     following = log[n + 1].get("metadata") if n + 1 < len(log) else None
     return Turn("user", text, belief(following) if following else None, acts)
+
+
+def _booked(metadata: Mapping[str, Any] | None) -> tuple[str, ...] | None:
+    """The domains that hold a booking by this system turn."""
+    if not metadata:
+        return None
+    return tuple(domain for domain, sections in metadata.items() if sections.get("book", {}).get("booked"))
 
 
 def acts_of(raw: Any) -> Acts:

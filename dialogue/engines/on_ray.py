@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dialogue import stopping
 from dialogue.errors import InputError
 from dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment, perform
 
@@ -27,6 +28,7 @@ LONGEST_FOLDER = 40  # letters of Ray's folder: it adds about 65 for a socket, w
 
 def run_on_ray(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     """Do the jobs, at most `place.limit` at a time, yielding each outcome as it comes."""
+    stopping.allow(60)  # the cluster is left in order
     with _cluster(place) as ray:
         act = ray.remote(num_cpus=1, num_gpus=place.gpus, max_retries=RETRIES)(perform)
         shared, queue = ray.put(work), iter(jobs)

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dialogue import stopping
 from dialogue.errors import InputError
 from dialogue.files import atomic
 from dialogue.jobs import Job, Outcome, Place, Work, cores, perform
@@ -44,6 +45,7 @@ class Submitted:
 
 def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     """Submit the jobs and wait, yielding each outcome as it comes; whoever stops waiting cancels them."""
+    stopping.allow(60)  # the cluster is left in order
     folder = work.logs / f"slurm-{os.getpid()}"
     executor = _executor(folder, work, place)
     shared = (folder / "work.pickle").resolve()

@@ -71,9 +71,13 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _table(args: argparse.Namespace) -> list[Response]:
-    from generation.imports.tables import parse_columns, read_responses
+    from generation.imports.tables import parse_columns, read_responses, refuse_strange_items
 
-    return read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
+    found = read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
+    corpus = args.corpus or args.study / "corpus"
+    if args.corpus or corpus.exists():
+        refuse_strange_items(found, corpus, args.table)
+    return found
 
 
 def _contexts(args: argparse.Namespace) -> list[Example]:
@@ -107,22 +111,26 @@ def _hugging_face(args: argparse.Namespace) -> list[Response]:
 def _endpoint(args: argparse.Namespace) -> list[Response]:
     from tqdm import tqdm
 
+    from dialogue.engines.chat import Endpoint, ask_all
     from dialogue.records import Response
-    from generation.imports.endpoint import Endpoint, ask_all
+    from generation.imports.endpoint import calls_for, doubts_about
 
-    contexts, seed = _contexts(args), args.seed or 0
-    endpoint = Endpoint(
-        args.endpoint, args.remote_model, os.environ.get("SEEDVOTE_API_KEY", ""), args.system, args.temperature, seed,
-        args.longest, args.concurrency,
-    )  # fmt: skip
+    contexts, key = _contexts(args), os.environ.get("SEEDVOTE_API_KEY", "")
+    endpoint = Endpoint(args.endpoint, args.remote_model, key, args.concurrency)
+    calls = calls_for(
+        contexts, system=args.system, temperature=args.temperature, seed=args.seed or 0, longest=args.longest
+    )
     name = args.model or args.remote_model
-    journal = args.study / "imports" / f"{name.replace('/', '_')}-{seed}-{args.temperature:g}.jsonl"
+    journal = args.study / "imports" / f"{name.replace('/', '_')}.jsonl"
     with tqdm(total=len(contexts), disable=None) as bar:
-        replies = ask_all(endpoint, contexts, journal, bar.update)
-    tokens = [sum(reply.tokens_in for reply in replies), sum(reply.tokens_out for reply in replies)]
+        replies = [reply for reply in ask_all(endpoint, calls, journal, bar.update).replies if reply is not None]
+    tokens = [sum(reply.tokens_in or 0 for reply in replies), sum(reply.tokens_out or 0 for reply in replies)]
     print(f"{len(replies)} replies, {tokens[0]} tokens in, {tokens[1]} out{_cost(args.price, tokens)}")
+    for sentence in doubts_about(replies):
+        print(sentence)
     how = f"endpoint temperature:{args.temperature:g}"
-    return [Response(reply.item, name, args.seed, "last", reply.text, None, how) for reply in replies]
+    answered = [(example, reply) for example, reply in zip(contexts, replies, strict=True) if not reply.empty]
+    return [Response(example.item, name, args.seed, "last", reply.text, None, how) for example, reply in answered]
 
 
 def _cost(price: str | None, tokens: list[int]) -> str:

@@ -1,12 +1,10 @@
-"""Responses of the user's own models: tables in CSV, JSON Lines or Parquet, with whatever column names they have.
+"""Responses of the user's own models: tables of any form, with whatever column names they have.
 
 A table is read whole or refused, with the row and the next step; two responses that nothing tells apart are refused.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
 from dialogue.files import from_json
 from dialogue.records import Response
+from dialogue.tables.reading import read_table
 from generation.sampling import response_key
 
 RESPONSE_FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
@@ -55,6 +54,23 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
     return responses
 
 
+def refuse_strange_items(found: Sequence[Response], corpus: Path, table: Path) -> None:
+    """Responses to contexts that the corpus does not hold would be left out of every pair without a word."""
+    from dialogue.corpora.examples import examples
+    from dialogue.corpora.reading import read_corpus
+
+    whole = read_corpus(corpus)
+    known = {one.item for split in ("train", "valid", "test") for one in examples(whole.split(split))}
+    strange = list(dict.fromkeys(response.item for response in found if response.item not in known))
+    if strange:
+        shown, held = ", ".join(map(repr, strange[:5])), ", ".join(map(repr, sorted(known)[:3]))
+        raise InputError(
+            f"{table}: {len(strange)} of its {len({response.item for response in found})} items are not in {corpus}, "
+            f"e.g. {shown}. The corpus has items such as {held} (dialogue:n, n = index of the answered utterance). "
+            "Give the corpus of these responses (--corpus), or name the column with its ids: --columns item=..."
+        )
+
+
 def _response(values: dict[str, Any], where: str) -> Response:
     """One record; numbers may come as text, as CSV has them."""
     for field, kind in (("seed", int), ("logprob", float), ("draw", int)):
@@ -73,28 +89,9 @@ def _response(values: dict[str, Any], where: str) -> Response:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        if path.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            yield from ((f"{path}: row {n}", row) for n, row in enumerate(pq.read_table(path).to_pylist()))
-        elif path.suffix in (".csv", ".tsv"):
-            with path.open(encoding="utf-8-sig", newline="") as handle:
-                reader = csv.DictReader(handle, delimiter="\t" if path.suffix == ".tsv" else ",")
-                yield from ((f"{path}:{reader.line_num}", row) for row in reader)
-        else:
-            for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
-                value = json.loads(line) if line.strip() else {"format": "empty"}
-                if not isinstance(value, dict):
-                    raise InputError(f"{path}:{number}: a JSON object is expected on every line.")
-                if "format" not in value:
-                    yield f"{path}:{number}", value
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: a line is not JSON ({error.msg}). Legal: .csv, .tsv, .jsonl, .parquet.") from error
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} cannot be read ({error}). Legal: .csv, .tsv, .jsonl, .parquet.") from error
+    """Every row with its place, without what it leaves empty."""
+    for where, row in read_table(path).rows():
+        yield where, {name: value for name, value in row.items() if value is not None}
 
 
 def merge(earlier: Sequence[Response], new: Iterable[Response]) -> list[Response]:

@@ -11,7 +11,7 @@ Every score is on the scale 0-100, as the papers print BLEU, and takes tokens in
 - distinct-n: Li et al. 2016; different n-grams over n-grams of one response.
 
 To add a score: its counts and formula here, and a row in `overlap_scores`. What else may want it by name:
-TOKEN_METRICS (analysis/comparison/methods.py) compares models by it, SELECTORS (generation/training.py) picks epochs.
+its card (TOKEN in dialogue/cards.py) compares models by it, SELECTORS (generation/training.py) picks epochs.
 """
 
 from __future__ import annotations

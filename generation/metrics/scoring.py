@@ -19,9 +19,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from dialogue.cards import TOKEN, metadata
 from dialogue.corpora.examples import Example
 from dialogue.files import atomic
 from dialogue.records import Response, Score
+from dialogue.tokens import normalize, tokenize
 from generation.batches import Batch, stack
 from generation.decoding import mask_special
 from generation.loss import CHUNK
@@ -29,11 +31,12 @@ from generation.metrics.embedding import Yardstick, cosines
 from generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
 from generation.models.interface import DialogueModel
 from generation.numbering import Numbered
-from generation.vocabulary import EOS, PAD, Vocabulary, normalize, tokenize
+from generation.vocabulary import EOS, PAD, Vocabulary
 
 # Every count that a score may have: asked of the scores themselves, because Parquet wants the names before the rows and
 # would drop a count that is not among them without a word.
 STAT_NAMES = sorted({"nll", "tokens"}.union(*(counts for _, counts in overlap_scores(("word",), ("word",)).values())))
+CARDS = {"token": TOKEN}
 AT_ONCE = 1024  # responses whose embeddings are held
 GROUP = 4096  # rows that are held before they are written
 
@@ -130,7 +133,7 @@ def write_scores(path: Path, rows: Iterable[Score], *, signature: str) -> int:
     rows, written = iter(rows), 0
     with (
         atomic(path, "wb") as handle,
-        pq.ParquetWriter(handle, schema.with_metadata({"signature": signature}), compression="zstd") as writer,
+        pq.ParquetWriter(handle, schema.with_metadata(metadata(signature, CARDS)), compression="zstd") as writer,
     ):
         while part := list(itertools.islice(rows, GROUP)):
             columns = [pa.array([getattr(row, field.name) for row in part], field.type) for field in schema]

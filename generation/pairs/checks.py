@@ -15,8 +15,8 @@ from dataclasses import replace
 from dialogue.corpora.examples import Example
 from dialogue.records import Candidate, Pair
 from dialogue.seeds import child_random, child_seed
+from dialogue.tokens import detokenize, tokenize
 from generation.pairs.pairing import context_shown, reference
-from generation.vocabulary import detokenize, tokenize
 
 SHORTEST_REFERENCE = 6  # tokens of a good side: shorter ones fit anywhere
 CHECK_KINDS = ("scrambled", "off-topic")

@@ -15,8 +15,8 @@ from dialogue.corpora.examples import Example
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, PairKind, Response, Utterance
 from dialogue.seeds import child_random, child_seed
+from dialogue.tokens import normalize, tokenize
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
-from generation.vocabulary import normalize, tokenize
 
 NO_SEED = -1
 Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> item -> response

@@ -27,7 +27,7 @@ class Crowd(NamedTuple):
     dialogue_sd: float = 0.0
     ties: float = 0.35
     lean: float = 0.0  # of the latent preference for the first system
-    few_devoted: bool = False  # a tenth of the raters always prefer one system, the others mildly the other one
+    devoted: float = 0.0  # share of raters who nearly always prefer one system; the others mildly prefer the other
 
 
 class Grown(NamedTuple):
@@ -50,7 +50,7 @@ def grown(crowd, generator):
     if crowd.arrival == "mixed":
         generator.shuffle(rater)
     study = pair, pair // crowd.per_dialogue, rater
-    return Grown(*study, (_devoted if crowd.few_devoted else _latent)(crowd, *study, generator))
+    return Grown(*study, (_devoted if crowd.devoted else _latent)(crowd, *study, generator))
 
 
 def shares(crowd, generator):
@@ -73,7 +73,8 @@ def _latent(crowd, pair, dialogue, rater, generator):
 
 
 def _devoted(crowd, pair, dialogue, rater, generator):
-    net = np.where(generator.random(crowd.raters) < 0.1, 0.9, -0.1)[rater]  # their mean is 0
+    against = -0.9 * crowd.devoted / (1 - crowd.devoted)  # so that the mean over raters is 0
+    net = np.where(generator.random(crowd.raters) < crowd.devoted, 0.9, against)[rater]
     tie = generator.random(len(pair)) < 0.1
     return np.where(tie, 0.0, np.where(generator.random(len(pair)) < 0.5 + net / 1.8, 1.0, -1.0))
 

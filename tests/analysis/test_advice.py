@@ -48,7 +48,7 @@ def method(kind, name, values):
 def answered(*methods):
     """A comparison of these methods, for what may be claimed from it."""
     compared = tuple(ComparedMethod(None, one, None) for one in methods)
-    return ComparisonAnswer((), compared, (), rankings(methods), (), (), 2.0, (), "methods")
+    return ComparisonAnswer((), compared, (), rankings(methods), (), (), (), 2.0, None, (), False, (), (), "methods")
 
 
 def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
@@ -57,13 +57,13 @@ def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
         return ComparedMethod(None, method(kind, name, (0.0, 1.0, 2.0)), share)
 
     def said(*compared):
-        answer = ComparisonAnswer((), compared, (), (), (), (), 2.0, (), "methods")
+        answer = ComparisonAnswer((), compared, (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
         return [sentence for sentence in verdicts(answer) if "told apart" in sentence]
 
     (alone,) = said(one("people", "net preference", 0.0))
     assert alone == "By people, the seeds of hred cannot be told apart (E rho^2 0.80, 95 % interval 0.00 to 0.90)."
     (two,) = said(one("probe", "A", 0.2), one("probe", "B", 0.0))
-    assert two.startswith("By probe tasks, seeds can be told apart in 1 of 2 cases, each a task on an architecture")
+    assert two.startswith("By probe, seeds can be told apart in 1 of 2 cases, each a task on an architecture")
     assert (
         said(ComparedMethod(None, method("probe", "A", (1.0, 1.0)), Generalisability(np.nan, 0, 1, np.nan, (1, 9))))
         == []
@@ -137,7 +137,7 @@ def advised(tmp_path, seed_sd, item_sd):
 
 def test_more_seeds_are_not_advised_where_the_doubt_comes_from_items(tmp_path):
     said = advised(tmp_path, seed_sd=0.05, item_sd=5.0)
-    assert "By probe tasks, a re-run may well reverse 1 of 1 order of two architectures." in said
+    assert "By probe, a re-run may well reverse 1 of 1 order of two architectures." in said
     assert "times the items for 1, where more seeds would not do, since all seeds share the items" in said
     assert "seeds per architecture" not in said
 

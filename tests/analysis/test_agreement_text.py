@@ -14,7 +14,7 @@ from analysis.agreement.section import section
 from analysis.agreement.text import document, parts
 from analysis.reading.inputs import votes_of
 from analysis.reading.study import study_of
-from analysis.stats.agreement import Coefficient
+from analysis.stats.between_raters.agreement import Coefficient
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 

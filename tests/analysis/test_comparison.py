@@ -6,16 +6,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.comparison.methods import score_panels
+from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import between_seeds
 from analysis.comparison.strengths import people_panels
 from analysis.reading.panel import methods
-from analysis.reading.values import by_seed, ratio
+from analysis.reading.study import study_of
+from analysis.reading.values import ratio
 from analysis.reading.votes import votes_from_columns
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair
 
 ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "checkpoint": "last", "rater": "logistic"}
+
+
+def panels_in(table):
+    """The panels of a table of scores in memory."""
+    return panels_of(study_of([table.to_pydict()], None, []))
 
 
 def rows(seed, counts):
@@ -37,7 +43,7 @@ def pair(name, a, b, dialogue):
 
 def test_probes_give_micro_f1_a_seed_in_points():
     table = pa.Table.from_pylist([*rows(0, [(1, 0, 1), (2, 1, 0)]), *rows(1, [(1, 0, 0), (2, 0, 0)])])
-    (panel,) = score_panels(by_seed(table))
+    (panel,) = panels_in(table)
     (method,) = methods(panel)
     assert method.seeds == (0, 1)
     assert method.values == pytest.approx((75.0, 100.0))
@@ -51,10 +57,10 @@ def token_row(row, **more):
 
 def test_one_seed_has_no_spread_and_other_scores_are_averaged():
     (row,) = rows(0, [(0, 0, 0)])
-    (alone,) = methods(score_panels(by_seed(pa.Table.from_pylist([token_row(row)])))[0])
+    (alone,) = methods(panels_in(pa.Table.from_pylist([token_row(row)]))[0])
     assert not alone.several and math.isnan(alone.over_seeds.sd)
     both = pa.Table.from_pylist([token_row(row), token_row(row, seed=7)])
-    assert score_panels(by_seed(both))[0].values.tolist() == [50.0, 50.0]
+    assert panels_in(both)[0].values.tolist() == [50.0, 50.0]
 
 
 def test_second_draws_and_diagnostic_metrics_are_left_out():
@@ -71,7 +77,7 @@ def test_second_draws_and_diagnostic_metrics_are_left_out():
         for row in rows(seed, [(0, 0, 0)])
         for task, condition in kinds
     ]
-    assert [panel.name for panel in score_panels(by_seed(pa.Table.from_pylist(found)))] == ["bleu2"]
+    assert [panel.name for panel in panels_in(pa.Table.from_pylist(found))] == ["bleu2"]
 
 
 def test_the_item_error_is_the_spread_of_means_over_new_dialogues():
@@ -222,7 +228,7 @@ def test_the_ring_is_the_noise_between_seeds_and_not_the_error_of_one_model():
                    "stats": None}
             for d in range(60) for k in range(5)
         ]  # fmt: skip
-    (panel,) = score_panels(by_seed(pa.Table.from_pylist(table)))
+    (panel,) = panels_in(pa.Table.from_pylist(table))
     (method,) = methods(panel)
     between = np.sqrt(1e4 * np.mean(hard * (1 - hard)) / 300)
     assert method.sd_if_alike == pytest.approx(between, rel=0.15)

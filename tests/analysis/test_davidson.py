@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from analysis.stats.davidson import fit, games
+from analysis.stats.paired.davidson import fit, games
 from dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"

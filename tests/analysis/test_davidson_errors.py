@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from analysis.stats.davidson import design_of, fit, games, outcomes
-from analysis.stats.davidson_errors import clustered
 from analysis.stats.intervals import kish
-from analysis.stats.rank_sets import rank_sets
+from analysis.stats.paired.davidson import design_of, fit, games, outcomes
+from analysis.stats.paired.davidson_errors import clustered
+from analysis.stats.paired.rank_sets import rank_sets
 from tests.analysis.test_davidson import simulated
 
 

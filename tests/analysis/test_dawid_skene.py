@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from analysis.agreement.answer import SMOOTHING
-from analysis.stats.dawid_skene import dawid_skene
-from analysis.stats.mace import mace
+from analysis.stats.between_raters.dawid_skene import dawid_skene
+from analysis.stats.between_raters.mace import mace
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 

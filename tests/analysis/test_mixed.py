@@ -6,9 +6,9 @@ from scipy import sparse
 from scipy.special import expit
 
 from analysis.notebook import ties
-from analysis.stats.hamiltonian import Factor, Link, NormalEffects, hamiltonian_draws
 from analysis.stats.intervals import mean_interval
 from analysis.stats.mixed import average_share, crossed_logit
+from analysis.stats.paired.hamiltonian import Factor, Link, NormalEffects, hamiltonian_draws
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 

@@ -1,8 +1,12 @@
 """One question, one answer: the report, the command and the function say the same, to the last digit."""
 
 import argparse
+import contextlib
+import copy
+import functools
 import html
 import inspect
+import io
 import json
 import re
 from dataclasses import replace
@@ -35,34 +39,46 @@ from tests.analysis.report_study import add_scores, add_votes
 
 ROOMS = ("ties", "agreement", "preference")
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 
-@pytest.fixture
-def say(capsys):
+
+def say(*words):
     """What a command prints."""
-
-    def run(*words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
         assert dispatch("analysis", "", COMMANDS, [*map(str, words)]) == 0
-        return capsys.readouterr().out
+    return out.getvalue()
 
-    return run
+
+def ask(study, folder, *margin):
+    """Every room's numbers in report.json, and from its command, with the pages; `margin` as on the command line."""
+    say("report", study, "--out", folder / "report.html", *margin)
+    found = json.loads((folder / "report.json").read_text())
+    size = found["ties"]["recipe"]["size"]
+    told = {
+        "ties": json.loads(say("ties", study, "--size", size, "--out", folder, "--json", "-")),
+        "agreement": json.loads(say("agreement", study, "--json", "-")),
+        "preference": json.loads(say("preference", study, *margin, "--json", "-")),
+    }
+    return found, told, [(folder / f"report.{suffix}").read_text() for suffix in ("html", "md")]
 
 
 @pytest.fixture
-def asked(tmp_path, say):
-    """Every room's numbers in report.json, and from its command, with the pages; `margin` as on the command line."""
+def asked(tmp_path):
+    """The same of a study that a test has changed."""
+    return lambda study: ask(study, tmp_path)
 
-    def run(study, *margin):
-        say("report", study, "--out", tmp_path / "report.html", *margin)
-        found = json.loads((tmp_path / "report.json").read_text())
-        size = found["ties"]["recipe"]["size"]
-        told = {
-            "ties": json.loads(say("ties", study, "--size", size, "--out", tmp_path, "--json", "-")),
-            "agreement": json.loads(say("agreement", study, "--json", "-")),
-            "preference": json.loads(say("preference", study, *margin, "--json", "-")),
-        }
-        return found, told, [(tmp_path / f"report.{suffix}").read_text() for suffix in ("html", "md")]
 
-    return run
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory):
+    """The same of the study as nobody has changed it, computed once for each margin."""
+
+    @functools.cache
+    def once(*margin):
+        folder = tmp_path_factory.mktemp("unchanged")
+        return ask(vary(add_votes(folder)), tmp_path_factory.mktemp("report"), *margin)
+
+    return lambda *margin: copy.deepcopy(once(*margin))
 
 
 def nameless(document):
@@ -90,17 +106,17 @@ def vary(folder):
 
 
 @pytest.mark.parametrize("margin", [(), ("--margin", "0.167"), ("--margin", "0.9")])
-def test_every_number_of_the_report_is_the_commands(study, asked, margin):
-    found, told, _ = asked(study, *margin)
+def test_every_number_of_the_report_is_the_commands(unchanged, margin):
+    found, told, _ = unchanged(*margin)
     nameless(told["agreement"])
     for room in ROOMS:
         assert found[room] == told[room], room
     assert [row["tost"] is None for row in found["preference"]["contrasts"]] == [not margin] * 3
 
 
-def test_report_and_preference_call_the_same_systems_alike(study, asked):
-    for margin in (0.167, 0.9):
-        _, told, (page, _) = asked(study, "--margin", margin)
+def test_report_and_preference_call_the_same_systems_alike(unchanged):
+    for margin in ("0.167", "0.9"):
+        _, told, (page, _) = unchanged("--margin", margin)
         for row in told["preference"]["contrasts"]:
             words = "are equivalent" if row["tost"]["equivalent"] else "are not shown to be equivalent"
             names = [f"{one} and {other} {words} within" for one, other in
@@ -109,8 +125,8 @@ def test_report_and_preference_call_the_same_systems_alike(study, asked):
     assert "are equivalent within 90 points" in page
 
 
-def test_the_intervals_that_the_report_prints_are_the_commands(study, asked):
-    _, told, pages = asked(study)
+def test_the_intervals_that_the_report_prints_are_the_commands(unchanged):
+    _, told, pages = unchanged()
     agreed = told["agreement"]
     for name, one in (
         ("Fleiss&#39; kappa", agreed["fleiss_kappa"]),
@@ -134,14 +150,14 @@ def given(caution, page):
 
 
 @pytest.mark.parametrize("change", ["none", "raters", "agreeing", "one vote a pair"])
-def test_every_caution_of_a_command_stands_in_the_report(study, asked, change):
+def test_every_caution_of_a_command_stands_in_the_report(study, asked, unchanged, change):
     if change != "none":
         votes = [vote for vote in read_records(study / "votes.jsonl", Vote) if vote.kind == "real"]
         more = {"raters": {"rater": "r1"}, "agreeing": {"choice": "tie"}, "one vote a pair": {}}[change]
         kept = [vote for vote in votes if change != "one vote a pair" or vote.round == 1]
         made = [Vote(**({f: getattr(v, f) for f in Vote.__slots__} | more)) for v in kept]
         write_records(study / "votes.jsonl", made, signature="changed|v:0", kind=Vote)
-    _, told, pages = asked(study)
+    _, told, pages = unchanged() if change == "none" else asked(study)
     cautions = [caution for room in ROOMS for caution in told[room]["warnings"]]
     assert cautions
     for page in pages:
@@ -152,13 +168,13 @@ def test_every_caution_of_a_command_stands_in_the_report(study, asked, change):
         assert NONE_TWICE in cautions
 
 
-def test_a_study_without_votes_or_systems_has_null_and_not_nothing(tmp_path, say):
+def test_a_study_without_votes_or_systems_has_null_and_not_nothing(tmp_path):
     say("report", add_scores(tmp_path))
     found = json.loads((tmp_path / "report.json").read_text())
     assert [found[room] for room in ROOMS] == [None, None, None]
 
 
-def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(study, asked, say):
+def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(study, asked):
     votes = list(read_records(study / "votes.jsonl", Vote))
     lone = [v for v in votes if v.kind == "real" and int(v.pair[1:]) % 3 == 0]  # bilstm_attn-0 against -1
     kept = [v for v in votes if v not in lone[1:]]
@@ -177,7 +193,7 @@ def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(s
     assert row.split()[-5:] == ["-"] * 5
 
 
-def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(tmp_path, say):
+def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(tmp_path):
     (tmp_path / "votes.jsonl").write_text('{"pair": "p", "rater": "r", "choice": "a"}\n')
     with pytest.raises(InputError, match="One vote has no interval"):
         say("preference", tmp_path)
@@ -187,7 +203,7 @@ def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(t
     assert any("is unknown. One vote has no interval" in sentence for sentence in found["limitations"])
 
 
-def test_the_size_of_ties_json_is_that_of_the_report(study, asked, say):
+def test_the_size_of_ties_json_is_that_of_the_report(study, asked):
     say("ties", study, "--size", 20)
     found, told, (page, _) = asked(study)
     assert found["ties"]["recipe"]["size"] == 20 and found["ties"] == told["ties"]
@@ -199,7 +215,7 @@ def test_the_size_of_ties_json_is_that_of_the_report(study, asked, say):
     assert "A set is half of the smallest experiment here, because that has fewer than 200 votes." in page
 
 
-def test_every_command_on_votes_ends_with_the_next_one(study, say):
+def test_every_command_on_votes_ends_with_the_next_one(study):
     page = (study / "report.html").resolve().as_uri()
     for words, then in (
         (("ties", study, "--size", 15), f"analysis agreement {study}"),
@@ -231,7 +247,7 @@ def test_a_margin_in_another_unit_is_refused_with_what_to_write(margin, sentence
     check_margin(None)
 
 
-def test_the_commands_refuse_a_margin_in_points(study, say):
+def test_the_commands_refuse_a_margin_in_points(study):
     for command in ("preference", "report"):
         with pytest.raises(InputError, match=r"For 16\.7 points write --margin 0\.167"):
             say(command, study, "--margin", 16.7)
@@ -254,14 +270,20 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
 
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    handed_over = ("known", "assumed", "compared", "papers")  # not options of the function but what it made of them
+    handed_over = (
+        "known",
+        "assumed",
+        "compared",
+        "not_used",
+        "papers",
+    )  # not options of the function but what it made of them
     ours = {name: value for name, value in defaults(room.answer).items() if name not in handed_over}
     assert ours and {name: defaults(function)[name] for name in ours} == ours
     typed = {name: parser.get_default(name) for name in ours}
     assert {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()} == ours
 
 
-def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, asked, say):
+def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, asked):
     """By its logit the interval of 8 ties in 9 reaches from 6 to 100 %, and so does p: by the share it would be .04."""
     rows = [
         {"pair": f"p{n}", "rater": f"r{k}", "choice": "a" if n == k == 2 else "tie", "round": k + 1}
@@ -281,8 +303,8 @@ def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, as
     assert not any("lies inside" in finding for finding in found["findings"])
 
 
-def test_the_table_of_preferences_has_the_p_of_the_finding_beside_that_of_papers(study, asked):
-    found, told, (page, written) = asked(study)
+def test_the_table_of_preferences_has_the_p_of_the_finding_beside_that_of_papers(unchanged):
+    found, told, (page, written) = unchanged()
     assert "p as if votes were independent" in page and "p as if votes were independent" in written
     for one in told["preference"]["contrasts"]:
         assert p_value(one["net"]["p"]) in page and p_value(one["net"]["p_holm"]) in page
@@ -302,7 +324,7 @@ def test_votes_not_counted_are_told_by_kind_so_that_two_counts_do_not_contradict
     )
 
 
-def test_a_plan_on_votes_gives_the_cautions_of_these_votes(study, say):
+def test_a_plan_on_votes_gives_the_cautions_of_these_votes(study):
     votes = [replace(v, counted=v.pair != "p1") for v in read_records(study / "votes.jsonl", Vote)]
     write_records(study / "votes.jsonl", votes, signature="uncounted|v:0", kind=Vote)
     cautions = json.loads(say("plan", study, "--json", "-"))["warnings"]
@@ -314,7 +336,7 @@ def test_a_plan_on_votes_gives_the_cautions_of_these_votes(study, say):
     assert notebook.plan().document["warnings"] == []
 
 
-def test_an_option_that_a_study_folder_cannot_take_is_refused(study, say):
+def test_an_option_that_a_study_folder_cannot_take_is_refused(study):
     with pytest.raises(InputError, match="--score names a column of a file"):
         say("variance", study, "--score", "accuracy")
     with pytest.raises(InputError, match="--compare needs scores with counts"):
@@ -322,7 +344,7 @@ def test_an_option_that_a_study_folder_cannot_take_is_refused(study, say):
 
 
 @pytest.mark.parametrize("suffix", ["md", "tex", "json"])
-def test_the_page_may_not_take_the_place_of_its_own_numbers(study, say, suffix):
+def test_the_page_may_not_take_the_place_of_its_own_numbers(study, suffix):
     with pytest.raises(InputError, match="written beside the page"):
         say("report", study, "--out", study / f"report.{suffix}")
     assert not (study / f"report.{suffix}").exists()

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, t
 from statsmodels.stats.power import TTestIndPower, ttest_power
 
 from analysis import notebook
@@ -12,7 +12,7 @@ from analysis.__main__ import COMMANDS
 from analysis.stats import power as planning
 from analysis.stats import seed_power
 from analysis.stats.equivalence import tost
-from analysis.stats.intervals import mean_interval
+from analysis.stats.intervals import mean_interval, robust_variance
 from analysis.stats.power import Assumptions, smallest_shown, votes_to_show
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
@@ -50,16 +50,44 @@ def test_uneven_work_makes_fewer_clusters_and_a_larger_design_effect():
 
 def test_power_equals_statsmodels():
     """Ours is there for TOST, for which statsmodels has none, and where its noncentral t is not a number."""
-    crowd = Assumptions(0.35, per_rater=20, rater_icc=0.1)
-    for net, votes, alpha in ((0.1, 500, 0.05), (0.2, 300, 0.05), (0.3, 120, 0.01), (0.02, 4000, 0.1)):
-        effect = net / np.sqrt(crowd.variance(net))
-        theirs = ttest_power(effect, votes / crowd.design_effect, alpha, df=crowd.freedom(votes))
-        assert planning.power_for_difference(net, votes, crowd, alpha=alpha) == pytest.approx(theirs, abs=1e-5)
+    for ratio, freedom, alpha in ((1.5, 24, 0.05), (3.2, 14, 0.05), (3.5, 5, 0.01), (1.1, 199, 0.1)):
+        theirs = ttest_power(ratio / np.sqrt(100), 100, alpha, df=freedom)
+        assert planning.t_power(ratio, freedom, alpha=alpha) == pytest.approx(theirs, abs=1e-5)
     for seeds in (2, 5, 17):
         theirs = TTestIndPower().power(1.0, seeds, 0.05)
         assert seed_power.power_of_seeds(1.0, seeds) == pytest.approx(theirs, abs=1e-5)
     assert np.isnan(ttest_power(40 / 7, 49, 0.05, df=9)) and planning.t_power(40, 9) == pytest.approx(1)
     assert seed_power.seeds_for_difference(2.0, 2.0) == 17
+
+
+@pytest.mark.parametrize("net", [0.02, 0.1, 0.25])
+def test_independent_votes_have_the_power_of_the_t_test_whose_error_falls_with_what_is_seen(net):
+    """Where the difference is small that is statsmodels'; beyond, a plain simulation."""
+    power, votes = planning.power_for_difference(net, 150, PAPER), 150
+    theirs = ttest_power(net / np.sqrt(PAPER.variance(net)), votes, 0.05)
+    assert power == pytest.approx(theirs, abs=0.005 if net < 0.1 else 0.02)
+    drawn = np.random.default_rng(0).multinomial(votes, [0.325 + net / 2, 0.325 - net / 2, 0.35], 40_000) / votes
+    seen = drawn[:, 0] - drawn[:, 1]
+    error = np.sqrt((drawn[:, 0] + drawn[:, 1] - seen**2) / (votes - 1))
+    assert power == pytest.approx(np.mean(np.abs(seen) > t.ppf(0.975, votes - 1) * error), abs=0.008)
+
+
+def test_the_law_of_an_error_by_two_ways_is_that_of_simulated_variances():
+    """Three votes a pair and twelve a rater, every effect normal: the interval's own variance, drawn 2,000 times."""
+    crowd, generator = Assumptions(0.35, 3, 12, pair_icc=0.2, rater_icc=0.05), np.random.default_rng(1)
+    pair, found = np.repeat(np.arange(60), 3), []
+    for _ in range(2000):
+        rater = np.concatenate([generator.permutation(15) for _ in range(12)])
+        parts = generator.normal(0, 0.2**0.5, 60)[pair] + generator.normal(0, 0.05**0.5, 15)[rater]
+        score = parts + generator.normal(0, 0.75**0.5, 180)
+        found.append(robust_variance(score, by={"pair": pair, "rater": rater}, at_least_one_way=True))
+    errors, weights = crowd.errors(180)
+    true = crowd.design_effect / 180
+    assert weights.sum() == pytest.approx(1)
+    assert weights @ errors**2 == pytest.approx(np.mean(found) / true, abs=0.03)
+    assert weights @ errors == pytest.approx(np.mean(np.sqrt(found)) / np.sqrt(true), abs=0.02)
+    shown = np.sqrt(weights @ errors**2 - (weights @ errors) ** 2)
+    assert shown == pytest.approx(np.std(np.sqrt(found)) / np.sqrt(true), rel=0.1)
 
 
 def test_the_exact_power_of_a_share_is_the_sum_over_the_rejecting_counts():
@@ -114,7 +142,7 @@ def test_the_command_from_assumptions(capsys, tmp_path):
     assert (tmp_path / "power-stopping.png").stat().st_size > 5000
     shown = plan(capsys)
     assert "dollars" not in shown
-    assert "200 votes are worth 74 independent votes" in shown
+    assert "200 votes have the error of 74 independent votes, known from 16.7 effective clusters." in shown
     assert shown.endswith("Next: python -m crowd plan-checks\n")
 
 

@@ -51,10 +51,10 @@ class Nesting(HTMLParser):
 
 def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     written, facts = made(add_scores(folder, models=("bilstm_attn", "hred")))
-    assert "<strong>90 of 90 votes came from simulated raters.</strong>" in written
+    assert "<strong>90 of 90 votes are simulated: programs cast them, not people.</strong>" in written
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;unk&gt;" in written and "<script" not in written
     for heading in (
-        "What was found", "Which is preferred", "How many ties", "People, token metrics and probes",
+        "What was found", "Which is preferred", "How many ties", "People and probe tasks on the same axes",
         "Probes beside their baselines", "Where the variance comes from", "Agreement and raters",
         "What would make the results more certain", "What this study cannot tell", "What was done", "What reviewers "
         "ask",
@@ -100,7 +100,7 @@ def test_imported_votes_without_pairs_are_of_a_and_b(tmp_path):
     (folder / "pairs.jsonl").unlink()
     written = made(folder)[0]
     assert "a and b are taken to be the same two systems in every pair" in written
-    assert "came from simulated raters" not in written
+    assert "simulated: programs cast" not in written
 
 
 def test_a_study_of_scores_alone_says_that_nobody_voted(tmp_path):
@@ -108,7 +108,7 @@ def test_a_study_of_scores_alone_says_that_nobody_voted(tmp_path):
     assert facts["limitations"][0].startswith("There are no votes here")
     assert "What do probes and metrics say?" in written and 'id="raters"' not in written and 'id="ties"' not in written
     assert facts["orders"][0]["flips"]["raters"] is None
-    assert facts["findings"][0].startswith("Over training seeds, the SD of the probes' micro-F1 is")
+    assert facts["findings"][0].startswith("Over training seeds, the SD of probe tasks is")
     assert "would be reversed with a chance above 10 % in a re-run with new seeds and items" in facts["findings"][-1]
 
 
@@ -264,10 +264,10 @@ def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_eng
 
 
 def test_probes_of_another_architecture_are_not_said_of_the_one_that_people_judged(folder):
-    finding = next(s for s in made(add_scores(folder, models=("hred",)))[1]["findings"] if "micro-F1" in s)
+    finding = next(s for s in made(add_scores(folder, models=("hred",)))[1]["findings"] if "probe tasks" in s)
     assert finding.startswith("Over 3 seeds of bilstm_attn, the SD of people's preference is")
-    assert "Over training seeds, the SD of the probes' micro-F1 is" in finding
-    assert "that of the probes' micro-F1" not in finding
+    assert "Over training seeds, the SD of probe tasks is" in finding
+    assert "that of probe tasks" not in finding
 
 
 def test_two_models_whose_names_end_in_numbers_are_no_seeds_of_one(folder):

@@ -40,7 +40,7 @@ def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(sha
     assert preferred.startswith("No preference between a and b was shown: a leads by 10.2 points")
     assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
     assert "68.3 % differs significantly from that (p = " in chance and "kappa 0.45" in agreed
-    assert "came from simulated raters" not in written
+    assert "simulated: programs cast" not in written
     assert [name for _, name in found.picture.across] == ["chance 33 %"]  # no room for "half" beside it
     assert "0.451" in written  # nominal alpha, as published
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from analysis import arguments
 from analysis.arguments import add_json_argument, deliver
 from analysis.showing import tables, words
+from analysis.showing.result import Result
 
 
-@pytest.mark.parametrize("module", [arguments, words, tables])
+@pytest.mark.parametrize("module", [words, tables])
 def test_the_examples_in_the_docstrings_are_true(module):
     result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0
@@ -23,17 +23,22 @@ def given(*words):
     return parser.parse_args(words)
 
 
+def result(document):
+    return Result(document, ["text"], dict, ["Read as: a table."])
+
+
 def test_people_get_the_text_and_machines_the_file(tmp_path, capsys):
-    deliver(given("--json", str(tmp_path / "out.json")), "text\n", {"share": 0.5})
-    assert capsys.readouterr().out == "text\n"
+    deliver(given("--json", str(tmp_path / "out.json")), result({"share": 0.5}))
+    assert capsys.readouterr().out == "Read as: a table.\n\ntext\n"
     assert json.loads((tmp_path / "out.json").read_text()) == {"share": 0.5}
 
 
 def test_a_dash_gives_the_document_alone(capsys):
-    deliver(given("--json", "-"), "text", {"share": 0.5})
-    assert json.loads(capsys.readouterr().out) == {"share": 0.5}
+    deliver(given("--json", "-"), result({"share": 0.5}))
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"share": 0.5} and said.err == "Read as: a table.\n"
 
 
 def test_without_json_only_the_text_is_printed(capsys):
-    deliver(given(), "text", {})
-    assert capsys.readouterr().out == "text\n"
+    deliver(given(), result({}), more="!")
+    assert capsys.readouterr().out == "Read as: a table.\n\ntext!\n"

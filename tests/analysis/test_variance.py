@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from analysis.reading.long_tables import LongTable
 from analysis.reading.study import read_study
 from analysis.report.assembly import report
 from analysis.variance.answer import answer
+from analysis.variance.cubes import compared_models
 from analysis.variance.section import section
 from analysis.variance.tables import study_tables
 from dialogue.command_line import dispatch
@@ -241,6 +243,19 @@ def test_a_table_that_cannot_be_taken_apart_is_named_and_refused_where_it_is_alo
     odd = LongTable("odd", np.ones(1), {"one": np.zeros(1, np.int64)}, {})
     found = answer([good, odd], sets=5)
     assert [table.name for table in found.tables] == ["good"]
-    assert found.warnings == ("odd is left out. One observation has no variance; two or more are needed.",)
+    assert found.not_used == ("not compared: odd (One observation has no variance; two or more are needed.)",)
     with pytest.raises(InputError, match="One observation has no variance"):
         answer([odd], sets=5)
+
+
+def test_a_score_that_could_not_be_made_leaves_its_item_out_of_a_comparison(tmp_path):
+    rows = [
+        {"evaluator": "mine", "task": "t", "model": model, "seed": seed, "checkpoint": "last", "item": f"d{n}:1",
+         "rater": "r", "score": float(n % 3 + (model == "b")), "cluster": f"d{n}", "condition": ""}
+        for model in ("a", "b") for seed in (0, 1) for n in range(30)
+    ]  # fmt: skip
+    rows[5]["score"] = math.nan
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "mine.parquet")
+    found = {line.what: line for line in compared_models([tmp_path / "mine.parquet"], ("a", "b"), paired=True, seed=0)}
+    assert found["difference"].items == 29 and found["difference"].value == pytest.approx(-1)
+    assert all(math.isfinite(line.value) and math.isfinite(line.low) for line in found.values())

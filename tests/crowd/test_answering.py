@@ -4,12 +4,14 @@ import re
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.simulation.browser import PageForm
+from crowd.store.sqlite import DirectPipe
 from crowd.watching.progress import set_state
 from crowd.web.app import ServerConfig, create_app
-from tests.crowd.study import Clock, database, desk_of, make_pairs
+from tests.crowd.study import Clock, database, desk_of, make_pairs, seated, work
 
 FETCH = {"X-Requested-With": "fetch"}
 # Where the pair under test comes first, and where it comes last, in sittings that say the same number of pairs.
@@ -120,6 +122,21 @@ def away(player):
     player.undo()
 
 
+def filled(player):
+    """Away while others give every pair its votes."""
+    player.look()
+    player.clock.now += 601
+    desk = player.app.extensions["desk"]
+    for n in range(40):
+        work(desk, seated(desk, f"other {n}"))
+    assert desk.next_step(seated(desk, "late-comer")).stage == "complete"
+    player.look()
+    player.answer()
+    player.undo()
+    player.answer()
+    player.look()
+
+
 def stopped(player):
     for state in ("paused", "running", "stopped", "running"):
         player.look()
@@ -137,7 +154,7 @@ def plain(player):
     player.look()
 
 
-STORIES = (plain, twice, regret, stale, late, slow, away, stopped)
+STORIES = (plain, twice, regret, stale, late, slow, away, filled, stopped)
 
 
 def played(folder, hit, story, *, script, last):
@@ -180,3 +197,47 @@ def test_the_stories_do_meet_a_check(tmp_path):
                 kinds.append(place.shown.pair.kind)
                 desk.answer(seat, place.shown.token, "left" if place.shown.left == "a" else "right", 1.0)
         assert kinds[-1 if last else 0] == "check" and kinds.count("check") == 1
+
+
+def statements_of(desk, seat, monkeypatch):
+    """What a desk asks of its store for each answer of a sitting and of the next: (kind of the pair, statements)."""
+    said, found = [], []
+    run = DirectPipe._run
+    monkeypatch.setattr(
+        DirectPipe, "_run", lambda pipe, words, values: (said.append(words.text), run(pipe, words, values))[1]
+    )
+    while (place := desk.next_step(seat)).stage == "task":
+        said.clear()
+        desk.answer(seat, place.shown.token, "left" if place.shown.left == "a" else "right", 1.0)
+        found.append((place.shown.pair.kind, tuple(said)))
+    return found
+
+
+def test_the_store_is_asked_the_same_after_a_check_and_after_a_real_pair_and_to_bring_either(tmp_path, monkeypatch):
+    """So the times of the replies cannot tell them apart; only where a status changes more has to be done."""
+    hit = replace(PLAIN, pairs_per_sitting=9, first_checks=2, later_checks=3, max_votes_per_rater=20)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, make_pairs(30, checks=9)) as desk:
+        found = statements_of(desk, seated(desk, "ann"), monkeypatch)
+        kinds = [kind for kind, _ in found]
+        assert len(found) == 14 and kinds.count("check") == 5 and kinds[1] == "check"
+        del found[1], found[-1]  # ann passes; the sitting ends
+        assert len({said for _, said in found}) == 1
+
+
+def test_an_undo_asks_the_same_for_a_check_and_for_a_real_pair(tmp_path, monkeypatch):
+    hit = replace(PLAIN, pairs_per_sitting=6, first_checks=0, later_checks=3)
+    asked = {}
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, make_pairs(30, checks=9)) as desk:
+        seat = seated(desk, "ann")
+        while (place := desk.next_step(seat)).stage == "task":
+            right = "left" if place.shown.left == "a" else "right"
+            desk.answer(seat, place.shown.token, right, 1.0)
+            said = []
+            sa.event.listen(
+                desk.store.engine, "before_cursor_execute", listener := lambda *a, said=said: said.append(a[2])
+            )
+            desk.undo(seat, place.shown.token)
+            sa.event.remove(desk.store.engine, "before_cursor_execute", listener)
+            asked.setdefault(place.shown.pair.kind, set()).add(len(said))
+            desk.answer(seat, desk.next_step(seat).shown.token, right, 1.0)
+    assert asked["check"] == asked["real"]

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from crowd.hit import Hit
+from crowd.rating.doors import open_door
 from crowd.simulation.browser import PageForm
 from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
 from crowd.web.limits import RateLimit
@@ -201,3 +202,30 @@ def test_a_server_that_imports_the_application_is_set_up_by_its_environment(tmp_
         reply = app.test_client().get("/x/")
         assert reply.status_code == code and ('action="/x/consent"' in reply.text) == bool(walk_in)
         app.extensions["desk"].store.close()
+
+
+@pytest.mark.usefixtures("logs")
+def test_doors_are_set_by_the_environment_as_by_options(tmp_path, monkeypatch):
+    write_records(tmp_path / "pairs.jsonl", make_pairs(4, checks=4), signature="test", kind=Pair)
+    monkeypatch.setenv("SEEDVOTE_STUDY", str(tmp_path))
+    monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
+    monkeypatch.setenv("SEEDVOTE_MTURK", "yes")
+    with pytest.raises(InputError, match="SEEDVOTE_MTURK is 'yes'; it may be live or sandbox"):
+        from_environment()
+    monkeypatch.setenv("SEEDVOTE_MTURK", "sandbox")
+    monkeypatch.setenv("SEEDVOTE_PROLIFIC", "1")
+    app = from_environment()
+    store, site = app.extensions["desk"].store, "https://workersandbox.mturk.com"
+    worker = {"workerId": "A1", "assignmentId": "X", "hitId": "H", "turkSubmitTo": site}
+    person = {"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "x1"}
+    assert [app.test_client().get("/", query_string=query).status_code for query in (worker, person)] == [403, 403]
+    with store.write() as connection:
+        open_door(connection, "mturk", [])
+        open_door(connection, "prolific", ["s1"])
+    replies = [app.test_client().get("/", query_string=query) for query in (worker, person)]
+    assert [reply.status_code for reply in replies] == [200, 200]
+    assert f"frame-ancestors {site}" in replies[0].headers["Content-Security-Policy"]
+    store.close()
+    monkeypatch.setenv("SEEDVOTE_WALK_IN", "1")
+    with pytest.raises(InputError, match="launched on Mechanical Turk and Prolific, so nobody may walk in"):
+        from_environment()

@@ -8,8 +8,11 @@ import sqlalchemy as sa
 from crowd.exchange import exporting
 from crowd.hit import CHANGES, HIT_KEYS, Exclusion, Hit
 from crowd.rating.change_control import changed_keys, take_up
-from crowd.rating.leasing import Refused
 from crowd.rating.rules import kept_hit
+from crowd.rating.seating import Refused
+from crowd.simulation.browser import PageForm
+from crowd.simulation.crowd import SimulatedCrowd
+from crowd.simulation.raters import Reader, habits
 from crowd.store import event_log
 from crowd.store.tables import pairs, raters, votes
 from crowd.study_folder import prepare_study
@@ -17,7 +20,7 @@ from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
-from tests.crowd.visitor import Visitor, careful, live
+from tests.crowd.visitor import FETCH, Visitor, careful, live
 
 GATED = dataclasses.replace(SHORT, first_checks=2, later_checks=2, max_failures=2)
 
@@ -196,6 +199,32 @@ def test_a_study_stays_what_its_first_vote_made_it_from_every_door(url, tmp_path
 
 def test_no_visitor_can_say_that_he_is_simulated_where_people_vote(url, tmp_path):
     with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk, live(url, SHORT) as (address, _):
-        assert Visitor(address).arrive("robot", source="simulated") == 400
+        assert Visitor(address).arrive("robot", source="simulated") == 403
         assert Visitor(address).arrive("person") == 200
         assert len(rows(desk.store, sa.select(raters))) == 1
+
+
+def test_a_person_at_a_simulated_study_is_told_so_by_either_server_and_leaves_no_trace(url, tmp_path):
+    with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk:
+        robot = desk.arrive("robot", "1", "simulated")
+        desk.consent(robot)
+        vote(desk, robot)
+        for source in ("local", "simulated"):
+            with live(url, SHORT, source=source) as (address, _):
+                person = Visitor(address)
+                page = person.client.get("/", params={"rater": "person"})
+                if page.status_code == 200:
+                    page = person.client.post("/consent", data=PageForm(page.text).fields)
+                assert page.status_code == 403 and "This study is a simulation" in page.text, source
+                assert "cookies" not in page.text
+                told = person.client.get("/", params={"rater": "other", "source": "simulated"}, headers=FETCH)
+                assert source == "simulated" or told.json()["saved"] is False  # a page's script gets what it can read
+        assert len(rows(desk.store, sa.select(raters))) == 1
+
+
+def test_simulated_raters_at_a_server_for_people_are_told_what_to_do(url, tmp_path):
+    made = make_pairs(6)
+    with desk_of(url, tmp_path, SHORT, made), live(url, SHORT) as (address, _):
+        crowd = SimulatedCrowd(address, Reader(made, seed=0), [habits(0, seed=0)], 1)
+        with pytest.raises(InputError, match=r"is for people, so simulated raters.*serve STUDY --simulated"):
+            crowd.work()

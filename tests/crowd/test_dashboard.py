@@ -205,7 +205,12 @@ def csrf_of(client):
 
 def test_pause_resume_and_stop_reach_the_raters(study, researcher):
     rater = study[0].test_client()
-    csrf = rater.get("/?rater=someone").get_data(as_text=True).split('name="csrf" value="')[1].split('"')[0]
+    csrf = (
+        rater.get("/?rater=someone&source=simulated")
+        .get_data(as_text=True)
+        .split('name="csrf" value="')[1]
+        .split('"')[0]
+    )
     rater.post("/consent", data={"csrf": csrf, "agree": "yes"})
     for number in range(1, 5):
         rater.post(f"/instructions/{number}", data={"csrf": csrf, "choice": "tie"})

@@ -85,6 +85,8 @@ def test_wrong_keys_block_the_careful_are_named_and_mending_them_lets_everybody_
     told = capsys.readouterr().out
     assert all(f"Check {name} looks wrong: " in told for name in ("c1", "c3", "c5"))
     assert told.count("looks wrong") == 3
+    assert f"python -m crowd check void {study.folder} c1 --database" in told
+    assert f"python -m crowd check fix {study.folder} c3 --answer a --database" in told
     study.run("check", "void", "c1")
     assert "Check c1 was b, is void. 6 checks are left." in capsys.readouterr().out
     assert study.status() == ["passed"] * 4

@@ -7,8 +7,10 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating.leasing import Refused, Seat
+from crowd.hit import Hit
+from crowd.rating.deciding import rule_on
 from crowd.rating.replaying import replay
+from crowd.rating.seating import Refused, Seat
 from crowd.store import event_log
 from crowd.store.tables import leases, pairs, votes
 from crowd.watching.progress import set_state
@@ -111,15 +113,44 @@ def test_a_rater_who_comes_back_after_the_time_goes_on_at_the_same_pair_if_it_ha
         assert desk.answer(seat, after.token, "left", 1.0)[0] == "saved"
 
 
-def test_a_pair_that_filled_up_meanwhile_is_replaced_by_another(url, tmp_path):
-    hit = dataclasses.replace(SHORT, votes_per_pair=1, pairs_per_sitting=1)
+def test_a_pair_that_filled_up_meanwhile_comes_again_as_a_check_would_and_its_vote_is_kept_uncounted(url, tmp_path):
+    hit = dataclasses.replace(SHORT, votes_per_pair=1, pairs_per_sitting=2)
     with desk_of(url, tmp_path, hit, make_pairs(2)) as desk:
         seat = seated(desk, "slow")
-        before = desk.next_step(seat).shown.pair.pair
+        before = desk.next_step(seat).shown
         desk.clock.now += 601
         assert work(desk, seated(desk, "quick")) == "done"
-        assert desk.next_step(seat).shown.pair.pair != before
+        assert desk.next_step(seat).shown.token == before.token
+        assert vote(desk, seat)[0] == "saved"
+        assert check_books(desk) == {"p0": 1, "p1": 1} and [row.counted for row in votes_of(desk)] == [1, 1, 0]
+        assert desk.next_step(seat).stage == "complete"
+
+
+def test_a_clock_that_was_a_day_ahead_and_is_set_right_holds_no_pair_back(url, tmp_path):
+    hit = dataclasses.replace(SHORT, votes_per_pair=1)
+    with desk_of(url, tmp_path, hit, make_pairs(2)) as desk:
+        one, other = seated(desk, "one"), seated(desk, "other")
+        first = desk.next_step(one).shown
+        desk.clock.now += 86_400
+        again, second = desk.next_step(one).shown, desk.next_step(other).shown  # one renewed, one new
+        assert again.token == first.token
+        desk.clock.now -= 86_400
+        assert desk.next_step(one).shown.expires == desk.clock.now + 600  # the page says ten minutes, not a day
+        desk.clock.now += 601
+        third = seated(desk, "third")
+        assert {vote(desk, third)[0], vote(desk, third)[0]} == {"saved"}
+        assert desk.answer(other, second.token, "left", 1.0)[0] == "late"
         check_books(desk)
+
+
+def test_two_servers_whose_clocks_differ_by_ten_seconds_take_no_pair_from_each_other(url, tmp_path):
+    hit = dataclasses.replace(SHORT, votes_per_pair=1)
+    with desk_of(url, tmp_path, hit, make_pairs(1)) as desk:
+        one = seated(desk, "one")
+        token = desk.next_step(one).shown.token
+        desk.clock.now -= 10
+        assert desk.next_step(seated(desk, "other")).stage == "wait"
+        assert desk.answer(one, token, "left", 1.0)[0] == "saved"
 
 
 def test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused(url, tmp_path):
@@ -298,3 +329,29 @@ def test_sides_are_balanced_in_each_pair_over_a_whole_study(sqlite, tmp_path):
                 sa.select(leases.c.pair, leases.c.left, sa.func.count()).group_by(leases.c.pair, leases.c.left)
             ).all()
         assert sorted(lefts) == [(f"p{n}", side, 2) for n in range(8) for side in "ab"]
+
+
+@pytest.mark.parametrize("reals, checks", [(20, 5), (17, 8), (24, 8), (20, 0)])
+def test_a_sitting_says_no_more_pairs_than_there_are(sqlite, tmp_path, reals, checks):
+    hit = Hit(examples=(), first_checks=min(3, checks))
+    with desk_of(sqlite, tmp_path, hit, make_pairs(reals, checks=checks)) as desk:
+        for sitting in ("one", "two"):
+            seat = seated(desk, "r", sitting)
+            if (place := desk.next_step(seat)).stage == "task":
+                said = place.of
+                work(desk, seat)
+                assert desk.next_step(seat).done == said
+        assert desk.first_sitting <= reals + checks
+
+
+def test_a_sitting_that_began_with_few_pairs_goes_on_when_more_come_back(sqlite, tmp_path):
+    hit = dataclasses.replace(SHORT, votes_per_pair=1)
+    with desk_of(sqlite, tmp_path, hit, make_pairs(3)) as desk:
+        other = seated(desk, "other")
+        for _ in range(2):
+            vote(desk, other)
+        seat = seated(desk, "r")
+        assert desk.next_step(seat).of == 1
+        rule_on(desk.store, other.rater, "block", "a reason", 1.0)
+        vote(desk, seat)
+        assert desk.next_step(seat).of == 4 and work(desk, seat) == "complete"

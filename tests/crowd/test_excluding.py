@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 import sqlalchemy as sa
 
+from crowd.exchange import exporting
 from crowd.hit import Exclusion
 from crowd.rating import excluding
 from crowd.rating.change_control import take_up
+from crowd.rating.deciding import rule_on
 from crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
 from crowd.rating.forgetting import forget
 from crowd.rating.replaying import replay
@@ -98,6 +100,33 @@ def test_rules_leave_votes_out_offer_the_pairs_again_tell_nobody_and_are_lifted_
         assert state()[0] == 8
         take_up(desk.store, dataclasses.replace(hit, exclude=None), 3.0)
         assert state() == (8, [("passed", None)] * 3)
+
+
+def test_the_export_says_what_would_count_without_the_rules(url, tmp_path):
+    """Against the same study after [exclude] was taken out of hit.toml."""
+    hit = dataclasses.replace(SHORT, votes_per_pair=2, exclude=Exclusion(after=3, seconds=2.0), identical="tie")
+    with desk_of(url, tmp_path, hit, make_pairs(4, identical=1)) as desk:
+        for name, seconds in (("fast", 0.4), ("one", 9.0), ("by hand", 9.0)):
+            seat = seated(desk, name)
+            while desk.next_step(seat).stage == "task":
+                vote(desk, seat, "a" if name == "fast" else "b", seconds)
+            exclude_by_rule(desk.store, 1.0)
+        rule_on(desk.store, desk.rater_id("by hand"), "exclude", "a reason", 1.0)
+        work(desk, seated(desk, "last"))
+
+        def exported():
+            with desk.store.read() as connection:
+                return exporting.export(connection, votes_per_pair=2, auto_ties=True).votes
+
+        said = exported()
+        fast = {one.extra["excluded_by"] for one in said if one.rater == desk.rater_id("fast")}
+        assert fast == {"seconds"} and sum(one.extra["excluded_by"] != "" for one in said) == 4
+        take_up(desk.store, dataclasses.replace(hit, exclude=None), 2.0)
+        plain = exported()
+        would = [(one.extra["counted_without_rules"], one.extra["round_without_rules"]) for one in said]
+        assert would == [(one.counted, one.round) for one in plain]
+        assert [one.counted for one in said] != [one.counted for one in plain]
+        assert not any("excluded_by" in one.extra for one in plain)
 
 
 def test_people_are_named_by_their_id_or_by_their_hash(url, tmp_path):

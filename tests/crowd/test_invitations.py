@@ -7,8 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
+from crowd.rating.doors import open_door
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import raters, votes
+from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from tests.crowd.real_server import Browser, make_study, serving
@@ -77,8 +79,16 @@ def test_a_guessed_id_or_an_altered_link_gives_nothing(study, capsys):
     assert len(found(study, sa.select(raters))) == 1
 
 
+def launched_on_prolific(study):
+    """What a launch keeps in the store."""
+    with opened(study, None) as store, store.write() as connection:
+        open_door(connection, "prolific", ["s"])
+
+
 def test_people_from_prolific_are_admitted_where_the_door_is_opened(study):
     with Browser() as participant, serving(study, "--prolific") as url:
+        assert participant.get(f"{url}/?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=x").status_code == 403
+        launched_on_prolific(study)
         assert "Pair 1" in participant.arrive(f"{url}/?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=x").text
 
 
@@ -86,9 +96,10 @@ def test_a_name_sent_through_a_marketplaces_door_is_not_the_invited_person(study
     """Prolific's address can be made up, and names like `alice` can be guessed."""
     with Browser() as alice, Browser() as stranger, serving(study, "--prolific") as url:
         ((_, link),) = invited(study, capsys, url, "--name", "alice")
+        launched_on_prolific(study)
         alice.answer(alice.arrive(link))
         for name in ("alice", link.partition("=")[2].rpartition(".")[0]):
-            page = stranger.arrive(f"{url}/?PROLIFIC_PID={name}&STUDY_ID=x&SESSION_ID=1")
+            page = stranger.arrive(f"{url}/?PROLIFIC_PID={name}&STUDY_ID=s&SESSION_ID=1")
             assert "Pair 1" in page.text and "/undo" not in page.text
         assert "Pair 2" in alice.get(f"{url}/task").text
     assert len(found(study, sa.select(raters))) == 2

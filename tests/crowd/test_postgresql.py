@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from crowd.rating import pool
 from crowd.rating.desk import Desk
-from crowd.rating.leasing import Refused
+from crowd.rating.seating import Refused
 from crowd.store import event_log
 from crowd.store.store import fetch, later, open_store
 from crowd.store.tables import events, pairs, study_settings, votes

@@ -154,7 +154,9 @@ def test_nginx_as_documented_writes_no_id_down_whether_or_not_the_server_is_ther
     gone.mkdir()
     with (
         behind_nginx(gone, free_port()) as port,
-        httpx.Client(verify=ssl.create_default_context(cafile=gone / "cert.pem"), trust_env=False) as lost,
+        httpx.Client(
+            verify=ssl.create_default_context(cafile=gone / "cert.pem"), trust_env=False, timeout=PATIENCE
+        ) as lost,
         httpx.Client(verify=trust, trust_env=False, timeout=PATIENCE) as rater,
     ):
         assert lost.get(f"https://127.0.0.1:{port}/study-1/?rater=ann-smith").status_code == 502

@@ -71,7 +71,7 @@ def test_a_server_that_is_asked_to_end_answers_what_it_has_received_and_refuses_
     assert all(json.load(reply)["saved"] is True for reply in replies)
     assert number_of_votes(study) == CROWD
     with pytest.raises(httpx.ConnectError):
-        wait_for(lambda: httpx.get(f"{url}/health", trust_env=False) and None)
+        wait_for(lambda: httpx.get(f"{url}/health", trust_env=False, timeout=PATIENCE) and None)
     for connection, _ in raters:
         connection.close()
 

@@ -8,9 +8,13 @@ import dataclasses
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating import standing
+from crowd.rating.change_control import take_up
+from crowd.rating.deciding import mend
 from crowd.rating.desk import Desk
 from crowd.store.tables import leases, raters, votes
+from crowd.study_folder import prepare_study
+from dialogue.files import write_records
+from dialogue.records import Pair
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 from tests.crowd.visitor import Visitor, always_tie, careful, live
 
@@ -86,26 +90,80 @@ def test_a_check_that_was_shown_comes_again_by_every_door(study):
         assert later.next_step(seat).shown.pair.pair == shown
 
 
-def test_no_vote_counts_before_the_first_checks_are_passed_and_those_given_before_count_then(url, tmp_path):
+def test_no_vote_counts_before_the_first_checks_are_passed_and_one_given_before_counts_then(url, tmp_path):
     ungated = dataclasses.replace(GATED, first_checks=0)
     with desk_of(url, tmp_path, ungated, make_pairs(20, checks=8)) as desk:
         seat = seated(desk, "early")
-        for _ in range(2):
-            while desk.next_step(seat).shown.pair.kind == "check":
-                vote(desk, seat)
-            vote(desk, seat)
-        already = len(rows(desk, sa.select(votes).where(votes.c.failed.is_not(None))))
-        gated = Desk(desk.store, dataclasses.replace(GATED, first_checks=already + 2), desk.clock)
-        with desk.store.write() as connection:
-            standing.settle(connection, gated.assignment, gated.gate, 0.0)
+        assert desk.next_step(seat).shown.pair.kind == "real"  # in hand before there are first checks
+        take_up(desk.store, dataclasses.replace(GATED, first_checks=2), 0.0)
+        vote(desk, seat)
         counted = sa.select(votes.c.counted).where(votes.c.failed.is_(None))
-        assert rows(desk, counted) == [(0,), (0,)]
-        if gated.next_step(seat).shown.pair.kind == "real":  # it was in hand before the rule
-            vote(gated, seat)
-        given = len(rows(desk, counted))
-        for _ in range(already, gated.gate.first_checks):
-            assert gated.next_step(seat).shown.pair.kind == "check"
-            assert rows(desk, counted) == [(0,)] * given
-            vote(gated, seat)
-        assert rows(desk, counted) == [(1,)] * given
+        for _ in range(2):
+            assert desk.next_step(seat).shown.pair.kind == "check"
+            assert rows(desk, counted) == [(0,)]
+            vote(desk, seat)
+        assert rows(desk, counted) == [(1,)]
         assert rows(desk, sa.select(raters.c.status)) == [("passed",)]
+
+
+def passed_with_the_first_check_void(desk):
+    """A rater who was let in by the two first checks that were left, and has judged; one in the middle of them."""
+    mend(desk.store, "c0", "void", 1.0)
+    inside, begun = seated(desk, "inside"), seated(desk, "begun")
+    for _ in range(4):
+        vote(desk, inside)
+    vote(desk, begun)
+    return inside, begun
+
+
+def statuses(desk):
+    return {row.rater: row.status for row in rows(desk, sa.select(raters))}
+
+
+def counted(desk):
+    return sum(row.counted for row in rows(desk, sa.select(votes.c.counted)))
+
+
+def test_who_passed_stays_in_when_a_first_check_is_no_longer_void(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(9, checks=3)) as desk:
+        inside, begun = passed_with_the_first_check_void(desk)
+        assert counted(desk) == 2
+        mend(desk.store, "c0", "a", 2.0)
+        assert statuses(desk) == {inside.rater: "passed", begun.rater: "incomplete"} and counted(desk) == 2
+        assert desk.next_step(inside).stage == "task"  # as ever, and the check comes among the pairs
+        for _ in range(2):
+            assert statuses(desk)[begun.rater] == "incomplete"
+            vote(desk, begun)
+        assert statuses(desk)[begun.rater] == "passed"
+
+
+def test_who_passed_stays_in_when_the_pairs_file_gets_more_first_checks(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(9, checks=3)) as desk:
+        inside, begun = passed_with_the_first_check_void(desk)
+        write_records(tmp_path / "pairs.jsonl", make_pairs(9, checks=5), signature="test", kind=Pair)
+        prepare_study(tmp_path, None, GATED, url, seed=0, simulated=False)
+        assert statuses(desk) == {inside.rater: "passed", begun.rater: "incomplete"} and counted(desk) == 2
+
+
+def test_a_new_key_that_shows_that_a_rater_failed_takes_the_votes_out_for_all_that(url, tmp_path):
+    hit = dataclasses.replace(GATED, max_failures=1)
+    with desk_of(url, tmp_path, hit, make_pairs(9, checks=3)) as desk:
+        seat = seated(desk, "r")
+        for _ in range(5):
+            vote(desk, seat)
+        assert counted(desk) == 2
+        mend(desk.store, "c1", "b", 2.0)
+        assert statuses(desk) == {seat.rater: "blocked"} and counted(desk) == 0
+
+
+def test_who_takes_the_last_first_check_back_has_not_passed_until_it_is_answered_again(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(9, checks=3)) as desk:
+        seat = seated(desk, "r")
+        for _ in range(2):
+            vote(desk, seat)
+        token = desk.next_step(seat).shown.token
+        vote(desk, seat)
+        assert statuses(desk) == {seat.rater: "passed"}
+        assert desk.undo(seat, token)[0] and statuses(desk) == {seat.rater: "incomplete"}
+        vote(desk, seat)
+        assert statuses(desk) == {seat.rater: "passed"}

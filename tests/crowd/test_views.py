@@ -204,6 +204,6 @@ def test_a_visitor_without_an_id_gets_one_in_the_cookie_and_keeps_it(app):
 
 
 def test_no_claim_in_the_address_is_believed_and_nobody_is_simulated_where_people_vote(app):
-    assert app.test_client().get("/", query_string={"rater": "robot", "source": "simulated"}).status_code == 400
+    assert app.test_client().get("/", query_string={"rater": "robot", "source": "simulated"}).status_code == 403
     begin(app, "liar", source="mturk")
     assert [row.source for row in rows(app, sa.select(raters))] == ["local"]

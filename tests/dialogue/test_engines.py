@@ -76,7 +76,7 @@ def stamps(folder):
 
 
 # A command knows nothing of the engine, so each command runs on one here, and on all of them in make test-slow.
-# Ray's turn in the fast suite is the test of the killed node, which holds the same bits.
+# Ray's turn in the fast suite is in test_jobs: every job in a process of its own, and a killed one made good.
 @pytest.mark.parametrize(
     ("on", "module", "number"),
     [
@@ -154,6 +154,7 @@ def kill(process):
         process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: requirements-scale.txt")
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
 def test_a_node_killed_in_mid_run_changes_nothing(undisturbed, tmp_path, nodes):

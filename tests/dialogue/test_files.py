@@ -16,12 +16,14 @@ from dialogue.command_line import dispatch, exit_with
 from dialogue.commands.format import format_document
 from dialogue.errors import InputError, unusable
 from dialogue.files import (
+    FORMATS,
     as_json,
     atomic,
     clear_halves,
     read_header,
     read_json,
     read_records,
+    singular,
     temporary_name,
     write_json,
     write_records,
@@ -267,3 +269,15 @@ def test_what_killed_attempts_left_is_cleared_and_nothing_else(tmp_path):
         file.touch()
     clear_halves(path)
     assert sorted(tmp_path.iterdir()) == sorted(others)
+
+
+def test_every_example_of_docs_format_is_read_as_it_stands_there(tmp_path, pytestconfig):
+    text = (pytestconfig.rootpath / "docs" / "format.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^## (\w+)[^\n]*\n(?:(?!^## )[^\n]*\n)*?```json\n(.*?)```", text, re.M | re.S))
+    assert set(shown) == {singular(kind) for kind in FORMATS}
+    for kind in FORMATS:
+        value = json.loads(shown[singular(kind)])
+        path = tmp_path / f"{FORMATS[kind]}.jsonl"
+        path.write_text(json.dumps(value) + "\n", encoding="utf-8")
+        (record,) = read_records(path, kind)
+        assert not record.extra and value.items() <= json.loads(json.dumps(as_json(record))).items()

@@ -18,8 +18,7 @@ from dialogue.errors import InputError
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
-# A Ray cluster takes seconds to begin and to end: one test here and that of the killed node start one, the other tests
-# do so under make test-slow.
+# A Ray cluster takes seconds to begin and to end: one test here starts one, the other tests do so under make test-slow.
 RAY = pytest.param("ray", marks=pytest.mark.slow)
 every = pytest.mark.parametrize("on", ["local", RAY, "slurm:local"])
 
@@ -46,6 +45,11 @@ def carry_out(act, shared, pieces, logs, on, number=2):
 
 def add(shared, piece):
     return shared + piece, os.environ["OMP_NUM_THREADS"], os.getpid()
+
+
+def add_at_last(shared, piece):
+    """The same in the folder, but the process of the last piece is killed once: Ray makes that good."""
+    return add(10, killed(shared, piece) if piece == 3 else piece)
 
 
 def divide(shared, piece):
@@ -77,7 +81,9 @@ def preempted(shared, piece):
 
 @pytest.mark.parametrize("on", ["local", "ray", "slurm:local"])
 def test_every_engine_does_every_job_in_another_process_with_one_thread(on, tmp_path):
-    found = carry_out(add, 10, range(4), tmp_path / "logs", on)
+    """On Ray, one process is killed on the way, which is made good."""
+    act, shared = (add_at_last, tmp_path) if on == "ray" else (add, 10)
+    found = carry_out(act, shared, range(4), tmp_path / "logs", on)
     assert sorted(total for total, *_ in found) == [10, 11, 12, 13]
     assert {threads for _, threads, _ in found} == {"1"}
     assert os.getpid() not in {process for *_, process in found}
@@ -85,7 +91,7 @@ def test_every_engine_does_every_job_in_another_process_with_one_thread(on, tmp_
     assert sorted(logs) == [f"job-{piece}.log" for piece in range(4)]
     for piece in range(4):
         text = logs[f"job-{piece}.log"]
-        assert text.count(" begun on ") == 1 and "done in" in text
+        assert text.count(" begun on ") == 1 + (act is add_at_last and piece == 3) and "done in" in text
         assert jobs.content_key(piece)[:12] in text
 
 
@@ -130,12 +136,6 @@ def test_a_killed_process_on_this_machine_is_told_with_the_next_step(tmp_path):
 
 
 @pytest.mark.parametrize("on", [RAY])
-def test_a_killed_process_on_ray_is_made_good(on, tmp_path):
-    assert sorted(carry_out(killed, tmp_path, range(2), tmp_path, on)) == [0, 1]
-    assert (tmp_path / "job-0.log").read_text().count(" begun on ") == 2
-
-
-@pytest.mark.parametrize("on", [RAY])
 def test_ray_gives_up_at_last_and_says_so(on, tmp_path, monkeypatch):
     monkeypatch.setattr(on_ray, "RETRIES", 0)
     with pytest.raises(InputError, match=r"Ray gave up on job-0: .*Log of job-0: "):
@@ -149,7 +149,9 @@ def test_a_preempted_job_goes_back_into_the_queue(on, tmp_path):
 
 
 @pytest.mark.parametrize("on", ["slurm:local"])
-def test_a_job_that_ended_without_a_word_is_named(on, tmp_path):
+def test_a_job_that_ended_without_a_word_is_named(on, tmp_path, monkeypatch):
+    submitit = pytest.importorskip("submitit")
+    monkeypatch.setattr(submitit.Job, "_results_timeout_s", 0)  # it looks 15 s for a result on a slow shared disk
     with pytest.raises(InputError, match=r"job-0 ended without a result: .*Log of job-0: "):
         carry_out(killed, tmp_path, [0], tmp_path, on)
 

@@ -17,11 +17,11 @@ from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.files import digest, from_json, read_header, read_json, read_records
 from dialogue.records import Pair, Response, States
+from dialogue.tokens import normalize, tokenize
 from generation import curves
 from generation.__main__ import COMMANDS
 from generation.curves import draw_curves
 from generation.metrics.wordnet import find_wordnet
-from generation.vocabulary import normalize, tokenize
 from tests.house.typed import typed
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]

@@ -1,9 +1,6 @@
 """Responses from elsewhere: tables, Hugging Face models made here, and a real HTTP server that speaks the protocol."""
 
 import json
-import threading
-from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,9 +15,9 @@ from dialogue.files import read_records
 from dialogue.records import Response
 from generation.__main__ import COMMANDS
 from generation.decoding import parse_decoding
-from generation.imports.endpoint import Endpoint, ask_all
+from generation.imports.endpoint import calls_for
 from generation.imports.tables import messages_of, parse_columns, read_responses
-from tests.house.waiting import PATIENCE
+from tests.dialogue.chat_server import ChatServer
 
 ROWS = [{"id": "TOY00009:1", "answer": "hello, you", "run": 3}, {"id": "TOY00009:3", "answer": "bye", "run": 4}]
 
@@ -67,6 +64,16 @@ def test_two_responses_of_one_model_to_one_context_need_a_draw(tmp_path):
         generation("import", tmp_path, path)
 
 
+def test_items_that_the_corpus_does_not_hold_are_refused_with_examples(tmp_path, corpus):
+    item = next(examples(read_corpus(corpus).split("test"))).item
+    rows = "".join(json.dumps({"item": name, "model": "m", "text": "x"}) + "\n" for name in (item, "nowhere:1", "no:2"))
+    (tmp_path / "t.jsonl").write_text(rows)
+    sentence = r"2 of its 3 items are not in .*, e.g. 'nowhere:1', 'no:2'. The corpus has items such as '"
+    with pytest.raises(InputError, match=sentence):
+        generation("import", tmp_path, tmp_path / "t.jsonl", "--corpus", corpus)
+    assert not (tmp_path / "responses.jsonl").exists()
+
+
 def test_responses_without_text_or_context_are_counted_aloud(tmp_path, corpus, capsys):
     item = next(examples(read_corpus(corpus).split("test"))).item
     path = tmp_path / "answers.csv"
@@ -94,11 +101,12 @@ def test_a_second_import_replaces_its_own_responses_and_keeps_the_others(tmp_pat
     ("content", "name", "sentence"),
     [
         ("id,answer\n1,a\n", "t.csv", "t.csv:2: no item, model, text here; the columns are id, answer. Map them"),
-        ('{"item": "d:1", "model": "m"', "t.jsonl", "a line is not JSON"),
-        ("[1]\n", "t.jsonl", "t.jsonl:1: a JSON object is expected"),
+        ('{"item": "d:1", "model": "m"', "t.jsonl", "t.jsonl:1: not a JSON object"),
+        ("[1]\n", "t.jsonl", "a JSON object is expected"),
         ("item,model,text,seed\nd:1,m,a,many\n", "t.csv", "t.csv:2: seed is 'many', which is not a number"),
         ('{"item": "d:1", "model": "m", "text": 5}', "t.jsonl", "text is 5, which is not text"),
-        ("", "t.csv", "holds no rows"),
+        ("", "t.csv", "t.csv is empty"),
+        ("item,model,text\n", "t.csv", "holds no rows"),
         ("x", "t.parquet", "cannot be read"),
     ],
 )  # fmt: skip
@@ -241,124 +249,20 @@ def test_a_folder_without_a_model_is_said(tmp_path):
         HuggingFace("no-such-model-anywhere")
 
 
-class Server:
-    """A chat-completions server whose first answers can be errors."""
-
-    def __init__(self):
-        self.requests, self.trouble, self.lock = [], [], threading.Lock()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with outer.lock:
-                    outer.requests.append((self.path, self.headers.get("Authorization"), body))
-                    status, payload = outer.trouble.pop(0) if outer.trouble else (200, None)
-                reply = {
-                    "choices": [
-                        {"message": {"role": "assistant", "content": f" heard: {body['messages'][-1]['content']} "}}
-                    ],
-                    "usage": {"prompt_tokens": 10, "completion_tokens": 2},
-                }
-                data = json.dumps(reply).encode() if payload is None else payload
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever)
-        self.thread.start()
-
-    def close(self):
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
+def test_a_call_holds_the_whole_context_and_a_seed_that_follows_from_the_item(contexts):
+    calls = calls_for(contexts, system="Be brief.", temperature=0.5, seed=7, longest=20)
+    assert {tuple(m["content"] for m in call.messages) for call in calls} == {
+        ("Be brief.", *(turn.text for turn in e.context)) for e in contexts
+    }
+    assert calls_for(contexts[::-1], system="Be brief.", temperature=0.5, seed=7, longest=20) == calls[::-1]
+    assert len({call.options["seed"] for call in calls}) == len(contexts)
+    assert calls[0].options["max_tokens"] == 20 and calls[0].options["temperature"] == 0.5
 
 
 @pytest.fixture
 def server():
-    made = Server()
-    yield made
-    made.close()
-
-
-def endpoint(server, **options):
-    return Endpoint(
-        server.url, "gpt-any", key="secret", first_wait=0.001, timeout=PATIENCE, **{"retries": 2, **options}
-    )
-
-
-def ask(server, contexts, journal, **options):
-    return ask_all(endpoint(server, **options), contexts, journal, lambda: None)
-
-
-def test_an_endpoint_hears_the_whole_context_and_its_replies_come_in_order(server, contexts, tmp_path):
-    replies = ask(server, contexts, tmp_path / "j.jsonl")
-    assert [reply.text for reply in replies] == [f"heard: {e.context[-1].text}" for e in contexts]
-    assert [reply.item for reply in replies] == [e.item for e in contexts]
-    path, key, body = server.requests[0]
-    assert (path, key) == ("/v1/chat/completions", "Bearer secret")
-    assert body["model"] == "gpt-any"
-    assert [len(request[2]["messages"]) for request in server.requests]
-    assert {tuple(m["content"] for m in r[2]["messages"]) for r in server.requests} == {
-        tuple(turn.text for turn in e.context) for e in contexts
-    }
-
-
-def test_the_seed_sent_follows_from_the_seed_and_the_item(server, contexts, tmp_path):
-    ask(server, contexts, tmp_path / "a.jsonl", concurrency=1)
-    ask(server, contexts[::-1], tmp_path / "b.jsonl", concurrency=1)
-    seeds = [request[2]["seed"] for request in server.requests]
-    assert seeds[:6] == seeds[6:][::-1]
-    assert len(set(seeds)) == 6
-
-
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_an_error_that_may_pass_is_tried_again(server, contexts, tmp_path, status):
-    server.trouble = [(status, b"later"), (status, b"later")]
-    replies = ask(server, contexts[:1], tmp_path / "j.jsonl")
-    assert replies[0].text.startswith("heard")
-    assert len(server.requests) == 3
-
-
-def test_after_too_many_errors_what_was_answered_is_kept_and_not_asked_again(server, contexts, tmp_path):
-    ask(server, contexts[:4], tmp_path / "j.jsonl")
-    server.trouble = [(503, b"down")] * 3
-    with pytest.raises(InputError, match=r"answered 503 .*3 times. Answers so far are kept"):
-        ask(server, contexts, tmp_path / "j.jsonl", concurrency=1)
-    with (tmp_path / "j.jsonl").open("a") as journal:
-        journal.write('["TOY0000')
-    ask(server, contexts, tmp_path / "j.jsonl")
-    asked = Counter(tuple(m["content"] for m in request[2]["messages"]) for request in server.requests)
-    assert [asked[tuple(turn.text for turn in e.context)] for e in contexts[:4]] == [1] * 4
-
-
-def test_an_error_that_will_not_pass_is_said_at_once(server, contexts, tmp_path):
-    server.trouble = [(401, b"no key")]
-    with pytest.raises(
-        InputError, match=r"answered 401 .*Check the address, the model name and the key; answers so far are kept"
-    ):
-        ask(server, contexts[:1], tmp_path / "j.jsonl")
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("payload", [b"{}", b'{"choices": []}', b"<html>"])
-def test_an_answer_in_another_form_is_said(server, contexts, tmp_path, payload):
-    server.trouble = [(200, payload)]
-    with pytest.raises(InputError, match=r"without choices|did not answer with JSON"):
-        ask(server, contexts[:1], tmp_path / "j.jsonl")
-
-
-def test_a_closed_door_is_said(contexts, tmp_path):
-    closed = Server()
-    closed.close()
-    with pytest.raises(InputError, match="cannot be reached"):
-        ask(closed, contexts[:1], tmp_path / "j.jsonl", retries=1)
+    with ChatServer() as made:
+        yield made
 
 
 def test_the_command_asks_the_endpoint_and_tells_the_cost(server, corpus, tmp_path, capsys, monkeypatch):
@@ -378,11 +282,31 @@ def test_the_command_asks_the_endpoint_and_tells_the_cost(server, corpus, tmp_pa
     generation(*arguments, "--model", "remote", "--seed", "7", "--system", "Be brief.")
     assert "3 replies, 30 tokens in, 6 out, cost 3.3000" in capsys.readouterr().out
     assert {(r.model, r.seed) for r in read_records(tmp_path / "responses.jsonl", Response)} == {("remote", 7)}
-    assert server.requests[0][1] == "Bearer from the environment"
-    assert server.requests[0][2]["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert {key for key, _ in server.asked} == {"Bearer from the environment"}
+    assert server.asked[0][1]["messages"][0] == {"role": "system", "content": "Be brief."}
     assert b"from the environment" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     with pytest.raises(InputError, match="two numbers are expected"):
         generation(*arguments[:-1], "cheap")
+
+
+def test_another_system_message_is_asked_anew_and_the_same_one_is_not(server, corpus, tmp_path):
+    command = ["import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--model", "remote"]
+    generation(*command, "--system", "Be brief.")
+    brief = (tmp_path / "responses.jsonl").read_bytes()
+    generation(*command, "--system", "Be kind.")
+    assert len(server.asked) == 6
+    assert [body["messages"][0]["content"] for _, body in server.asked] == ["Be brief."] * 3 + ["Be kind."] * 3
+    generation(*command, "--system", "Be brief.")
+    assert len(server.asked) == 6 and (tmp_path / "responses.jsonl").read_bytes() == brief
+
+
+@pytest.mark.parametrize("content", [None, "", "  "])
+def test_a_reply_without_text_is_counted_and_no_response(server, corpus, tmp_path, capsys, content):
+    server.script = [{"content": content, "finish": "length"}]
+    generation("import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--concurrency", "1")
+    assert "1 of 3 replies hold no text (length) and give no response" in capsys.readouterr().out
+    written = read_records(tmp_path / "responses.jsonl", Response)
+    assert len(written) == 2 and not {"None", ""} & {response.text for response in written}
 
 
 def test_the_one_who_answers_is_the_assistant(contexts):

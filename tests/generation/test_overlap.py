@@ -11,6 +11,7 @@ from nltk.translate.meteor_score import single_meteor_score
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU
 
+from dialogue.tokens import tokenize
 from generation.metrics.overlap import (
     add_counts,
     bleu2,
@@ -24,7 +25,6 @@ from generation.metrics.overlap import (
     rouge_l_counts,
 )
 from generation.metrics.stemmer import stem
-from generation.vocabulary import tokenize
 
 INVENTED = [
     ("there are 3 hotels in the centre .", "i have 3 cheap hotels in the centre of town ."),

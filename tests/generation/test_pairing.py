@@ -9,6 +9,7 @@ from dialogue.corpora.reading import read_corpus
 from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
+from dialogue.tokens import normalize, tokenize
 from generation.pairs.checks import sanity_checks, telling_words
 from generation.pairs.pairing import (
     against_reference,
@@ -20,7 +21,6 @@ from generation.pairs.pairing import (
     within_seed,
 )
 from generation.pairs.preview import preview_page, write_page
-from generation.vocabulary import normalize, tokenize
 
 
 def dialogue(n):
@@ -32,7 +32,9 @@ EXAMPLES = {e.item: e for e in examples(dialogue(n) for n in range(20))}
 
 
 def response(item, seed, draw=0, text=None, decoding="nucleus:0.9", model="m"):
-    return Response(item, model, seed, "last", text or f"{model} {seed} {draw} {item}", -1.0, decoding, {"draw": draw})
+    return Response(
+        item, model, seed, "last", text or f"{model} {seed} {draw} {item}", -1.0, decoding, extra={"draw": draw}
+    )
 
 
 RESPONSES = [response(item, seed, draw) for item in EXAMPLES for seed in (0, 1, 2) for draw in (0, 1)]

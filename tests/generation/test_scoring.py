@@ -9,13 +9,14 @@ import torch
 
 from dialogue.corpora.examples import examples
 from dialogue.records import Dialogue, Response, Turn
+from dialogue.tokens import tokenize
 from generation.batches import stack
 from generation.metrics import scoring
 from generation.metrics.overlap import overlap_scores
 from generation.metrics.scoring import forced_rows, overlap_rows, write_scores
 from generation.models.architectures import ARCHITECTURES, build, sizes_of
 from generation.numbering import Numbered
-from generation.vocabulary import EOS, EOU, OTHER, PAD, SPECIAL, Vocabulary, tokenize
+from generation.vocabulary import EOS, EOU, OTHER, PAD, SPECIAL, Vocabulary
 
 WORDS = Vocabulary((*SPECIAL, *(f"w{i}" for i in range(20))))
 TEXTS = ["w1 w2 w3 .", "w3 w3", "w4 w1 w2", "w5"]

@@ -72,6 +72,21 @@ def test_training_leaves_the_generator_and_the_threads_of_the_process_alone(tmp_
     assert torch.get_num_threads() == threads
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The folder of a training that nothing breaks off, made once for each of its options."""
+    made = {}
+
+    def ready(**options):
+        name = "-".join(options.values())
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp("undisturbed") / "whole"
+            trained(made[name], **options)
+        return made[name]
+
+    return ready
+
+
 class Killed(BaseException):
     """Stands for a process that ends here and now."""
 
@@ -81,9 +96,9 @@ class Killed(BaseException):
 )
 @pytest.mark.parametrize("at", [0, 5, 8, 15])
 def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(
-    tmp_path, monkeypatch, model, precision, at
+    tmp_path, monkeypatch, model, precision, at, undisturbed
 ):
-    whole = trained(tmp_path / "whole", model=model, precision=precision)
+    whole = undisturbed(model=model, precision=precision)
     seen = 0
     update = training._Run._update
 
@@ -98,10 +113,8 @@ def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(training._Run, "_update", dying)
         trained(tmp_path / "broken", model=model, precision=precision)
-    assert trained(tmp_path / "broken", model=model, precision=precision) == whole
-    assert [line["loss"] for line in read_log(tmp_path / "broken")] == [
-        line["loss"] for line in read_log(tmp_path / "whole")
-    ]
+    assert trained(tmp_path / "broken", model=model, precision=precision) == digest(whole / "last.safetensors")
+    assert [line["loss"] for line in read_log(tmp_path / "broken")] == [line["loss"] for line in read_log(whole)]
 
 
 @pytest.mark.parametrize("at", range(7))
@@ -263,7 +276,8 @@ def test_kill_9_leaves_the_weights_of_an_undisturbed_run(tmp_path, after):
 def test_ten_dialogues_are_learned_by_heart(tmp_path, model):
     sizes = {**SIZES[model], "dropout": 0.0, **({} if model == "transformer" else {"hidden": 24})}
     few = dataclasses.replace(DATA, train=DATA.train[:10], valid=[])
-    train(tmp_path, Settings(model, 0, sizes, 60, batch_size=5, learning_rate=0.02), few, CPU)
+    epochs = 60 if model == "hred" else 35  # two encoders, one over the other, take longer
+    train(tmp_path, Settings(model, 0, sizes, epochs, batch_size=5, learning_rate=0.03), few, CPU)
     log = read_log(tmp_path)
     assert log[0]["loss"] > 2
     assert log[-1]["loss"] < 0.2 * log[0]["loss"]

@@ -1,8 +1,6 @@
 """Text to numbers and back."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
@@ -17,28 +15,13 @@ from generation.vocabulary import (
     SPECIAL,
     UNK,
     build_vocabulary,
-    detokenize,
-    normalize,
     read_vocabulary,
-    tokenize,
     write_vocabulary,
 )
 
 
 def vocabulary(*texts, largest=1000, at_least=1):
     return build_vocabulary(texts, largest=largest, at_least=at_least)
-
-
-def test_times_prices_contractions_and_hyphens_stay_whole():
-    text = "It's 10.50 pounds at 16:15 in a bed-and-breakfast, isn't it?"
-    assert tokenize(text)[:4] == ["it's", "10.50", "pounds", "at"]
-    assert {"16:15", "bed-and-breakfast", "isn't"} <= set(tokenize(text))
-
-
-@given(st.text())
-def test_spelling_a_text_as_a_model_would_is_done_once_for_all(text):
-    assert tokenize(normalize(text)) == tokenize(text)
-    assert normalize(normalize(text)) == normalize(text)
 
 
 def test_frequent_words_come_first_and_ties_are_alphabetical():
@@ -92,10 +75,6 @@ def test_a_corpus_without_training_dialogues_is_refused_by_what_it_holds(tmp_pat
     with pytest.raises(InputError, match="no training dialogues, only 1 of valid, 2 of test"):
         study_vocabulary(tmp_path, Corpus("personachat", "JSON", chats), largest=10, at_least=1)
     assert not (tmp_path / "vocabulary.json").exists()
-
-
-def test_marks_close_up_with_their_word():
-    assert detokenize(["(", "yes", ")", ",", "no", "!"]) == "(yes), no!"
 
 
 def test_a_vocabulary_of_rare_words_only_is_said():

@@ -16,16 +16,18 @@ from tests.house.warm import warm
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.S | re.M)
-PACKAGES = ("analysis", "crowd", "dialogue", "generation", "probes")
+PACKAGES = ("analysis", "crowd", "dialogue", "evaluators", "generation", "probes")
 PARTS = (*PACKAGES, "analyze_ties.py", "examples", "templates", "constraints.txt")
 
-# A server would run for ever: this one ends when it has said where raters begin.
+# A server would run for ever: this one ends when it has said where raters begin. Its log is emptied before it is begun:
+# what an earlier server said would end this one while it is still loading.
 SHELL = r"""
 set -euo pipefail
 python() {
     case " $* " in
     *" crowd serve "*)
-        command python "$@" --port 0 >serve.log 2>&1 & server=$!
+        : >serve.log
+        $WARM "$@" --port 0 >>serve.log 2>&1 & server=$!
         until grep -q "Raters begin at http" serve.log; do
             kill -0 $server || { cat serve.log; return 1; }
             sleep .1

@@ -21,11 +21,13 @@ NOT_RUN = {
     r"make |python3 -m venv|pip install|^\. \.venv": "sets up; test_first_command runs README's first block",
     r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
     r"crowd launch .*--(mturk|prolific)": "needs an account; tests/crowd/marketplaces run it on a stand-in",
-    r"crowd (pay|extend|expire|resume) ": "needs a launch on a marketplace; the same tests run it",
+    r"crowd (pay|extend|expire|resume|verify) ": "needs a launch on a marketplace; the same tests run it",
     r"--mephisto": "runs until every unit is done; tests/crowd/marketplaces/test_mephisto.py runs it",
     r"--protocol paper": "takes minutes; tests/probes/test_run.py runs both classifiers and the papers' way",
     r"--on (ray|slurm)|ray start|export (RAY|SBATCH)_": "needs a cluster; tests/dialogue/test_engines.py starts one",
     r"--seeds 0-9": "trains fifty models; the same command with fewer stands in generation.md",
+    r"^seedvote |^pipx |^uv ": "needs the installed command; tests/house/test_installed.py installs and runs it",
+    r"evaluators task": "needs predictions; tests/evaluators make and read them",
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
@@ -38,6 +40,7 @@ KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study
 MTURK = "AssignmentId,WorkerId,SubmitTime,Input.pair,Input.left,Answer.better\n"
 SMALLER = {  # in the documents' own commands, for the same reason
     "--models all": "--models seq2seq",
+    "--raters 60": "--raters 12",
     "--epochs 5 --jobs 2": "--epochs 1 --jobs 1",
     "--limit 500": "--limit 12 --jobs 1",
     "--checkpoints untrained,best_bleu,last": "--checkpoints untrained,best_bleu,last --limit 20 --jobs 1",
@@ -130,12 +133,12 @@ def test_the_commands_of_a_document_run(document, folder):
 def test_what_is_not_run_has_a_reason_and_is_read_by_its_parser(document, walked):
     left = [line for block in blocks(document) for line in lines(filled(block, walked[0])) if reason(line)]
     for line in left:
-        if re.match(r"python (-m (analysis|crowd|dialogue|generation|probes)|analyze_ties)", line):
+        if re.match(r"python (-m (analysis|crowd|dialogue|evaluators|generation|probes)|analyze_ties)", line):
             parse(line)
         else:
             assert re.match(
                 r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|python examples/demo|"
-                r"SEEDVOTE_STUDY|export |ray start ",
+                r"SEEDVOTE_STUDY|export |ray start |seedvote ",
                 line,
             ), line
 

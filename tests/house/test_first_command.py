@@ -1,7 +1,6 @@
 """README's first block works as written on a fresh clone, and a Python without the packages says what to type."""
 
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -9,14 +8,13 @@ import sysconfig
 import pytest
 
 from tests.house.doc_blocks import ROOT, blocks, lines
+from tests.house.installed import newcomers_copy
 
 
 @pytest.fixture
 def clone(tmp_path):
     """The checkout as a newcomer has it: no environment, nothing made."""
-    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
-    unneeded = shutil.ignore_patterns(*(name.strip("/") for name in ignored), ".git", "shared", "tests")
-    return shutil.copytree(ROOT, tmp_path / "clone", ignore=unneeded)
+    return newcomers_copy(tmp_path / "clone")
 
 
 def set_up(folder):

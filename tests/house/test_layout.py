@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("dialogue", "generation", "crowd", "analysis", "probes")
+PACKAGES = ("dialogue", "generation", "crowd", "analysis", "probes", "evaluators")
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "common.py"}
 LIGHT = ["torch", "mephisto", "matplotlib", "statsmodels", "boto3", "scipy", "numpy", "flask", "sqlalchemy", "sklearn"]
-LIGHT += ["ray", "submitit"]
+LIGHT += ["ray", "submitit", "httpx"]
 
 
 def imported(path):
@@ -60,9 +60,12 @@ ROOMS = {
         "imports": {"decoding", "sampling"},
     },
     "probes": {"tasks": set(), "classifiers": {"devices", "scoring", "tasks"}},
+    "evaluators": {"task": set()},
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature"},
-        "engines": {"errors", "files", "jobs", "signature"},
+        "engines": {"errors", "files", "jobs", "signature", "stopping"},
+        "tables": {"errors", "files"},
+        "ballots": {"tables", "errors", "files", "judges", "records"},
     },
 }
 
@@ -157,6 +160,8 @@ PROMISES = {
     "axe": "accessibility of every page",
     "corpora_errors": "what is wrong with a corpus, in one sentence",
     "corpora_real": "the published corpora",
+    "said": "sentences that users stumbled over",
+    "task_published": "published numbers of task success",
 }
 
 
@@ -175,14 +180,26 @@ def test_a_package_imports_itself_and_the_leaf_only(path):
     assert not {name for name in imported(path) if name.split(".")[0] in others}
 
 
-ENGINES = {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}}  # each in one module, imported when it is asked for
+# Each in one module, and imported when it is asked for: what runs jobs elsewhere or asks endpoints, what opens tables
+# that are no text.
+ON_DEMAND = {
+    "engines": {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}, "chat.py": {"httpx"}},
+    "tables": {"frames.py": {"pandas", "pyarrow"}},
+}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "dialogue").rglob("*.py")), ids=lambda path: path.name)
-def test_the_leaf_uses_the_standard_library_only_and_each_engine_in_a_module_of_its_own(path):
-    allowed = ENGINES.get(path.name, set()) if path.parent.name == "engines" else set()
+def test_the_leaf_uses_the_standard_library_only_and_what_is_on_demand_in_a_module_of_its_own(path):
+    allowed = ON_DEMAND.get(path.parent.name, {}).get(path.name, set())
     roots = {name.split(".")[0] for name in imported(path)}
     assert roots <= set(sys.stdlib_module_names) | {"dialogue"} | allowed
+
+
+@pytest.mark.parametrize("name", ["dialogue.tables.reading", "dialogue.ballots.recognising"])
+def test_what_is_on_demand_is_not_loaded_before(name):
+    command = f"import sys, {name}; print([m for m in ('pandas', 'pyarrow', 'numpy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_nothing_shadows_the_standard_library_or_hides_behind_a_name_that_says_nothing():

@@ -4,8 +4,8 @@ import importlib
 
 import pytest
 
-from crowd.exchange.other_tools import TOOLS
 from crowd.marketplaces.market import MARKETPLACES
+from dialogue.ballots.tools import TOOLS
 from generation.metrics.overlap import overlap_scores
 from generation.models.architectures import ARCHITECTURES
 from probes.tasks.catalogue import TASKS

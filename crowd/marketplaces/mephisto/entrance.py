@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from crowd.marketplaces.mephisto.copies import finished_sitting
 from crowd.marketplaces.mturk.entrance import MTurkEntrance
-from crowd.rating.leasing import Seat, Step
+from crowd.rating.leasing import Step
+from crowd.rating.seating import Seat
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 if TYPE_CHECKING:

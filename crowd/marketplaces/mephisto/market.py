@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 import socket
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, read_planned
 from crowd.marketplaces.launch import check_public_url
@@ -14,11 +16,17 @@ from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.options import MephistoOptions
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk.entrance import mturk_sites
-from crowd.store.store import sqlite_url
+from crowd.store.store import Store, sqlite_url
 from crowd.study_folder import hit_of
 from crowd.web.app import ServerConfig, create_app, log_to_stderr
 from crowd.web.serving import in_background
 from dialogue.errors import InputError
+
+
+def _stands_in() -> bool:
+    """Whether the marketplace's address is this machine: a stand-in for tests, where nobody is paid."""
+    host = urlsplit(os.environ.get("AWS_ENDPOINT_URL_MTURK", "")).hostname
+    return host in ("127.0.0.1", "localhost", "::1")
 
 
 class MephistoMarket:
@@ -28,9 +36,14 @@ class MephistoMarket:
         self.options, self.hit = options, hit_of(options.study, None)
         self.title = f"Mephisto, {options.provider} provider"
         self.paid = options.provider != "mock"
+        if (options.provider == "mturk") != options.live:
+            raise InputError(
+                "--provider mturk is real people and real money, so it goes with --live, and only it does."
+            )
         self.sites = mturk_sites("sandbox" if options.provider == "mturk_sandbox" else "live") if self.paid else ()
         self.port = options.port or free_port(options.host)
-        self.url = check_public_url(options.public_url or (None if self.paid else f"http://{options.host}:{self.port}"))
+        here = None if self.paid else f"http://{options.host}:{self.port}"
+        self.url = check_public_url(options.public_url or here, rehearsal=not options.live or _stands_in())
 
     def plan(self, study: Planned) -> tuple[Lines, Price]:
         """What the run will do. The AWS profile is checked here; Mephisto itself would ask for keys on its terminal."""
@@ -54,8 +67,9 @@ class MephistoMarket:
                 "Name one that has the keys of your MTurk account; see docs/mephisto.md. Nothing was created."
             )
 
-    def create(self) -> str:
+    def create(self, store: Store) -> str:
         """Serve the page and run Mephisto's operator until every unit is done, or Ctrl-C."""
+        del store
         module = task_module(self.options.study)
         if not self.study.sittings:
             return "Every pair has its votes; there is nothing to launch."

@@ -40,7 +40,7 @@ from omegaconf import OmegaConf
 
 NAME = "seedvote"
 SETTINGS = Path(__file__).with_name("task.yaml")
-UNIT_PATIENCE = 20.0  # seconds that a worker's browser may wait for a unit
+UNIT_PATIENCE = 55.0  # seconds that a worker's browser may wait for a unit; proxies give up after 60
 MOCK_REQUESTER = "MOCK_REQUESTER"
 
 

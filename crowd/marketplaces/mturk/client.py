@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -22,11 +22,19 @@ from xml.sax.saxutils import escape
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
 
+from crowd.marketplaces.ledger import NotDone, Unsure
 from crowd.marketplaces.money import CENT, Price
 from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
-from dialogue.errors import InputError
 
 REGION = "us-east-1"  # the only one there is
 SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"
@@ -59,7 +67,6 @@ class MTurkTerms:
     title: str
     description: str
     keywords: str = "conversation, chat, compare, opinion, research"
-    days: int = 7  # that the HITs stay open
     approve_days: int = 3  # after which MTurk approves by itself
     locales: tuple[str, ...] = ()
     approval_rate: int = 0
@@ -87,21 +94,36 @@ def connect_to_mturk(*, sandbox: bool) -> Client:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turn an error of MTurk into one sentence that repeats nothing of the request: no id, no key."""
+    """Turn an error of MTurk into one sentence that repeats nothing of the request: no id, no key.
+
+    NotDone: it was not done. Unsure: nobody here knows.
+    """
     try:
         yield
     except (NoCredentialsError, PartialCredentialsError) as error:
-        raise InputError(
+        raise NotDone(
             "no AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
             "docs/mturk.md shows how to get them. Nothing was created or spent."
         ) from error
-    except ClientError as error:
-        raise InputError(_sentence(error)) from error
-    except BotoCoreError as error:
-        raise InputError(
-            f"MTurk could not be reached ({type(error).__name__}). Run the same command again; "
-            "what was done is recorded and is not done twice."
+    except ProfileNotFound as error:
+        raise NotDone(
+            f"AWS_PROFILE is {os.environ.get('AWS_PROFILE', '')!r}, which is no AWS profile of this machine. Name one "
+            "of `aws configure list-profiles`, or set the two keys. Nothing was created or spent."
         ) from error
+    except ClientError as error:
+        kind = Unsure if _status(error) >= 500 or re.search("ServiceFault|Internal", turk_code(error)) else NotDone
+        raise kind(_sentence(error)) from error
+    except (EndpointConnectionError, ConnectTimeoutError) as error:
+        raise NotDone(f"MTurk could not be reached ({type(error).__name__}). Run the same command again.") from error
+    except BotoCoreError as error:
+        raise Unsure(
+            f"MTurk has not answered ({type(error).__name__}). Run the same command again; what may have been done is "
+            "in the ledger, and MTurk is asked about it first."
+        ) from error
+
+
+def _status(error: ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400))
 
 
 def turk_code(error: ClientError) -> str:
@@ -185,23 +207,24 @@ def balance(client: Client) -> Decimal:
         return Decimal(client.get_account_balance()["AvailableBalance"])
 
 
-def create_missing(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> Iterator[MTurkLaunch]:
+Buy = Callable[[MTurkLaunch, str, int], str]  # a token and its number of places -> the HIT, made or found again
+
+
+def create_missing(client: Client, launch: MTurkLaunch, terms: MTurkTerms, buy: Buy) -> Iterator[MTurkLaunch]:
     """Create what the record plans and does not have yet; after each step the record to keep, so that a crash between
-    two steps costs nothing: tokens are the same in the next run, and a HIT that MTurk holds already is found again."""
-    with explained():
-        if not launch.qualification:
-            yield (launch := replace(launch, qualification=_qualification(client, launch)))
-        if not launch.hit_type:
-            yield (launch := replace(launch, hit_type=_hit_type(client, launch, terms)))
-        if all(hit["hit"] for hit in launch.hits):
-            return
-        there = {hit.get("RequesterAnnotation"): hit["HITId"] for hit in _hits(client, launch)}
-        for n, planned in enumerate(launch.hits):
-            if not planned["hit"]:
-                token = f"{launch.key}-{n}"
-                hit = there.get(token) or _create(client, launch, terms, token, planned["places"])
-                done = {**planned, "hit": hit}
-                yield (launch := replace(launch, hits=(*launch.hits[:n], done, *launch.hits[n + 1 :])))
+    two steps costs nothing: tokens are the same in the next run, and `buy` finds a HIT again that MTurk holds."""
+    if not launch.qualification:
+        with explained():
+            launch = replace(launch, qualification=_qualification(client, launch))
+        yield launch
+    if not launch.hit_type:
+        with explained():
+            launch = replace(launch, hit_type=_hit_type(client, launch, terms))
+        yield launch
+    for n, planned in enumerate(launch.hits):
+        if not planned["hit"]:
+            done = {**planned, "hit": buy(launch, f"{launch.key}-{n}", planned["places"])}
+            yield (launch := replace(launch, hits=(*launch.hits[:n], done, *launch.hits[n + 1 :])))
 
 
 def _qualification(client: Client, launch: MTurkLaunch) -> str:
@@ -228,12 +251,18 @@ def _hit_type(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> str:
     return str(made["HITTypeId"])
 
 
-def _create(client: Client, launch: MTurkLaunch, terms: MTurkTerms, token: str, assignments: int) -> str:
+def create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int) -> str:
+    """One HIT; the token makes a repeated request harmless, for as long as MTurk keeps it."""
+    with explained():
+        return _create_hit(client, launch, days, token, assignments)
+
+
+def _create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int) -> str:
     try:
         made = client.create_hit_with_hit_type(
             HITTypeId=launch.hit_type,
             MaxAssignments=assignments,
-            LifetimeInSeconds=terms.days * 86_400,
+            LifetimeInSeconds=days * 86_400,
             Question=external_question(f"{launch.public_url}/"),
             RequesterAnnotation=token,
             UniqueRequestToken=token,
@@ -247,10 +276,12 @@ def _create(client: Client, launch: MTurkLaunch, terms: MTurkTerms, token: str, 
     return str(made["HIT"]["HITId"])
 
 
-def _hits(client: Client, launch: MTurkLaunch) -> Iterator[Mapping[str, Any]]:
-    pages = client.get_paginator("list_hits_for_qualification_type")
-    for page in pages.paginate(QualificationTypeId=launch.qualification):
-        yield from page["HITs"]
+def find_hit(client: Client, launch: MTurkLaunch, token: str) -> str:
+    """The HIT that this token made, if MTurk lists it."""
+    with explained():
+        pages = client.get_paginator("list_hits_for_qualification_type")
+        listed = (hit for page in pages.paginate(QualificationTypeId=launch.qualification) for hit in page["HITs"])
+        return next((str(hit["HITId"]) for hit in listed if hit.get("RequesterAnnotation") == token), "")
 
 
 # What happens at MTurk while the study runs
@@ -268,21 +299,40 @@ def look_up_hit(client: Client, hit: str) -> Mapping[str, Any] | None:
     return None if found["HITStatus"] == "Disposed" else found
 
 
-def assignments(client: Client, launch: MTurkLaunch) -> Iterator[Assignment]:
-    """Every submitted assignment of the study."""
-    for hit in (str(planned["hit"]) for planned in launch.hits if planned["hit"]):
-        if look_up_hit(client, hit) is None:
-            continue
-        with explained():
-            for page in client.get_paginator("list_assignments_for_hit").paginate(HITId=hit):
-                for row in page["Assignments"]:
-                    yield Assignment(row["AssignmentId"], row["WorkerId"], hit, row["AssignmentStatus"])
+def hits_of(launch: MTurkLaunch) -> list[str]:
+    """The HITs that exist."""
+    return [str(planned["hit"]) for planned in launch.hits if planned["hit"]]
+
+
+def assignments(client: Client, hit: str) -> list[Assignment]:
+    """Every submitted assignment of one HIT; none of one that was deleted by hand."""
+    if look_up_hit(client, hit) is None:
+        return []
+    with explained():
+        pages = client.get_paginator("list_assignments_for_hit").paginate(HITId=hit)
+        return [
+            Assignment(row["AssignmentId"], row["WorkerId"], hit, row["AssignmentStatus"])
+            for page in pages
+            for row in page["Assignments"]
+        ]
+
+
+def assignment_status(client: Client, assignment: str) -> str:
+    """Submitted, Approved or Rejected."""
+    with explained():
+        return str(client.get_assignment(AssignmentId=assignment)["Assignment"]["AssignmentStatus"])
+
+
+def open_places(client: Client, launch: MTurkLaunch) -> int:
+    """Assignments that are free or at work, in HITs that were not deleted."""
+    found = [hit for name in hits_of(launch) if (hit := look_up_hit(client, name))]
+    return sum(hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] for hit in found)
 
 
 def set_expiry(client: Client, launch: MTurkLaunch, when: datetime) -> int:
     """Close the HITs now (a time in the past) or keep them open until then; how many there were."""
     changed = 0
-    for hit in (str(planned["hit"]) for planned in launch.hits if planned["hit"]):
+    for hit in hits_of(launch):
         if look_up_hit(client, hit) is not None:
             with explained():
                 client.update_expiration_for_hit(HITId=hit, ExpireAt=when)
@@ -322,16 +372,16 @@ def bonus_cost(amount: Decimal) -> Decimal:
     return amount + max(LEAST_FEE, amount * FEE).quantize(CENT)
 
 
-def bonuses(client: Client, hit: str) -> set[tuple[str, str]]:
-    """(assignment, reason) of the bonuses already paid in a HIT."""
+def bonuses(client: Client, assignment: str) -> list[tuple[Decimal, str]]:
+    """Amount and reason of each bonus that an assignment has had."""
     with explained():
-        pages = client.get_paginator("list_bonus_payments").paginate(HITId=hit)
-        return {(str(row["AssignmentId"]), str(row["Reason"])) for page in pages for row in page["BonusPayments"]}
+        pages = client.get_paginator("list_bonus_payments").paginate(AssignmentId=assignment)
+        return [(Decimal(row["BonusAmount"]), str(row["Reason"])) for page in pages for row in page["BonusPayments"]]
 
 
-def send_bonus(client: Client, assignment: str, worker: str, amount: Decimal, reason: str) -> None:
+def send_bonus(client: Client, assignment: str, worker: str, amount: Decimal, reason: str, purpose: str) -> None:
     """Pay a bonus once: the token makes a repeated request harmless."""
-    token = hashlib.sha256(f"{assignment} {reason}".encode()).hexdigest()
+    token = hashlib.sha256(f"{assignment} {purpose}".encode()).hexdigest()
     with explained():
         client.send_bonus(
             WorkerId=worker,

@@ -31,6 +31,11 @@ def mturk_sites(place: str) -> tuple[str, ...]:
     return (origin(endpoint),) if urlsplit(endpoint).hostname in LOOPBACK else MTURK_SITES[place]
 
 
+def mturk_stands_in() -> bool:
+    """Whether something on this machine stands in for MTurk."""
+    return urlsplit(os.environ.get(MTURK_ENDPOINT, "")).hostname in LOOPBACK
+
+
 @dataclass(frozen=True, slots=True)
 class MTurkEntrance:
     """Assignments of Mechanical Turk; `submit_to` is the one origin that finished forms may go to."""

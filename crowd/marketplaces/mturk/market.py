@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, check_page, hourly
+from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
+from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose, check_cap
 from crowd.marketplaces.money import Price, reward_of
+from crowd.marketplaces.mturk import acts
 from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk.entrance import mturk_sites
-from crowd.marketplaces.mturk.options import MTurkOptions
-from crowd.marketplaces.settling import Listed, ListedState
+from crowd.marketplaces.mturk.entrance import mturk_sites, mturk_stands_in
+from crowd.marketplaces.mturk.options import MTurkOptions, read_locales
+from crowd.marketplaces.settling import Listed, ListedState, LookUp
 from crowd.study_folder import hit_of
 from dialogue.errors import InputError
 from dialogue.records import Source
 
-MTURK_STATES: dict[str, ListedState] = {"Submitted": "waiting", "Approved": "approved"}
+if TYPE_CHECKING:
+    from crowd.marketplaces.self_test import Visitor
+    from crowd.store.store import Store
+
+CLOSING = (
+    "AWS's documentation says that Mechanical Turk closes for good on 30 September 2026. This speaks its protocol: "
+    "what answers depends on AWS_ENDPOINT_URL_MTURK"
+)
+MTURK_STATES: dict[str, ListedState] = {"Submitted": "waiting", "Approved": "approved", "Rejected": "rejected"}
 GRACE = 3600.0  # seconds beyond the time MTurk gives a worker
 
 
@@ -27,16 +38,29 @@ class MTurkMarket:
 
     title = "Mechanical Turk"
     source: Source = "mturk"
+    currency = "USD"
+    screen_out = Decimal(0)
+    least_hourly: Mapping[str, Decimal] = {"USD": Decimal("7.25")}  # the least hourly wage of the United States
 
     def __init__(self, options: MTurkOptions) -> None:
         self.options, self.path = options, options.study / "mturk.json"
+        self.workers: dict[str, str] = {}  # by assignment, of the last look
         self.launch: mturk.MTurkLaunch | None = read_launch(self.path, mturk.MTurkLaunch)
 
     @cached_property
     def client(self) -> mturk.Client:
         """Connected when it is first needed: to the place where the launch is."""
-        sandbox = self.launch.sandbox if self.launch else self.options.sandbox
-        return mturk.connect_to_mturk(sandbox=sandbox)
+        return mturk.connect_to_mturk(sandbox=self.launch.sandbox if self.launch else self.sandbox)
+
+    @property
+    def sandbox(self) -> bool:
+        """Where nobody said --live, no money moves."""
+        return not self.options.live
+
+    @property
+    def reward(self) -> Decimal:
+        """What one approved assignment is paid."""
+        return Decimal(self.existing.reward)
 
     @property
     def existing(self) -> mturk.MTurkLaunch:
@@ -45,13 +69,15 @@ class MTurkMarket:
             raise InputError(f"{self.path} does not exist: launch the study on Mechanical Turk first.")
         return self.launch
 
+    # Launch
+
     def plan(self, study: Planned) -> tuple[Lines, Price]:
-        """Reads the account and the running server; writes nothing."""
-        options, hit = self.options, study.hit
-        url = check_public_url(options.public_url)
+        """Reads the account; writes nothing."""
+        hit = study.hit
+        url = self.page()
         reward = reward_of(hit.pay_per_sitting, hit.currency, ("USD",), self.title)
         fresh = mturk.new_mturk_launch(
-            sandbox=options.sandbox,
+            sandbox=self.sandbox,
             public_url=url,
             pairs=study.digest,
             reward=reward,
@@ -63,42 +89,65 @@ class MTurkMarket:
         check_pairs(study.pairs, self.launch.pairs)
         # HITs that exist are paid for already: only those that an interrupted launch has not made yet cost anything.
         price = self.more(sum(planned["places"] for planned in self.launch.hits if not planned["hit"]))
-        pay = f"{reward} USD a sitting, {hourly(hit.pay_per_sitting, options.minutes)}"
-        return self._points(url, pay, price), price
-
-    def _points(self, url: str, pay: str, price: Price) -> Lines:
-        sandbox = self.options.sandbox
-        return [
-            ("place", "the sandbox: no money, no real workers" if sandbox else "LIVE: real workers, real money"),
-            ("page", check_page(url, mturk_sites("sandbox" if sandbox else "live")[-1])),
-            ("pay", pay),
+        lines = [
+            ("closing", CLOSING),
+            ("place", "the sandbox: no money, no real workers" if self.sandbox else "LIVE: real workers, real money"),
             ("workers", self._asked()),
             ("HITs", self._hits(len(self.existing.hits))),
             ("balance", f"{self._balance(price)} USD"),
         ]
+        return lines, price
 
     def _hits(self, number: int) -> str:
         return f"{number} with up to {mturk.PLACES_PER_HIT} places each (20 % fee), open for {self.options.days} days"
 
-    def create(self) -> str:
+    def page(self) -> str:
+        """Https, or this machine where no real worker comes."""
+        return check_public_url(self.options.public_url, rehearsal=self.sandbox or mturk_stands_in())
+
+    def visitor(self) -> Visitor:
+        """How a worker arrives and leaves, for the self-test."""
+        from crowd.marketplaces.self_test import Visitor
+
+        place = "sandbox" if self.sandbox else "live"
+        sites = mturk_sites(place)
+        query = {"workerId": "SELFTEST", "assignmentId": "SELFTEST", "hitId": "SELFTEST", "turkSubmitTo": sites[0]}
+        return Visitor(query, f"{sites[0]}/mturk/externalSubmit", f"--mturk {place}", frame=sites[-1])
+
+    def create(self, store: Store) -> str:
         """Step by step, each on disk before the next."""
         hit = hit_of(self.options.study, None)
-        self._carry_out(self.existing, hit.title)
+        self._carry_out(store, self.existing, hit.title)
         return f"{len(self.existing.hits)} HITs are open."
 
-    def _carry_out(self, launch: mturk.MTurkLaunch, title: str = "") -> None:
+    def tasks(self) -> list[str]:
+        """Workers are let in whatever their HIT: it has no name before it exists, and they come at once."""
+        return []
+
+    def _carry_out(self, store: Store, launch: mturk.MTurkLaunch, title: str = "") -> None:
         options = self.options
         # Without a title the HIT type exists already and keeps its requirements, so none are asked for.
         terms = mturk.MTurkTerms(
             title,
             DESCRIPTION,
-            days=options.days,
             locales=self._locales() if title else (),
             approval_rate=options.approval_rate if title else 0,
             approved_hits=options.approved_hits if title else 0,
         )
+        ledger, reward = PayoutLedger(store, self.source), Decimal(launch.reward)
+        bought = [acts.purchase(f"{launch.key}-{n}", hit["places"], reward) for n, hit in enumerate(launch.hits)]
+        check_cap(store, [one for one, hit in zip(bought, launch.hits, strict=True) if not hit["hit"]])
+
+        def buy(known: mturk.MTurkLaunch, token: str, places: int) -> str:
+            act = acts.BoughtHit(self.client, known, options.days, places)
+            done = ledger.carry_out(acts.purchase(token, places, reward), act)
+            if done.state != "confirmed":
+                raise InputError(f"{done.why} Run the same command again: it goes on where it stopped.")
+            return act.made or mturk.find_hit(self.client, known, token)
+
         write_launch(self.path, launch)
-        for step in mturk.create_missing(self.client, launch, terms):
+        self.launch = launch
+        for step in mturk.create_missing(self.client, launch, terms, buy):
             write_launch(self.path, step)
             self.launch = step
 
@@ -120,7 +169,7 @@ class MTurkMarket:
         return max(60, 4 * self.options.minutes)
 
     def _locales(self) -> tuple[str, ...]:
-        return tuple(filter(None, self.options.locale.upper().split(",")))
+        return read_locales(self.options.locale)
 
     def _asked(self) -> str:
         options = self.options
@@ -135,51 +184,72 @@ class MTurkMarket:
             raise InputError(f"The account holds {held} USD, but this may cost {price.total}. Nothing was created.")
         return held
 
-    def listed(self) -> Iterator[Listed]:
-        """Assignments that were submitted."""
-        for row in mturk.assignments(self.client, self.existing):
-            yield Listed(row.assignment, row.worker, MTURK_STATES.get(row.status, "other"), row.hit)
+    # While it runs
+
+    def look_up(self) -> LookUp:
+        """Assignments that were submitted, HIT by HIT; one that cannot be read stops no other."""
+        rows, problems = [], []
+        for hit in mturk.hits_of(self.existing):
+            try:
+                found = mturk.assignments(self.client, hit)
+            except InputError as error:
+                problems.append(str(error))
+                continue
+            rows += [Listed(one.assignment, one.worker, MTURK_STATES.get(one.status, "other"), hit) for one in found]
+        self.workers = {row.key: row.worker for row in rows}
+        return LookUp(rows, problems)
 
     def deadline(self) -> float:
         """The time of a HIT and an hour."""
         return self.existing.minutes * 60 + GRACE
 
-    def approve(self, rows: Sequence[Listed]) -> None:
-        """One by one: MTurk has no call for several."""
-        for row in rows:
-            mturk.approve_assignment(self.client, row.key)
+    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+        """How MTurk pays for this."""
+        del ledger
+        if purpose == "reward":
+            return acts.MTurkApproval(self.client)
+        if purpose == "places":
+            return acts.BoughtHit(self.client, self.existing, self.options.days, 0)
+        return None if purpose == "compensation" else acts.MTurkBonus(self.client, self.workers, reason)
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With MTurk's fee."""
         return mturk.bonus_cost(amount)
 
-    def owed_bonus(self, rows: Sequence[Listed], reason: str) -> list[Listed]:
-        """By MTurk's own list of bonuses."""
-        had = {bonus for hit in {row.group for row in rows} for bonus in mturk.bonuses(self.client, hit)}
-        return [row for row in rows if (row.key, reason) not in had]
-
-    def pay_bonus(self, rows: Sequence[Listed], amount: Decimal, reason: str) -> None:
-        """With a token for each, so that none is paid twice."""
-        for row in rows:
-            mturk.send_bonus(self.client, row.key, row.worker, amount, reason)
-
-    def close_to(self, workers: Iterable[str]) -> int:
-        """By qualification; the account stays untouched."""
-        new = set(workers) - mturk.closed_to(self.client, self.existing)
-        for worker in sorted(new):
-            mturk.close_to(self.client, self.existing, worker)
-        return len(new)
+    def close_to(self, workers: Iterable[str]) -> tuple[int, list[str]]:
+        """By qualification; the account stays untouched, and one failure stops no other."""
+        new, problems = 0, []
+        for worker in sorted(set(workers) - mturk.closed_to(self.client, self.existing)):
+            try:
+                mturk.close_to(self.client, self.existing, worker)
+                new += 1
+            except InputError as error:
+                problems.append(str(error))
+        return new, problems
 
     def more(self, sittings: int) -> Price:
         """At the reward of the launch."""
-        return mturk.mturk_price(sittings, Decimal(self.existing.reward))
+        return mturk.mturk_price(sittings, self.reward)
 
-    def extend(self, sittings: int) -> str:
+    def open_places(self) -> int:
+        """Places that nobody has handed in from yet: free, or at work."""
+        return mturk.open_places(self.client, self.existing) + self._planned()
+
+    def _planned(self) -> int:
+        return sum(planned["places"] for planned in self.existing.hits if not planned["hit"])
+
+    def extend(self, store: Store, sittings: int) -> str:
         """HITs of the same type; those there are keep their number of places, and so their fee."""
         hits = tuple({"places": n, "hit": ""} for n in mturk.places(sittings))
         self._balance(self.more(sittings))
-        self._carry_out(replace(self.existing, hits=(*self.existing.hits, *hits)))
+        self._carry_out(store, replace(self.existing, hits=(*self.existing.hits, *hits)))
         return f"{len(hits)} HITs with {sittings} places were added."
+
+    def finish_extension(self, store: Store) -> int:
+        """Make the HITs that an interrupted command has planned; how many places."""
+        if planned := self._planned():
+            self._carry_out(store, self.existing)
+        return planned
 
     def close(self) -> str:
         """Expire every HIT; who is at work may finish."""

@@ -1,8 +1,8 @@
-"""Prolific: a draft study through its REST interface, people who arrive with three ids, and their submissions.
+"""Prolific: a draft study through its REST interface, and the people who take part in it.
 
-The draft is published by hand on Prolific's own page, which shows the final price; so nothing here can spend money but
-`approve_submissions` and `pay_bonuses`. Prolific has no request tokens, so a random internal name in our record tells
-whether the draft of an interrupted launch exists already. Interface: https://docs.prolific.com/api-reference.
+The draft is published by hand on Prolific's own page, which shows the final price; from then on places, approvals and
+bonuses spend money, each through the ledger. Prolific has no request tokens, so a random internal name in our record
+tells whether the draft of an interrupted launch exists already. Interface: https://docs.prolific.com/api-reference.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from urllib.parse import urlsplit
 import httpx
 
 from crowd.marketplaces.launch import LOOPBACK
+from crowd.marketplaces.ledger import NotDone, Unsure
 from crowd.marketplaces.money import Price
-from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
 from crowd.web.entrance import origin
 from dialogue.errors import InputError
 
 API = "https://api.prolific.com/api/v1"
 TOKEN, ENDPOINT = "PROLIFIC_TOKEN", "PROLIFIC_API_URL"
 CURRENCIES = ("USD", "GBP")
-APPROVED_AT_ONCE = 100  # submissions that Prolific approves at once
+HUNDRED = Decimal(100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,8 @@ class ProlificLaunch:
     currency: str
     places: int
     study: str = ""  # Prolific's id of the study
-
-
-@dataclass(frozen=True, slots=True)
-class ProlificTerms:
-    """What the researcher decides beside hit.toml."""
-
-    title: str
-    description: str
-    minutes: int  # an honest guess of one sitting; Prolific holds the pay against it
-    completed: str  # completion code of a finished sitting
-    screened_out: str  # completion code of a rater for whom there is no more work
+    screen_out: str = "0"  # fixed pay of a screened-out person; 0: they are approved like everybody
+    screen_outs: int = 0  # how many of them Prolific pays before it pauses the study
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +52,6 @@ class Submission:
     submission: str
     participant: str
     status: str
-    bonus: bool  # whether one was paid
 
 
 def connect_to_prolific() -> httpx.Client:
@@ -78,82 +68,118 @@ def connect_to_prolific() -> httpx.Client:
     return httpx.Client(base_url=url, headers={"Authorization": f"Token {token}"}, timeout=30, limits=nothing_kept)
 
 
+def prolific_stands_in() -> bool:
+    """Whether something on this machine stands in for Prolific."""
+    return urlsplit(os.environ.get(ENDPOINT, "")).hostname in LOOPBACK
+
+
 def call(client: httpx.Client, method: str, path: str, **options: Any) -> Any:
-    """One request. Reading is tried three times; writing once, because a lost reply may hide that it was done."""
-    for attempt in (1, 2, 3):
-        with contextlib.suppress(httpx.TransportError):
-            reply = client.request(method, path, **options)
-            if reply.status_code < 400:
-                return reply.json() if reply.content else None
-            if reply.status_code < 500 and reply.status_code != 429:
-                raise InputError(_sentence(reply))
-        if method != "GET" or attempt == 3:
-            break
-    raise InputError("Prolific could not be reached. Run the same command again; what was done is not done twice.")
+    """One request; reading is tried three times, writing once. NotDone: it was not done. Unsure: nobody knows."""
+    for _ in range(3 if method == "GET" else 1):
+        try:
+            return _answered(client.request(method, path, **options))
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing has left this machine
+            problem: InputError = NotDone(f"Prolific could not be reached ({type(error).__name__}).")
+        except httpx.TransportError as error:
+            problem = Unsure(f"Prolific has not answered ({type(error).__name__}).")
+        except Unsure as error:
+            problem = error
+        except Busy as error:
+            problem = NotDone(str(error))
+    raise problem
+
+
+class Busy(Exception):
+    """Prolific asks for patience; it has done nothing."""
+
+
+def _answered(reply: httpx.Response) -> Any:
+    if reply.status_code == 429:
+        raise Busy("Prolific is busy (429). Run the same command again in a minute.")
+    if reply.status_code >= 500:
+        raise Unsure(f"Prolific has stumbled (HTTP {reply.status_code}).")
+    if reply.status_code >= 400:
+        raise NotDone(_sentence(reply))
+    try:
+        return reply.json() if reply.content else None
+    except ValueError as error:
+        raise Unsure("Prolific's answer was cut off.") from error
 
 
 def _sentence(reply: httpx.Response) -> str:
     if reply.status_code in (401, 403):
         return f"Prolific does not accept the token in {TOKEN}. Make a new one on Prolific (Settings, API tokens)."
     if reply.status_code == 404:
-        return "Prolific does not have this study any more; was it deleted by hand? Its votes are kept."
-    with contextlib.suppress(ValueError, AttributeError, KeyError):
+        what = "study" if "/studies/" in reply.request.url.path else "submission"
+        return f"Prolific does not have this {what} any more; was it deleted by hand? Its votes are kept."
+    with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
         error = reply.json()["error"]
-        return f"Prolific refused: {str(error.get('title') or error.get('detail'))[:200]}. Nothing else was done."
-    return f"Prolific refused the request (HTTP {reply.status_code}). Nothing else was done."
+        said = error.get("detail") if isinstance(error.get("detail"), str) else None
+        return f"Prolific refused: {'; '.join(str(text)[:200] for text in (error.get('title'), said) if text)}."
+    return f"Prolific refused the request (HTTP {reply.status_code})."
 
 
 # Launch
 
 
 def prolific_price(sittings: int, reward: Decimal, currency: str, fee_percent: Decimal) -> Price:
-    """Reward and Prolific's service fee; the rate depends on the account and is shown there."""
+    """Reward and Prolific's service fee; the rate depends on the account."""
     return Price(sittings, reward, reward * fee_percent / 100, currency)
 
 
-def check_codes(completed: str, screened_out: str) -> None:
-    """Two codes, not one: Prolific's rules treat a finished and a screened-out person differently."""
-    if not completed or not screened_out or completed == screened_out:
-        raise InputError(
-            "hit.toml: Prolific needs completion_code and screened_out_code, two different texts. "
-            'Choose any, e.g. completion_code = "C7Q2M0XK".'
-        )
+def fee_percent(client: httpx.Client, reward: Decimal) -> Decimal:
+    """What this account pays on top of rewards, with VAT, by Prolific's own calculator."""
+    places = 1000  # so many that rounding to a cent does not show
+    body = {"reward": cents(reward), "total_available_places": places}
+    total = Decimal(str(call(client, "POST", "/study-cost-calculator/", json=body)["total_cost"]))
+    return (total / (cents(reward) * places) - 1) * HUNDRED
 
 
-def new_prolific_launch(*, public_url: str, pairs: str, reward: Decimal, currency: str, places: int) -> ProlificLaunch:
+def cents(amount: Decimal) -> int:
+    """An amount in the unit of Prolific's interface."""
+    return int((amount * HUNDRED).to_integral_exact())
+
+
+def new_prolific_launch(
+    *,
+    public_url: str,
+    pairs: str,
+    reward: Decimal,
+    currency: str,
+    places: int,
+    screen_out: Decimal = Decimal(0),
+    screen_outs: int = 0,
+) -> ProlificLaunch:
     """The record of a launch in which nothing exists yet."""
-    return ProlificLaunch(f"seedvote-{secrets.token_hex(8)}", public_url, pairs, f"{reward:.2f}", currency, places)
+    return ProlificLaunch(
+        f"seedvote-{secrets.token_hex(8)}",
+        public_url,
+        pairs,
+        f"{reward:.2f}",
+        currency,
+        places,
+        screen_out=f"{screen_out:.2f}",
+        screen_outs=screen_outs,
+    )
 
 
-def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
-    """The draft study as Prolific wants it: money in cents, time in minutes, both codes reviewed by us, not at once."""
-    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PROLIFIC_IDS)
-    codes = (("COMPLETED", terms.completed), ("OTHER", terms.screened_out))
-    return {
-        "name": terms.title,
-        "internal_name": launch.key,
-        "description": terms.description,
-        "external_study_url": f"{launch.public_url}/?{ids}",
-        "prolific_id_option": "url_parameters",
-        "completion_codes": [
-            {"code": code, "code_type": kind, "actions": [{"action": "MANUALLY_REVIEW"}]} for kind, code in codes
-        ],
-        "total_available_places": launch.places,
-        "estimated_completion_time": terms.minutes,
-        "reward": int(Decimal(launch.reward) * 100),
-        "device_compatibility": ["desktop", "tablet", "mobile"],
-    }
-
-
-def create_draft(client: httpx.Client, launch: ProlificLaunch, terms: ProlificTerms) -> ProlificLaunch:
-    """Create the draft, unless it exists already."""
+def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, Any]) -> ProlificLaunch:
+    """Create the draft, unless it exists already; it spends nothing."""
     if launch.study:
         return launch
+    if there := _draft_named(client, launch.key):
+        return replace(launch, study=there)
+    try:
+        return replace(launch, study=str(call(client, "POST", "/studies/", json=body)["id"]))
+    except Unsure:
+        if there := _draft_named(client, launch.key):  # the reply was lost, the draft was made
+            return replace(launch, study=there)
+        raise
+
+
+def _draft_named(client: httpx.Client, key: str) -> str:
     drafts = call(client, "GET", "/studies/", params={"state": "UNPUBLISHED"})["results"]
-    for study in drafts:
-        if study.get("internal_name") == launch.key:
-            return replace(launch, study=str(study["id"]))
-    return replace(launch, study=str(call(client, "POST", "/studies/", json=draft(launch, terms))["id"]))
+    return next((str(study["id"]) for study in drafts if study.get("internal_name") == key), "")
 
 
 # While the study runs
@@ -165,16 +191,31 @@ def submissions(client: httpx.Client, launch: ProlificLaunch) -> Iterator[Submis
     while path:
         found = call(client, "GET", path)
         for row in found["results"]:
-            status = str(row["status"]).replace("_", " ")
-            yield Submission(str(row["id"]), str(row["participant_id"]), status, bool(row.get("bonus_payments")))
+            yield Submission(str(row["id"]), str(row["participant_id"]), _status(row))
         following = ((found.get("_links") or {}).get("next") or {}).get("href")
         # The token goes with every request, so a link that leads elsewhere is not followed.
         path = following if following and origin(following) == origin(str(client.base_url)) else None
 
 
-def study_status(client: httpx.Client, launch: ProlificLaunch) -> str:
-    """UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
-    return str(call(client, "GET", f"/studies/{launch.study}/")["status"])
+def _status(row: dict[str, Any]) -> str:
+    return str(row["status"]).replace("_", " ").replace("TIMED OUT", "TIMED-OUT")
+
+
+def submission_status(client: httpx.Client, submission: str) -> str:
+    """What became of one submission."""
+    return _status(call(client, "GET", f"/submissions/{submission}/"))
+
+
+def bonuses_of(client: httpx.Client, submission: str) -> list[int]:
+    """The bonuses that one submission has had, in cents."""
+    paid = call(client, "GET", f"/submissions/{submission}/").get("bonus_payments") or []
+    return [round(Decimal(str(amount))) for amount in paid]
+
+
+def study_at_prolific(client: httpx.Client, launch: ProlificLaunch) -> dict[str, Any]:
+    """The study as Prolific has it: its status is UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
+    found: dict[str, Any] = call(client, "GET", f"/studies/{launch.study}/")
+    return found
 
 
 def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> None:
@@ -182,22 +223,27 @@ def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> Non
     call(client, "POST", f"/studies/{launch.study}/transition/", json={"action": action})
 
 
-def add_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> ProlificLaunch:
-    """Raise the number of places; this spends money once the study is published."""
-    wanted = launch.places + places
-    call(client, "PATCH", f"/studies/{launch.study}/", json={"total_available_places": wanted})
-    return replace(launch, places=wanted)
+def set_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> None:
+    """So many places in all: said twice it is the same. It spends money once the study is published."""
+    call(client, "PATCH", f"/studies/{launch.study}/", json={"total_available_places": places})
 
 
-def approve_submissions(client: httpx.Client, ids: list[str]) -> None:
-    """Approve submissions, a hundred at a time."""
-    for start in range(0, len(ids), APPROVED_AT_ONCE):
-        body = {"submission_ids": ids[start : start + APPROVED_AT_ONCE]}
-        call(client, "POST", "/submissions/bulk-approve/", json=body)
+def approve(client: httpx.Client, submission: str) -> str:
+    """Approve one submission; gives its status. Prolific ignores it for one that is approved."""
+    return _status(call(client, "POST", f"/submissions/{submission}/transition/", json={"action": "APPROVE"}))
 
 
-def pay_bonuses(client: httpx.Client, launch: ProlificLaunch, ids: list[str], amount: Decimal) -> None:
-    """Set a bonus up for these submissions, then pay it."""
-    lines = "\n".join(f"{name},{amount:.2f}" for name in ids)
-    made = call(client, "POST", "/submissions/bonus-payments/", json={"study_id": launch.study, "csv_bonuses": lines})
-    call(client, "POST", f"/bulk-bonus-payments/{made['id']}/pay/")
+def request_return(client: httpx.Client, submission: str, reason: str) -> None:
+    """Ask a participant to return a submission."""
+    call(client, "POST", f"/submissions/{submission}/request-return/", json={"request_return_reasons": [reason]})
+
+
+def set_up_bonus(client: httpx.Client, launch: ProlificLaunch, submission: str, amount: Decimal) -> str:
+    """Set a bonus up, which pays nothing yet; gives the name by which it is paid."""
+    body = {"study_id": launch.study, "csv_bonuses": f"{submission},{amount:.2f}"}
+    return str(call(client, "POST", "/submissions/bonus-payments/", json=body)["id"])
+
+
+def pay_bonus(client: httpx.Client, bulk: str) -> None:
+    """Pay what was set up. Each call pays again, and the money moves some minutes later: call it once."""
+    call(client, "POST", f"/bulk-bonus-payments/{bulk}/pay/")

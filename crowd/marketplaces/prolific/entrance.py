@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,17 @@ from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete"
 PROLIFIC_IDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+BACK = "Back to Prolific"
+
+
+def code_for(what: str, completed: str) -> str:
+    """A further completion code, which server and launch both make of completion_code; it pays nobody."""
+    return "N" + hashlib.sha256(f"{what} {completed}".encode()).hexdigest()[:7].upper()
+
+
+def way_back(code: str, words: str) -> WayOut:
+    """Prolific's own page, with a code."""
+    return WayOut(words, BACK, f"{PROLIFIC_COMPLETE}?cc={quote(code, safe='')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +41,17 @@ class ProlificEntrance:
         return Arrival("prolific", worker=worker, sitting=sitting, task=task)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
-        """Prolific's own page, with the code for finished or for screened out."""
+        """Prolific's own page, with the code for finished, for screened out, or for a study without a pair left."""
         if visit["source"] != "prolific" or step.stage not in OVER:
             return None
-        code = self.completed if step.done and step.stage != "no_more" else self.screened_out
-        url = f"{PROLIFIC_COMPLETE}?cc={quote(code, safe='')}"
-        return WayOut("Go back to Prolific now, so that your submission is complete.", "Back to Prolific", url)
+        if not step.done and step.stage != "no_more":
+            words = "Go back to Prolific now. It will ask you to return your place, which does not harm your record."
+            return way_back(code_for("full", self.completed), words)
+        code = self.screened_out if step.stage == "no_more" else self.completed
+        return way_back(code, "Go back to Prolific now, so that your submission is complete.")
+
+    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+        """For who does not consent."""
+        if visit["source"] != "prolific":
+            return None
+        return way_back(code_for("no consent", self.completed), "If you do not agree, go back to Prolific.")

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import httpx
 
-from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, check_page, hourly
+from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
-from crowd.marketplaces.money import Price, reward_of
+from crowd.marketplaces.ledger import Act, Payout, PayoutLedger, Purpose, check_cap
+from crowd.marketplaces.money import CENT, Price, reward_of
+from crowd.marketplaces.prolific import acts, drafting
 from crowd.marketplaces.prolific import client as prolific
-from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
+from crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE, PROLIFIC_IDS
 from crowd.marketplaces.prolific.options import ProlificOptions
-from crowd.marketplaces.settling import Listed, ListedState
+from crowd.marketplaces.settling import Listed, ListedState, LookUp
 from crowd.study_folder import hit_of
 from dialogue.errors import InputError
 from dialogue.records import Source
+
+if TYPE_CHECKING:
+    from crowd.marketplaces.self_test import Visitor
+    from crowd.store.store import Store
 
 PROLIFIC_STATES: dict[str, ListedState] = {
     "AWAITING REVIEW": "waiting",
     "APPROVED": "approved",
     "ACTIVE": "open",
     "RESERVED": "open",
+    "SCREENED OUT": "screened",
+    "RETURNED": "returned",
+    "TIMED-OUT": "timed out",
+    "REJECTED": "rejected",
 }
 LONGEST_VISIT = 24 * 3600.0  # seconds; Prolific times a visit out before that
 
@@ -33,6 +46,7 @@ class ProlificMarket:
 
     title = "Prolific"
     source: Source = "prolific"
+    least_hourly: Mapping[str, Decimal] = drafting.LEAST_HOURLY
 
     def __init__(self, options: ProlificOptions) -> None:
         self.options, self.path = options, options.study / "prolific.json"
@@ -50,97 +64,204 @@ class ProlificMarket:
             raise InputError(f"{self.path} does not exist: launch the study on Prolific first.")
         return self.launch
 
+    @property
+    def reward(self) -> Decimal:
+        """What one approved submission is paid."""
+        return Decimal(self.existing.reward)
+
+    @property
+    def screen_out(self) -> Decimal:
+        """What a screened-out person is paid by Prolific; 0 where they are approved like everybody."""
+        return Decimal(self.existing.screen_out)
+
+    @property
+    def currency(self) -> str:
+        """Of the launch."""
+        return self.existing.currency
+
+    # Launch
+
     def plan(self, study: Planned) -> tuple[Lines, Price]:
-        """Reads the running server; writes nothing."""
+        """Asks Prolific what it knows; writes nothing."""
         hit = study.hit
-        url = check_public_url(self.options.public_url)
+        url = self.page()
         reward = reward_of(hit.pay_per_sitting, hit.currency, prolific.CURRENCIES, self.title)
-        prolific.check_codes(hit.completion_code, hit.screened_out_code)
-        fresh = prolific.new_prolific_launch(
-            public_url=url, pairs=study.digest, reward=reward, currency=hit.currency, places=study.sittings
+        drafting.check_codes(hit.completion_code, hit.screened_out_code)
+        self.launch = self.launch or prolific.new_prolific_launch(
+            public_url=url,
+            pairs=study.digest,
+            reward=reward,
+            currency=hit.currency,
+            places=study.sittings,
+            screen_out=self._screen_out(reward, hit.currency),
+            screen_outs=math.ceil(study.sittings * (1 / study.pass_rate - 1)) + 1 if self.options.screen_out_pay else 0,
         )
-        self.launch = self.launch or fresh
         check_pairs(study.pairs, self.launch.pairs)
-        fee = self._fee()
+        self._account()
+        self.filters = self._filters()
         lines = [
             ("place", f"a draft of {self.launch.places} places; only publishing it on Prolific's page spends money"),
-            ("page", check_page(url, door=dict.fromkeys(PROLIFIC_IDS, "preview"))),
-            ("pay", f"{reward} {hit.currency} a sitting, {hourly(hit.pay_per_sitting, self.options.minutes)}"),
-            ("fee", f"{fee} %" if fee else "not counted below: give --fee-percent, which your account shows"),
-            ("account", self._account()),
+            ("account", "the token is accepted"),
+            ("workers", self._asked()),
+            ("screened", self._screened()),
+            ("fee", f"{self.fee.quantize(CENT)} %, {self._fee_from()}"),
         ]
         return lines, self.more(0 if self.launch.study else self.launch.places)
 
-    def _fee(self) -> Decimal:
-        """In per cent; Prolific's interface does not tell it, so a budget is refused where nobody gave it."""
-        fee = self.options.fee_percent
-        if self.options.budget is not None and fee is None:
-            raise InputError("--budget needs --fee-percent: Prolific's fee depends on your account, which shows it.")
-        return fee or Decimal(0)
+    def _screen_out(self, reward: Decimal, currency: str) -> Decimal:
+        pay, least = self.options.screen_out_pay, drafting.LEAST_SCREEN_OUT[currency]
+        if pay is not None and not least <= pay < reward:
+            raise InputError(f"--screen-out-pay is {pay}; Prolific takes {least} or more, and less than {reward}.")
+        return pay or Decimal(0)
 
-    def _account(self) -> str:
+    def _screened(self) -> str:
+        launch = self.existing
+        if not self.screen_out:
+            return "approved and paid in full like everybody (--screen-out-pay: a fixed amount instead)"
+        return f"{launch.screen_out} {launch.currency}, paid by Prolific, for up to {launch.screen_outs} people"
+
+    def _filters(self) -> list[dict[str, object]]:
+        groups = (
+            ("participant_group_allowlist", self.options.only_group),
+            ("participant_group_blocklist", self.options.not_group),
+        )
+        extra: list[dict[str, object]] = [{"filter_id": name, "selected_values": [one]} for name, one in groups if one]
+        if not self.options.filters:
+            return extra
+        known = prolific.call(self.client, "GET", "/filters/")["results"]
+        return [*drafting.read_filters(self.options.filters, known), *extra]
+
+    def _asked(self) -> str:
+        if not self.filters:
+            return "anybody on Prolific (to narrow it: --filters, --only-group, --not-group)"
+        return f"{len(self.filters)} filters: {', '.join(str(one['filter_id']) for one in self.filters)}"
+
+    @cached_property
+    def fee(self) -> Decimal:
+        """In per cent: as typed, else by Prolific's calculator for this account."""
+        return (
+            self.options.fee_percent
+            if self.options.fee_percent is not None
+            else prolific.fee_percent(self.client, self.reward)
+        )
+
+    def _fee_from(self) -> str:
+        return (
+            "as you typed it" if self.options.fee_percent is not None else "by Prolific's calculator for this account"
+        )
+
+    def _account(self) -> None:
         prolific.call(self.client, "GET", "/users/me/")
-        return "the token is accepted"
 
-    def create(self) -> str:
+    def page(self) -> str:
+        """Https, or this machine where it stands in for Prolific."""
+        return check_public_url(self.options.public_url, rehearsal=prolific.prolific_stands_in())
+
+    def visitor(self) -> Visitor:
+        """How a participant arrives and leaves, for the self-test."""
+        from crowd.marketplaces.self_test import Visitor
+
+        return Visitor(dict.fromkeys(PROLIFIC_IDS, "SELFTEST"), PROLIFIC_COMPLETE, "--prolific")
+
+    def create(self, store: Store) -> str:
         """The record first, so that an interrupted launch finds its draft again."""
         hit = hit_of(self.options.study, None)
-        terms = prolific.ProlificTerms(
-            hit.title, DESCRIPTION, self.options.minutes, hit.completion_code, hit.screened_out_code
+        terms = drafting.ProlificTerms(
+            hit.title,
+            DESCRIPTION,
+            self.options.minutes,
+            hit.completion_code,
+            hit.screened_out_code,
+            filters=self.filters,
+            group=self.options.group,
         )
         write_launch(self.path, self.existing)
-        self.launch = prolific.create_draft(self.client, self.existing, terms)
+        purchase = self._purchase(self.existing.places, self.existing.places)
+        check_cap(store, [purchase])
+        PayoutLedger(store, self.source).note(purchase)  # the money moves when a person publishes the draft
+        self.launch = prolific.create_draft(self.client, self.existing, drafting.draft(self.existing, terms))
         write_launch(self.path, self.launch)
         return (
             "The draft is on Prolific. Try it there (Preview), then publish it: "
             f"https://app.prolific.com/researcher/studies/{self.launch.study}"
         )
 
-    def listed(self) -> Iterator[Listed]:
+    def tasks(self) -> list[str]:
+        """The studies whose participants this study lets in."""
+        return [self.existing.study] if self.existing.study else []
+
+    def _purchase(self, places: int, total: int) -> Payout:
+        price = self.more(places)
+        extra = self.screen_out * (1 + self.fee / 100) * (self.existing.screen_outs if places == total else 0)
+        cost = (price.total + extra).quantize(CENT)
+        return Payout(self.source, f"places-{total}", "places", self.reward * places, cost, self.currency)
+
+    # While it runs
+
+    def look_up(self) -> LookUp:
         """Submissions, whatever became of them."""
-        for row in prolific.submissions(self.client, self.existing):
-            state = PROLIFIC_STATES.get(row.status, "other")
-            yield Listed(row.submission, row.participant, state, self.existing.study)
+        rows = [
+            Listed(row.submission, row.participant, PROLIFIC_STATES.get(row.status, "other"), self.existing.study)
+            for row in prolific.submissions(self.client, self.existing)
+        ]
+        return LookUp(rows)
 
     def deadline(self) -> float:
         """A day."""
         return LONGEST_VISIT
 
-    def approve(self, rows: Sequence[Listed]) -> None:
-        """A hundred at a time."""
-        prolific.approve_submissions(self.client, [row.key for row in rows])
+    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+        """How Prolific pays for this; a screen-out it has paid by itself, and it shows no reason."""
+        del reason
+        if purpose == "reward":
+            return acts.ProlificApproval(self.client)
+        if purpose == "screen-out":
+            return None
+        if purpose == "places":
+            return acts.MorePlaces(self.client, self.existing, self.existing.places)
+        return acts.ProlificBonus(self.client, self.existing, ledger.paid_beside)
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
-        """With the account's fee, where it was given."""
-        return amount * (1 + self._fee() / 100)
+        """With the account's fee."""
+        return (amount * (1 + self.fee / 100)).quantize(CENT)
 
-    def owed_bonus(self, rows: Sequence[Listed], reason: str) -> list[Listed]:
-        """By Prolific's own list: one bonus a submission."""
-        del reason
-        had = {row.submission for row in prolific.submissions(self.client, self.existing) if row.bonus}
-        return [row for row in rows if row.key not in had]
-
-    def pay_bonus(self, rows: Sequence[Listed], amount: Decimal, reason: str) -> None:
-        """All at once; Prolific shows no reason."""
-        del reason
-        if rows:
-            prolific.pay_bonuses(self.client, self.existing, [row.key for row in rows], amount)
-
-    def close_to(self, workers: Iterable[str]) -> int:
+    def close_to(self, workers: Iterable[str]) -> tuple[int, list[str]]:
         """Nothing to do: on Prolific a person has one submission a study."""
         del workers
-        return 0
+        return 0, []
 
     def more(self, sittings: int) -> Price:
         """At the reward of the launch."""
-        launch = self.existing
-        return prolific.prolific_price(sittings, Decimal(launch.reward), launch.currency, self._fee())
+        return prolific.prolific_price(sittings, self.reward, self.currency, self.fee)
 
-    def extend(self, sittings: int) -> str:
-        """Raise the number of places."""
-        self.launch = prolific.add_places(self.client, self.existing, sittings)
+    def open_places(self) -> int:
+        """Places that nobody has handed in from yet: free, or at work."""
+        done = sum(row.state in ("waiting", "approved") for row in self.look_up().rows)
+        return max(0, self._total() - done)
+
+    def extend(self, store: Store, sittings: int) -> str:
+        """Raise the number of places, on disk before it is said."""
+        total = self._total() + sittings
+        check_cap(store, [self._purchase(sittings, total)])
+        self.launch = replace(self.existing, places=total)
         write_launch(self.path, self.launch)
-        return f"The study has {self.launch.places} places now."
+        self.finish_extension(store)
+        return f"The study has {total} places now."
+
+    def finish_extension(self, store: Store) -> int:
+        """Settle an extension that was begun; how many places it added now."""
+        total = self.existing.places
+        missing = total - self._total()
+        if missing <= 0:
+            return 0
+        act = acts.MorePlaces(self.client, self.existing, total)
+        done = PayoutLedger(store, self.source).carry_out(self._purchase(missing, total), act)
+        if done.state != "confirmed":
+            raise InputError(f"{done.why} Run the same command again: it goes on where it stopped.")
+        return missing
+
+    def _total(self) -> int:
+        return int(prolific.study_at_prolific(self.client, self.existing)["total_available_places"])
 
     def close(self) -> str:
         """Pause the recruiting; who is at work may finish."""

@@ -5,18 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from crowd.marketplaces.money import money
+from crowd.marketplaces.money import money, per_cent
 from crowd.marketplaces.options import LaunchOptions, option
 
 
 @dataclass(frozen=True, slots=True)
 class ProlificOptions(LaunchOptions):
-    """The fee, which Prolific's interface does not tell."""
+    """The fee, the pay of who is screened out, and which participants."""
 
     fee_percent: Decimal | None = option(
         None,
-        "service fee of your Prolific account in per cent, e.g. 33.3; prices include it",
+        "service fee of your Prolific account in per cent, e.g. 33.3; default: Prolific's own calculator is asked",
         metavar="P",
-        read=money,
+        read=per_cent,
         commands=("launch", "pay", "extend"),
     )
+    screen_out_pay: Decimal | None = option(
+        None,
+        "fixed pay of a screened-out person, which Prolific pays by itself; default: they are approved like everybody",
+        metavar="AMOUNT",
+        read=money,
+    )
+    filters: str = option("", "who may take part: 'age=18..65; sex=Male:1,Female:1'", metavar="FILTERS")
+    group: str = option("", "participant group that whoever completes is added to", metavar="ID")
+    only_group: str = option("", "participant group that alone may take part", metavar="ID")
+    not_group: str = option("", "participant group that may not take part", metavar="ID")

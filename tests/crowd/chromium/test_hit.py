@@ -120,7 +120,7 @@ def arrive(chromium):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
         page.on("request", lambda sent: None if sent.url.startswith(server.url) else complaints.append(sent.url))
-        page.goto(f"{server.url}/?rater={rater}")
+        page.goto(f"{server.url}/?rater={rater}&source=simulated")
         return page
 
     go.complaints = complaints

@@ -22,7 +22,7 @@ def hit(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    app = make_study(tmp_path, sites=(site,), pay_per_sitting=0.5)
+    app = make_study(tmp_path, sites=(site,), launched=False, invited=True, pay_per_sitting=0.5)
     with served(app) as url:
         dispatch("crowd", "", COMMANDS, ["launch", str(tmp_path), "--mturk", "--sandbox", "--public-url", url, "--yes"])
         server.site, server.app = site, app

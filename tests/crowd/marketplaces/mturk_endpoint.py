@@ -67,7 +67,8 @@ class MTurk:
         self.available = Decimal("1000.00")
         self.qualifications, self.granted = {}, {}  # type id -> type; type id -> workers who hold it
         self.types, self.hits, self.assignments, self.tokens, self.bonuses = {}, {}, {}, {}, []
-        self.locales, self.calls = {}, Counter()
+        self.locales, self.calls, self.accounts = {}, Counter(), {"AWORKER", "AOTHER"}
+        self.refuses = set()  # operations that are throttled
         self.faults = []  # (operation, status or None to cut the line, whether the work is done first)
         self.page = 10
 
@@ -133,6 +134,8 @@ class MTurk:
             "Reward": kind["Reward"],
             "HITStatus": "Assignable",
             "NumberOfAssignmentsAvailable": MaxAssignments,
+            "NumberOfAssignmentsPending": 0,
+            "NumberOfAssignmentsCompleted": 0,
         }
         return {"HIT": self.hits[name]}
 
@@ -161,7 +164,8 @@ class MTurk:
 
     def ListAssignmentsForHIT(self, HITId, NextToken=None, **_):
         self.hit(HITId)
-        rows = [row for row in self.assignments.values() if row["HITId"] == HITId and "AssignmentStatus" in row]
+        mine = [row for row in self.assignments.values() if row["HITId"] == HITId and "AssignmentStatus" in row]
+        rows = [{name: value for name, value in row.items() if name != "refuse"} for row in mine]
         return self.pages("Assignments", rows, NextToken)
 
     def ListWorkersWithQualificationType(self, QualificationTypeId, Status, NextToken=None):
@@ -169,8 +173,8 @@ class MTurk:
         rows = [{"QualificationTypeId": QualificationTypeId, "WorkerId": name, "Status": Status} for name in workers]
         return self.pages("Qualifications", rows, NextToken)
 
-    def ListBonusPayments(self, HITId, NextToken=None):
-        rows = [row for row in self.bonuses if self.assignments[row["AssignmentId"]]["HITId"] == HITId]
+    def ListBonusPayments(self, AssignmentId, NextToken=None):
+        rows = [row for row in self.bonuses if row["AssignmentId"] == AssignmentId]
         return self.pages("BonusPayments", rows, NextToken)
 
     def UpdateExpirationForHIT(self, HITId, ExpireAt):
@@ -179,18 +183,26 @@ class MTurk:
 
     def AssociateQualificationWithWorker(self, QualificationTypeId, WorkerId, IntegerValue, SendNotification):
         assert not SendNotification
+        if WorkerId not in self.known():
+            raise Refused("WorkerDoesNotExist")
         self.granted[QualificationTypeId].add(WorkerId)
         return {}
 
+    def known(self):
+        """Workers whose accounts exist."""
+        return {row["WorkerId"] for row in self.assignments.values()} | self.accounts
+
     def GetAssignment(self, AssignmentId):
+        if AssignmentId not in self.assignments:
+            raise Refused("AssignmentDoesNotExist")
         row = self.assignments[AssignmentId]
         if "AssignmentStatus" not in row:
             raise Refused("InvalidAssignmentState")
-        return {"Assignment": row, "HIT": self.hits[row["HITId"]]}
+        return {"Assignment": {name: value for name, value in row.items() if name != "refuse"}}
 
     def ApproveAssignment(self, AssignmentId):
         row = self.assignments[AssignmentId]
-        if row.get("AssignmentStatus") != "Submitted":
+        if row.get("AssignmentStatus") != "Submitted" or "refuse" in row:
             raise Refused("InvalidAssignmentState")
         row["AssignmentStatus"] = "Approved"
         return {}
@@ -234,6 +246,7 @@ class MTurk:
         rows = [row for row in self.assignments.values() if row["HITId"] == hit]
         done = sum("AssignmentStatus" in row for row in rows)
         self.hits[hit]["NumberOfAssignmentsAvailable"] = self.hits[hit]["MaxAssignments"] - len(rows)
+        self.hits[hit]["NumberOfAssignmentsPending"] = len(rows) - done
         if len(rows) == self.hits[hit]["MaxAssignments"]:
             self.hits[hit]["HITStatus"] = "Reviewable" if done == len(rows) else "Unassignable"
 
@@ -300,6 +313,8 @@ class Handler(BaseHTTPRequestHandler):
                 turk.faults.remove(fault)
             try:
                 self.check_signature()
+                if operation in turk.refuses:
+                    raise Refused("Throttled")
                 if fault and not fault[2]:
                     raise Refused("ServiceFault", kind="ServiceFault", status=fault[1])
                 status, reply = 200, self.perform(turk, operation, request)

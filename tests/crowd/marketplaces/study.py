@@ -11,7 +11,9 @@ from werkzeug.serving import make_server
 
 from crowd.hit import Hit
 from crowd.marketplaces.market import usual_entrances
+from crowd.rating.doors import open_door
 from crowd.simulation.browser import FETCH, PageForm
+from crowd.store.store import open_store
 from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
@@ -22,7 +24,7 @@ SITES = ("https://www.mturk.com",)
 ADDRESSES = {
     "local": {"rater": "WORKER", "sitting": "SITTING"},
     "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "TASK", "turkSubmitTo": "SITE"},
-    "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "SITTING", "STUDY_ID": "S1"},
+    "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "SITTING", "STUDY_ID": "TASK"},
     "mephisto": {"worker_id": "WORKER", "assignment_id": "SITTING"},
 }
 
@@ -38,17 +40,30 @@ def write_pairs(path, reals=6, checks=8):
     write_records(path, pairs, signature="test", kind=Pair)
 
 
-def make_study(folder, *, reals=6, entrances=(), sites=SITES, **hit):
-    """An application on a fresh store; checks are right when response a is chosen."""
+def make_study(folder, *, reals=6, entrances=(), sites=SITES, launched=True, invited=False, **hit):
+    """An application on a fresh store, launched on both marketplaces; checks are right when response a is chosen."""
     values = {"pairs_per_sitting": 6, "later_checks": 2, "completion_code": "CDONE", "screened_out_code": "COUT"}
     values |= hit
     (folder / "hit.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
     settings = Hit(**values)
     write_pairs(folder / "pairs.jsonl", reals=reals)
     url = prepare_study(folder, None, settings, None, seed=0, simulated=False)
-    usual = usual_entrances(settings, sites[0])
+    if launched:
+        store = open_store(url)
+        with store.write() as connection:
+            for source in ("mturk", "prolific"):
+                open_door(connection, source, [])
+        store.close()
+    usual = usual_entrances(settings, sites[0] if sites else "")
     config = ServerConfig(
-        url, settings, rate=0, frame_ancestors=sites, submit_to=sites[0], entrances=(*usual, *entrances), https=True
+        url,
+        settings,
+        rate=0,
+        frame_ancestors=sites,
+        submit_to=sites[0] if sites else "",
+        entrances=(*usual, *entrances),
+        https=True,
+        invited=invited,
     )
     return create_app(config)
 

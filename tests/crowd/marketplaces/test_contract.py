@@ -7,10 +7,15 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
+from crowd.marketplaces.market import MARKETPLACES
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
+from crowd.rating import verifying
+from crowd.rating.answering import ASKED_LATER
+from crowd.rating.rules import rules_in_force
 from crowd.simulation.browser import FETCH, PageForm
 from crowd.store import tables
+from crowd.store.migrations import ASKED_LATER as MIGRATED
 from crowd.web.entrance import OVER
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
@@ -56,6 +61,18 @@ def raters(app):
         return exporting.export(connection, votes_per_pair=3).raters
 
 
+def confirm_all(app):
+    """What `crowd verify` does where the marketplaces list every visit."""
+    with app.extensions["desk"].store.write() as connection:
+        rules = rules_in_force(connection)
+        for visit in connection.execute(sa.select(tables.payments)).all():
+            verifying.confirm_visit(connection, rules, visit.rater, visit.sitting, 0.0)
+
+
+def test_the_sources_that_are_asked_later_are_the_marketplaces_that_list_visits():
+    assert {row.source for row in MARKETPLACES if row.market} == set(ASKED_LATER) == set(MIGRATED)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_nothing_is_stored_of_somebody_who_has_not_consented(app, source):
     page = Person(app, source, "AW1").arrive()
@@ -68,7 +85,8 @@ def test_a_sitting_ends_with_every_pair_judged_and_votes_of_this_source(app, sou
     person = Person(app, source, "AW1")
     assert person.work()["status"] == "done"
     assert sorted(vote.pair for vote in votes(app)) == [f"p{n}" for n in range(6)]
-    assert {(vote.source, vote.choice, vote.counted) for vote in votes(app)} == {(source, "a", True)}
+    counts = source not in ASKED_LATER  # the others' votes count once their marketplace has confirmed the visit
+    assert {(vote.source, vote.choice, vote.counted) for vote in votes(app)} == {(source, "a", counts)}
     assert [(rater.source, rater.status) for rater in raters(app)] == [(source, "passed")]
 
 
@@ -96,6 +114,7 @@ def test_three_different_raters_a_pair_across_sources(app):
     while any(place["status"] not in OVER for place in places):
         turns = zip(people, places, strict=True)
         places = [who.judge(place) if place["status"] == "task" else who.look() for who, place in turns]
+    confirm_all(app)
     counted = [vote for vote in votes(app) if vote.counted]
     assert Counter(vote.pair for vote in counted) == {f"p{n}": 3 for n in range(6)}
     assert len({(vote.pair, vote.rater) for vote in counted}) == 18

@@ -3,7 +3,7 @@
 import pytest
 
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
-from crowd.marketplaces.prolific.entrance import ProlificEntrance
+from crowd.marketplaces.prolific.entrance import ProlificEntrance, code_for
 from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, identifier, origin
 from dialogue.errors import InputError
@@ -84,7 +84,8 @@ def test_a_prolific_arrival_names_person_study_and_submission():
 def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
     visit = {"source": "prolific", "sitting": "x1", "worker": "p1"}
     way = ProlificEntrance("C&1", "S").leave(visit, Step(stage, done=3))
-    assert ProlificEntrance("C&1", "S").leave(visit, Step(stage)).url.endswith("?cc=S")  # no work, no pay
+    nothing = "S" if stage == "no_more" else code_for("full", "C&1")  # asks for the place back, pays nobody
+    assert ProlificEntrance("C&1", "S").leave(visit, Step(stage)).url.endswith(f"?cc={nothing}")
     assert way.url == f"https://app.prolific.com/submissions/complete?cc={code}" and not way.fields
 
 

@@ -25,13 +25,19 @@ def launch(**changes):
 
 @pytest.mark.parametrize("url", ["https://x.org", "https://x.org/study/", "http://localhost:8000", "http://127.0.0.1"])
 def test_a_public_url_is_https_or_this_machine(url):
-    assert check_public_url(url) == url.rstrip("/")
+    assert check_public_url(url, rehearsal=True) == url.rstrip("/")
+
+
+def test_a_live_launch_needs_https():
+    assert check_public_url("https://x.org", rehearsal=False) == "https://x.org"
+    with pytest.raises(InputError, match="not an https:// address"):
+        check_public_url("http://127.0.0.1:8765", rehearsal=False)
 
 
 @pytest.mark.parametrize("url", [None, "", "x.org", "http://x.org", "https://x.org/?a=1", "ftp://x.org", "https://"])
 def test_any_other_public_url_is_refused_in_one_sentence(url):
     with pytest.raises(InputError, match="not an https:// address"):
-        check_public_url(url)
+        check_public_url(url, rehearsal=True)
 
 
 def test_a_launch_record_comes_back_and_only_its_owner_may_read_it(tmp_path):

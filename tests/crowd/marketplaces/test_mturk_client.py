@@ -44,9 +44,18 @@ def planned(sittings=20, reward="0.60"):
     )
 
 
+def create_missing(client, launch, terms=TERMS):
+    """Without a ledger: a HIT that is there is found by its token."""
+
+    def buy(known, token, places):
+        return mturk.find_hit(client, known, token) or mturk.create_hit(client, known, 7, token, places)
+
+    return mturk.create_missing(client, launch, terms, buy)
+
+
 def launched(client, launch=None, terms=TERMS):
     launch = launch or planned()
-    for step in mturk.create_missing(client, launch, terms):
+    for step in create_missing(client, launch, terms):
         launch = step
     return launch
 
@@ -95,11 +104,11 @@ def test_hits_are_hidden_from_workers_for_whom_there_is_no_more_work(client, tur
 
 def test_a_launch_that_was_cut_off_anywhere_makes_no_second_hit(client, turk):
     whole = planned()
-    steps = len(list(mturk.create_missing(client, whole, TERMS)))
+    steps = len(list(create_missing(client, whole)))
     hits, money = set(turk.hits), turk.available
     for cut in range(steps):
         record = whole
-        for _, step in zip(range(cut), mturk.create_missing(client, whole, TERMS), strict=False):
+        for _, step in zip(range(cut), create_missing(client, whole), strict=False):
             record = step
         finished = launched(client, record)
         assert {hit["hit"] for hit in finished.hits} == hits
@@ -121,7 +130,7 @@ def test_too_little_money_is_one_sentence_and_the_launch_goes_on_later(client, t
     turk.available = Decimal("6.00")  # one HIT of seven sittings at 0.72
     launch = planned()
     with pytest.raises(InputError, match="too little money"):
-        for step in mturk.create_missing(client, launch, TERMS):
+        for step in create_missing(client, launch):
             launch = step
     assert len(turk.hits) == 1
     turk.available = Decimal(100)
@@ -135,7 +144,7 @@ def test_submitted_assignments_are_listed_over_all_pages(client, turk):
     turk.page = 2
     launch = launched(client)
     done = {worked(turk, launch.hits[0]["hit"], f"AWORKER{n}") for n in range(5)}
-    assert {row.assignment for row in mturk.assignments(client, launch)} == done
+    assert {row.assignment for row in mturk.assignments(client, launch.hits[0]["hit"])} == done
 
 
 def test_within_a_hit_no_worker_is_let_in_twice(client, turk):
@@ -150,7 +159,7 @@ def test_a_hit_that_was_deleted_by_hand_is_passed_over(client, turk):
     del turk.hits[launch.hits[0]["hit"]]
     turk.hits[launch.hits[2]["hit"]]["HITStatus"] = "Disposed"
     assert mturk.look_up_hit(client, launch.hits[0]["hit"]) is None
-    assert [row.worker for row in mturk.assignments(client, launch)] == ["AWORKER"]
+    assert [row.worker for hit in mturk.hits_of(launch) for row in mturk.assignments(client, hit)] == ["AWORKER"]
     assert mturk.set_expiry(client, launch, mturk.in_days(0)) == 1
 
 
@@ -175,15 +184,15 @@ def test_the_soft_block_hides_the_hits_and_leaves_the_account_alone(client, turk
 def test_work_is_approved_and_a_bonus_is_paid_once(client, turk):
     launch = launched(client)
     worked(turk, launch.hits[0]["hit"], "AWORKER")
-    (row,) = mturk.assignments(client, launch)
+    (row,) = mturk.assignments(client, launch.hits[0]["hit"])
     mturk.approve_assignment(client, row.assignment)
-    assert [row.status for row in mturk.assignments(client, launch)] == ["Approved"]
+    assert mturk.assignment_status(client, row.assignment) == "Approved"
     before = turk.available
-    mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs")
+    mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs", "bonus")
     assert before - turk.available == mturk.bonus_cost(Decimal("0.25"))
-    assert mturk.bonuses(client, row.hit) == {(row.assignment, "for all pairs")}
+    assert mturk.bonuses(client, row.assignment) == [(Decimal("0.25"), "for all pairs")]
     with pytest.raises(InputError, match="DuplicateRequest"):
-        mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs")
+        mturk.send_bonus(client, row.assignment, row.worker, Decimal("0.25"), "for all pairs", "bonus")
     assert len(turk.bonuses) == 1
 
 
@@ -234,6 +243,13 @@ def test_an_endpoint_that_does_not_answer_is_one_sentence(client, endpoint, monk
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(InputError, match="could not be reached"):
         mturk.balance(mturk.connect_to_mturk(sandbox=True))
+
+
+def test_a_profile_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "nobodys")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    with pytest.raises(InputError, match="AWS_PROFILE is 'nobodys', which is no AWS profile"):
+        mturk.connect_to_mturk(sandbox=True)
 
 
 def test_without_an_endpoint_of_our_own_the_sandbox_is_the_sandbox(monkeypatch):

@@ -4,11 +4,13 @@ from decimal import Decimal
 
 import pytest
 
+from crowd.marketplaces.ledger import NotDone, Unsure
 from crowd.marketplaces.prolific import client as prolific
+from crowd.marketplaces.prolific import drafting
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.prolific_endpoint import serve
 
-TERMS = prolific.ProlificTerms("Which response is more relevant?", "Compare responses.", 12, "CDONE", "COUT")
+TERMS = drafting.ProlificTerms("Which response is more relevant?", "Compare responses.", 12, "CDONE", "COUT")
 
 
 @pytest.fixture
@@ -38,59 +40,64 @@ def planned():
     )
 
 
+def create_draft(client, launch):
+    return prolific.create_draft(client, launch, drafting.draft(launch, TERMS))
+
+
 def launched(client, state):
-    launch = prolific.create_draft(client, planned(), TERMS)
+    launch = create_draft(client, planned())
     prolific.transition(client, launch, "START")
     return launch
 
 
 def test_a_launch_creates_a_draft_that_spends_nothing(client, state):
-    launch = prolific.create_draft(client, planned(), TERMS)
+    launch = create_draft(client, planned())
     study = state.studies[launch.study]
-    assert study["status"] == "UNPUBLISHED" == prolific.study_status(client, launch)
+    assert study["status"] == "UNPUBLISHED" == prolific.study_at_prolific(client, launch)["status"] and not state.spent
     assert study["reward"] == 200 and study["total_available_places"] == 45
     assert study["external_study_url"] == (
         "https://x.org/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
     )
-    assert [code["code"] for code in study["completion_codes"]] == ["CDONE", "COUT"]
+    assert [code["code"] for code in study["completion_codes"]][:2] == ["CDONE", "COUT"]
 
 
 def test_nobody_is_approved_or_rejected_by_a_code_alone(client, state):
-    study = state.studies[prolific.create_draft(client, planned(), TERMS).study]
-    assert {action["action"] for code in study["completion_codes"] for action in code["actions"]} == {"MANUALLY_REVIEW"}
+    study = state.studies[create_draft(client, planned()).study]
+    actions = {action["action"] for code in study["completion_codes"] for action in code["actions"]}
+    assert actions == {"MANUALLY_REVIEW", "REQUEST_RETURN"}
 
 
 def test_a_launch_that_was_cut_off_after_the_draft_finds_it_again(client, state):
     launch = planned()
-    made = prolific.create_draft(client, launch, TERMS)
-    assert prolific.create_draft(client, launch, TERMS) == made == prolific.create_draft(client, made, TERMS)
+    made = create_draft(client, launch)
+    assert create_draft(client, launch) == made == create_draft(client, made)
     assert len(state.studies) == 1
 
 
 def test_a_launch_is_not_sent_twice_when_the_server_stumbles(client, state):
     state.faults = [("POST", "/studies/")]
-    with pytest.raises(InputError, match="could not be reached"):
-        prolific.create_draft(client, planned(), TERMS)
+    with pytest.raises(Unsure, match="has stumbled"):
+        create_draft(client, planned())
     assert state.calls["POST", "/studies/"] == 1
 
 
 def test_reading_is_tried_again(client, state):
-    launch = prolific.create_draft(client, planned(), TERMS)
+    launch = create_draft(client, planned())
     state.faults = [("GET", "/studies/ID/")] * 2
-    assert prolific.study_status(client, launch) == "UNPUBLISHED"
+    assert prolific.study_at_prolific(client, launch)["status"] == "UNPUBLISHED"
 
 
 def test_a_field_that_the_schema_does_not_know_is_refused(client, state):
-    body = {**prolific.draft(planned(), TERMS), "max_assignments": 9}
-    with pytest.raises(InputError, match="Prolific refused: Error creating"):
+    body = {**drafting.draft(planned(), TERMS), "max_assignments": 9}
+    with pytest.raises(NotDone, match="Prolific refused: Error creating; invalid"):
         prolific.call(client, "POST", "/studies/", json=body)
 
 
 @pytest.mark.parametrize(("completed", "screened_out"), [("", "B"), ("A", ""), ("A", "A")])
 def test_finished_and_screened_out_need_codes_of_their_own(completed, screened_out):
-    prolific.check_codes("A", "B")
+    drafting.check_codes("A", "B")
     with pytest.raises(InputError, match="two different texts"):
-        prolific.check_codes(completed, screened_out)
+        drafting.check_codes(completed, screened_out)
 
 
 def test_submissions_are_read_over_all_pages(client, state):
@@ -102,22 +109,60 @@ def test_submissions_are_read_over_all_pages(client, state):
     assert [row.status for row in found[:2]] == ["AWAITING REVIEW", "ACTIVE"]
 
 
-def test_work_is_approved_and_bonuses_are_paid(client, state):
+def test_work_is_approved_and_bonuses_are_paid_later(client, state):
+    launch, state.slow = launched(client, state), True
+    name = state.join(launch.study, "p0")
+    state.complete(name, "CDONE")
+    assert [prolific.approve(client, name) for _ in range(2)] == ["APPROVED"] * 2
+    prolific.pay_bonus(client, prolific.set_up_bonus(client, launch, name, Decimal("0.5")))
+    assert prolific.bonuses_of(client, name) == [] == state.paid
+    state.deliver()
+    assert prolific.bonuses_of(client, name) == [50] and state.paid == [f"{name},0.50"]
+
+
+def test_a_bonus_paid_twice_is_two_bonuses(client, state):
     launch = launched(client, state)
-    names = [state.join(launch.study, f"p{n}") for n in range(120)]
-    prolific.approve_submissions(client, names)
-    assert {row.status for row in prolific.submissions(client, launch)} == {"APPROVED"}
-    assert state.calls["POST", "/submissions/bulk-approve/"] == 2
-    prolific.pay_bonuses(client, launch, names[:2], Decimal("0.5"))
-    assert state.paid == [f"{names[0]},0.50", f"{names[1]},0.50"]
+    name = state.join(launch.study, "p0")
+    bulk = prolific.set_up_bonus(client, launch, name, Decimal("0.5"))
+    for _ in range(2):
+        prolific.pay_bonus(client, bulk)
+    assert prolific.bonuses_of(client, name) == [50, 50]  # which is why the ledger sends it once
+
+
+@pytest.mark.parametrize(
+    ("upset", "kind"), [("busy", NotDone), ("stumbles", Unsure), ("stumbles late", Unsure), ("cut", Unsure)]
+)
+def test_what_is_known_of_a_call_that_failed(client, state, upset, kind):
+    launch = launched(client, state)
+    state.upset = lambda method, path: upset
+    with pytest.raises(kind):
+        prolific.transition(client, launch, "PAUSE")
+    assert state.calls["POST", "/studies/ID/transition/"] == 2  # the launch's own, and this one once
+
+
+def test_a_connection_that_never_was_is_known_to_have_done_nothing(endpoint, client, monkeypatch):
+    monkeypatch.setenv("PROLIFIC_API_URL", "http://127.0.0.1:9/api/v1")
+    with prolific.connect_to_prolific() as nowhere, pytest.raises(NotDone, match="could not be reached"):
+        prolific.approve(nowhere, "0" * 24)
+
+
+def test_a_participant_is_asked_to_return(client, state):
+    name = state.join(launched(client, state).study, "p0")
+    prolific.request_return(client, name, "Did not finish.")
+    assert state.submissions[name]["return_requested"]
+
+
+def test_the_fee_is_the_accounts(client):
+    assert round(prolific.fee_percent(client, Decimal("2.00")), 3) == Decimal("33.3")
 
 
 def test_recruiting_is_paused_and_places_are_added(client, state):
     launch = launched(client, state)
     prolific.transition(client, launch, "PAUSE")
-    assert prolific.study_status(client, launch) == "PAUSED" and state.join(launch.study, "p") is None
-    more = prolific.add_places(client, launch, 5)
-    assert more.places == 50 == state.studies[launch.study]["total_available_places"]
+    assert prolific.study_at_prolific(client, launch)["status"] == "PAUSED" and state.join(launch.study, "p") is None
+    for _ in range(2):
+        prolific.set_places(client, launch, 50)
+    assert state.studies[launch.study]["total_available_places"] == 50
 
 
 def test_the_estimate_adds_the_accounts_fee():
@@ -142,7 +187,7 @@ def test_a_wrong_token_is_one_sentence_that_does_not_repeat_it(endpoint, monkeyp
         prolific.connect_to_prolific() as client,
         pytest.raises(InputError, match="does not accept the token") as raised,
     ):
-        prolific.create_draft(client, planned(), TERMS)
+        create_draft(client, planned())
     assert "SECRET" not in str(raised.value)
 
 

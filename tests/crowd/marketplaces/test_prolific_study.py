@@ -2,75 +2,48 @@
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from crowd.exchange import exporting
-from crowd.study_folder import opened
-from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_json
-from tests.crowd.marketplaces.prolific_endpoint import serve
-from tests.crowd.marketplaces.study import Person, make_study, served
-
-
-class Study:
-    """A study that is served, and Prolific beside it."""
-
-    def __init__(self, folder, app, url, prolific):
-        self.folder, self.app, self.url, self.prolific = folder, app, url, prolific
-
-    def command(self, name, *arguments):
-        return dispatch("crowd", "", COMMANDS, [name, str(self.folder), *arguments])
-
-    def launch(self, *arguments):
-        return self.command("launch", "--prolific", "--public-url", self.url, *arguments)
-
-    def publish(self):
-        """What the researcher does on Prolific's page."""
-        self.study = read_json(self.folder / "prolific.json")["study"]
-        self.prolific.studies[self.study]["status"] = "ACTIVE"
-
-    def work(self, participant, prefers="a"):
-        """Take a place, work through the sitting, go back with the code of the last page."""
-        submission = self.prolific.join(self.study, participant)
-        person = Person(self.app, "prolific", participant, prefers, sitting=submission)
-        person.work()
-        code = person.end().split("complete?cc=")[1].split('"')[0]
-        self.prolific.complete(submission, code)
-        return submission
-
-    def votes(self):
-        with opened(self.folder, None) as store, store.read() as connection:
-            return exporting.export(connection, votes_per_pair=3).votes
+from tests.crowd.marketplaces.prolific_study import prolific_study
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    server = serve()
-    monkeypatch.setenv("PROLIFIC_API_URL", server.url)
-    monkeypatch.setenv("PROLIFIC_TOKEN", "example")
-    app = make_study(tmp_path, pay_per_sitting=1.5, currency="GBP")
-    with served(app) as url:
-        yield Study(tmp_path, app, url, server.prolific)
-    app.extensions["desk"].store.close()
-    server.shutdown()
-    server.server_close()
+    with prolific_study(tmp_path, monkeypatch) as found:
+        yield found
 
 
-def test_without_yes_no_draft_is_made(study, capsys):
-    study.launch("--fee-percent", "33.3")
-    said = capsys.readouterr().out
-    assert "3 sittings x (1.50 reward + 0.4995 fee) = 6.00 GBP at most" in said and "Nothing was created" in said
+def test_without_live_and_yes_no_draft_is_made(study, capsys):
+    for words in ((), ("--yes",), ("--live",)):
+        study.launch(*words)
+        said = capsys.readouterr().out
+        assert "3 sittings x (1.50 reward + 0.4995 fee) = 6.00 GBP at most" in said and "Nothing was created" in said
+        assert said.endswith("--yes\n") and " --live" in said.splitlines()[-1]
     assert not study.prolific.studies
 
 
+def test_the_whole_cost_counts_those_who_fail_and_the_pay_is_said_by_the_hour(study, capsys):
+    study.launch()
+    said = capsys.readouterr().out
+    assert "about 11.86 GBP until every pair has its votes: 51% of raters pass (508 of 1,004" in said.replace(
+        "pass the checks (", "pass ("
+    )
+    assert "1.50 GBP a sitting, 9.00 an hour at 10 minutes" in said
+    assert "a test worker arrived at" in said and "found the way back" in said
+    study.launch("--pass-rate", "1")
+    assert "about 6.00 GBP until" in capsys.readouterr().out
+
+
 def test_a_study_from_draft_to_verified_votes(study, capsys):
-    study.launch("--yes")
-    study.publish()
+    study.open()
     assert study.prolific.studies[study.study]["total_available_places"] == 3
     submissions = [study.work(f"p{n}") for n in range(3)]
     assert {study.prolific.submissions[name]["study_code"] for name in submissions} == {"CDONE"}
+    assert not any(vote.counted for vote in study.votes()) and study.progress().waiting == 18
+    capsys.readouterr()
     study.command("pay", "--bonus", "0.20")
-    assert study.prolific.paid == [] and "3 x 0.20" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert study.prolific.paid == [] and "bonus      3 x, 0.60 GBP" in said and "reward     3 x, 4.50" in said
     for _ in range(2):
         study.command("pay", "--bonus", "0.20", "--yes")
     assert {row["status"] for row in study.prolific.submissions.values()} == {"APPROVED"}
@@ -78,9 +51,34 @@ def test_a_study_from_draft_to_verified_votes(study, capsys):
     assert len(study.votes()) == 18 and all(vote.counted and vote.extra["verified"] for vote in study.votes())
 
 
+def test_votes_count_once_the_marketplace_is_asked_and_nothing_is_paid_for_it(study, capsys):
+    study.open()
+    study.come("p0")
+    capsys.readouterr()
+    study.command("verify")
+    assert "1 visits confirmed" in (said := capsys.readouterr().out) and "6 of 18 count, 0 wait for Prolific" in said
+    assert sum(vote.counted for vote in study.votes()) == 6
+    assert not study.ledger("sent") and {row.purpose for row in study.ledger()} == {"places"}
+
+
+@pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "REJECTED"])
+def test_a_visit_that_was_taken_back_stops_counting_and_comes_back_with_it(study, status, capsys):
+    study.open()
+    name = study.work("p0")
+    study.command("verify")
+    assert study.progress().counted == 6
+    study.prolific.submissions[name]["status"] = status
+    study.command("verify")
+    assert study.progress().counted == 0 == study.progress().waiting
+    assert not any(vote.counted for vote in study.votes()) and len(study.votes()) == 6
+    study.prolific.submissions[name]["status"] = "APPROVED"  # the researcher has changed it by hand
+    study.command("verify")
+    assert study.progress().counted == 6
+    capsys.readouterr()
+
+
 def test_who_is_screened_out_is_approved_for_what_was_done(study, capsys):
-    study.launch("--yes")
-    study.publish()
+    study.open()
     submission = study.work("p0", prefers="b")
     assert study.prolific.submissions[submission]["study_code"] == "COUT"
     study.command("pay", "--yes")
@@ -90,9 +88,96 @@ def test_who_is_screened_out_is_approved_for_what_was_done(study, capsys):
     capsys.readouterr()
 
 
+def test_a_fixed_pay_of_who_is_screened_out_is_prolifics_own_and_in_the_ledger(study, capsys):
+    with pytest.raises(InputError, match=r"takes 0\.10 or more, and less than 1\.50"):
+        study.launch("--screen-out-pay", "1.50")
+    study.open("--screen-out-pay", "0.40")
+    submission = study.work("p0", prefers="b")
+    assert study.prolific.submissions[submission]["status"] == "SCREENED OUT"
+    capsys.readouterr()
+    study.command("pay", "--yes")
+    assert "partial        0.40  " in capsys.readouterr().out
+    assert [row.purpose for row in study.ledger("confirmed")] == ["places", "screen-out"]
+
+
+def test_who_does_not_consent_and_who_finds_nothing_left_are_sent_back_by_a_code_that_pays_nobody(study, capsys):
+    from tests.crowd.marketplaces.study import Person
+
+    study.open()
+    codes = {one["code"]: one for one in study.prolific.studies[study.study]["completion_codes"]}
+    refuses = Person(study.app, "prolific", "p8", sitting=study.prolific.join(study.study, "p8"), task=study.study)
+    code = refuses.arrive().text.split("complete?cc=")[1].split('"')[0]
+    assert codes[code]["code_type"] == "NO_CONSENT" and codes[code]["actions"][0]["action"] == "REQUEST_RETURN"
+    study.prolific.submissions[refuses.sitting]["status"] = "RETURNED"
+    for n in range(3):
+        study.work(f"p{n}")
+    late = Person(study.app, "prolific", "p9", sitting="0" * 24, task=study.study)
+    late.work()
+    code = late.end().split("complete?cc=")[1].split('"')[0]
+    assert codes[code]["code_type"] == "OTHER" and codes[code]["actions"][0]["action"] == "REQUEST_RETURN"
+    assert "does not harm your record" in late.end()
+    capsys.readouterr()
+
+
+def test_filters_groups_and_quotas_are_said_in_prolifics_own_words(study, capsys):
+    study.open("--filters", "age=18..65; sex=Male:1,female:1; approval_rate=95..", "--group", "G1", "--not-group", "G2")
+    made = study.prolific.studies[study.study]
+    assert made["filters"] == [
+        {"filter_id": "age", "selected_range": {"lower": 18, "upper": 65}},
+        {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 1.0, "1": 1.0}},
+        {"filter_id": "approval_rate", "selected_range": {"lower": 95}},
+        {"filter_id": "participant_group_blocklist", "selected_values": ["G2"]},
+    ]
+    assert {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": "G1"} in made["completion_codes"][0]["actions"]
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hight=3", "filter of Prolific's. They are: age, approval_rate, sex"),
+        ("age=old", "is not a range such as age=18..65"),
+        ("age=65..18", "is not a range"),
+        ("sex=cat", "has no choice 'cat'. It has: Male, Female"),
+        ("sex=Male:1,Female", "give all or none"),
+    ],
+)
+def test_a_filter_that_prolific_does_not_have_is_one_sentence(study, text, said):
+    with pytest.raises(InputError, match=said):
+        study.launch("--filters", text)
+
+
+def test_work_with_too_few_answers_is_left_to_the_researcher_and_the_list_is_there_before_paying(study, capsys):
+    study.open()
+    person = study.come("p0", most=4)
+    study.prolific.complete(person.sitting, "CDONE")
+    capsys.readouterr()
+    study.command("pay", "--min-answers", "5")
+    said = capsys.readouterr().out
+    assert f"    {person.sitting}  4 answers, 0 of 3 checks failed, 1.5 s each" in said
+    assert "short      1 handed in with fewer answers" in said and "reward" not in said
+    study.command("pay", "--min-answers", "5", "--yes")
+    assert study.prolific.submissions[person.sitting]["status"] == "AWAITING REVIEW"
+    study.command("pay", "--per-answer", "0.05", "--yes")
+    assert study.prolific.paid == [f"{person.sitting},0.20"]
+    capsys.readouterr()
+
+
+def test_who_worked_and_could_not_hand_in_can_be_compensated_once(study, capsys):
+    study.open()
+    person = study.come("p0", most=4)
+    study.prolific.submissions[person.sitting]["status"] = "TIMED-OUT"
+    capsys.readouterr()
+    study.command("pay")
+    assert "could not  1 worked and could not hand in" in capsys.readouterr().out
+    for _ in range(2):
+        study.command("pay", "--compensate", "0.10", "--yes")
+    assert study.prolific.paid == [f"{person.sitting},0.40"]
+    assert "partial        0.40" in capsys.readouterr().out
+
+
 def test_recruiting_is_stopped_and_started_again(study, capsys):
-    study.launch("--yes")
-    study.publish()
+    study.open()
     study.command("expire", "--yes")
     assert study.prolific.join(study.study, "p0") is None
     study.command("resume", "--yes")
@@ -101,26 +186,95 @@ def test_recruiting_is_stopped_and_started_again(study, capsys):
 
 
 def test_an_interrupted_launch_makes_no_second_draft(study, capsys):
-    study.launch("--yes")
+    import json
+
+    study.open()
+    study.prolific.studies[study.study]["status"] = "UNPUBLISHED"
     record = read_json(study.folder / "prolific.json")
-    (study.folder / "prolific.json").write_text(str(record | {"study": ""}).replace("'", '"'))
-    study.launch("--yes")
+    (study.folder / "prolific.json").write_text(json.dumps(record | {"study": ""}))
+    study.launch("--live", "--yes")
     assert read_json(study.folder / "prolific.json") == record and len(study.prolific.studies) == 1
     capsys.readouterr()
 
 
-def test_a_budget_needs_the_accounts_fee(study):
-    with pytest.raises(InputError, match="--budget needs --fee-percent"):
-        study.launch("--budget", "10")
+def test_a_draft_whose_reply_was_lost_is_found_again(study, capsys):
+    study.prolific.upset = lambda method, path: "cut" if (method, path) == ("POST", "/studies/") else None
+    study.open()
+    assert len(study.prolific.studies) == 1
+    capsys.readouterr()
+
+
+def test_a_budget_uses_the_fee_of_the_account(study):
+    with pytest.raises(InputError, match=r"may cost 6\.00"):
+        study.launch("--budget", "5")
     with pytest.raises(InputError, match=r"may cost 6\.43"):
-        study.launch("--budget", "6", "--fee-percent", "42.8", "--yes")
+        study.launch("--budget", "6", "--fee-percent", "42.8", "--live", "--yes")
+    assert not study.prolific.studies
+
+
+def test_pay_below_the_marketplaces_least_is_refused(study):
+    with pytest.raises(InputError, match=r"1\.50 GBP an hour, below 6\.00"):
+        study.command("launch", "--prolific", "--public-url", study.url, "--minutes", "60", "--live", "--yes")
     assert not study.prolific.studies
 
 
 def test_a_study_on_two_marketplaces_asks_which(study, capsys):
-    study.launch("--yes")
+    study.open()
     (study.folder / "mturk.json").write_text("{}")
     with pytest.raises(InputError, match="add --mturk or --prolific"):
         study.command("expire")
     study.command("expire", "--prolific")
+    capsys.readouterr()
+
+
+# What a stranger may try
+
+
+def test_only_the_study_that_was_launched_lets_people_in(study, capsys):
+    from tests.crowd.marketplaces.study import Person
+
+    for task in ("made-up", "S1"):
+        assert Person(study.app, "prolific", "evil", sitting="s", task=task).arrive().status_code == 403
+    study.open()
+    assert Person(study.app, "prolific", "evil", sitting="s", task="made-up").arrive().status_code == 403
+    assert Person(study.app, "mturk", "evil", sitting="s").arrive().status_code in (400, 403)
+    assert Person(study.app, "local", "evil", sitting="s").arrive().status_code == 403
+    assert study.votes() == []
+    capsys.readouterr()
+
+
+def test_made_up_visits_count_for_nothing_and_are_set_aside_in_time(study, monkeypatch, capsys):
+    from tests.crowd.marketplaces.study import Person
+
+    study.open()
+    for n in range(3):
+        Person(study.app, "prolific", f"made-up-{n}", sitting=f"s{n}", task=study.study).work()
+    assert not any(vote.counted for vote in study.votes()) and study.progress().counted == 0
+    study.command("pay", "--yes")
+    assert study.progress().waiting == 18, "their time is not over yet"
+    with monkeypatch.context() as later:
+        later.setattr("time.time", lambda: 4e9)
+        study.command("verify")
+    assert study.progress().waiting == 0 and {row.purpose for row in study.ledger()} == {"places"}
+    study.work("p0")
+    study.command("verify")
+    assert study.progress().counted == 6
+    capsys.readouterr()
+
+
+def test_forged_visits_under_a_known_id_change_nothing_for_that_person(study, monkeypatch, capsys):
+    from tests.crowd.marketplaces.study import Person
+
+    study.open()
+    name = study.work("p0")
+    study.command("pay", "--yes")
+    assert study.progress().counted == 6
+    for n in range(2):
+        Person(study.app, "prolific", "p0", "b", sitting=f"forged{n}", task=study.study).work()
+    study.command("pay", "--yes")
+    assert study.progress().counted == 6 and study.prolific.submissions[name]["status"] == "APPROVED"
+    with monkeypatch.context() as later:
+        later.setattr("time.time", lambda: 4e9)
+        study.command("pay", "--yes")
+    assert study.progress().counted == 6 and not any(rater == "blocked" for rater in study.progress().raters)
     capsys.readouterr()

@@ -1,0 +1,76 @@
+"""Whether groups of raters agree alike: Krippendorff's alpha within each group, and its share of ties."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from analysis.reading.clusters import clusters_of
+from analysis.reading.strata import Strata
+from analysis.reading.votes import Votes
+from analysis.showing.tables import Table
+from analysis.showing.words import number, plain
+from analysis.stats.between_raters.agreement import Coefficient, coefficients
+from analysis.stats.disparity import Disparity
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAgreement:
+    """How far the raters of one group agree with each other, and how far that is from the others' agreement."""
+
+    group: str
+    people: int
+    votes: int
+    alpha: Coefficient | None  # nominal; None where no pair has two votes of the group
+    apart: Disparity | None
+
+
+def agreement_by(votes: Votes, strata: Strata, clusters: str) -> list[GroupAgreement]:
+    """Every group by itself and against all others."""
+    made = []
+    for code, group in enumerate(strata.names):
+        inside = strata.code == code
+        mine, others = (_alpha(votes.select(part), clusters) for part in (inside, ~inside))
+        apart = None if mine is None or others is None else _apart(mine, others)
+        made.append(GroupAgreement(group, strata.people[code], int(inside.sum()), mine, apart))
+    return made
+
+
+def _alpha(votes: Votes, clusters: str) -> Coefficient | None:
+    if len(votes) < 2:
+        return None
+    ways = clusters_of(votes, clusters, part=True) or {"pair": votes.pair}
+    place = np.unique(votes.pair, return_inverse=True)[1]
+    found = coefficients(place, votes.choice, votes.labels, values=None, clusters=ways)
+    return found.alpha_nominal if found.usable_items and math.isfinite(found.alpha_nominal.value) else None
+
+
+def _apart(one: Coefficient, other: Coefficient) -> Disparity | None:
+    """As if the two shared no items; they do, which makes the true error smaller and this interval careful."""
+    errors = [(found.high - found.low) / 2 for found in (one, other)]
+    if not all(math.isfinite(error) and error > 0 for error in errors):
+        return None
+    gap, reach = one.value - other.value, math.hypot(*errors)
+    z = gap / (reach / float(stdtrit(1e6, 0.975)))
+    return Disparity(gap, gap - reach, gap + reach, math.erfc(abs(z) / math.sqrt(2)))
+
+
+def agreement_strata_document(found: list[GroupAgreement], by: str, notes: tuple[str, ...]) -> dict[str, Any]:
+    """The key `strata` of `--json`."""
+    shown: dict[str, Any] = plain({"by": by, "groups": [asdict(one) for one in found], "warnings": list(notes)})
+    return shown
+
+
+def agreement_strata_parts(found: list[GroupAgreement], by: str, notes: tuple[str, ...]) -> list[Table | str]:
+    """A table of groups."""
+    head = (by, "people", "votes", "alpha (95 %)", "apart from the others (95 %)")
+    rows = [(one.group, str(one.people), f"{one.votes:,}", _reach(one.alpha), _reach(one.apart)) for one in found]
+    return [Table(head, rows, f"Krippendorff's alpha within groups, by {by}"), *notes]
+
+
+def _reach(found: Coefficient | Disparity | None) -> str:
+    return "-" if found is None else f"{number(found.value)} ({number(found.low)} to {number(found.high)})"

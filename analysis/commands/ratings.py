@@ -1,0 +1,52 @@
+"""Compare systems that people rated on a scale (1 to 5, say), without pairs.
+
+Takes any table with one row a rating (columns score, system, item, rater), one column a system (--systems ours,theirs),
+or one row a person (--wide KEY, whose columns are column, item and system). The ratings of one rater on one item belong
+together: the difference of their means has an interval that allows for items and raters, as everywhere here, and so
+does the odds ratio of a proportional-odds model, which does not take the steps of the scale as equal. It also prints
+how often each system was rated higher, and the net preference that follows. Several questions are analysed one by one
+(--question).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analysis.arguments import add_clusters_argument, add_json_argument, deliver
+
+NEXT = "python -m analysis plan"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The table, and how it is named."""
+    parser.add_argument("table", type=Path, metavar="FILE", help="ratings: CSV, JSON, Excel, Parquet, ...")
+    parser.add_argument("--systems", default="", metavar="S1,S2,...", help="one column a system: their names")
+    parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help="score, system, item, rater, dialogue")
+    parser.add_argument(
+        "--values", default="", metavar="NUMBER=WORD,...|FILE", help='words in numbers, e.g. 1="Not at all",2=Somewhat'
+    )
+    parser.add_argument("--wide", metavar="KEY", help="one row a person: KEY says item and system of each column")
+    parser.add_argument("--question", default="", metavar="NAME", help="which of several questions")
+    parser.add_argument("--figure", metavar="STEM", help="draw the differences: STEM.png and STEM.pdf")
+    add_clusters_argument(parser)
+    add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, compare, print."""
+    from analysis.notebook import ratings
+    from dialogue.ballots.naming import parse_names
+
+    found = ratings(
+        args.table,
+        systems=[name.strip() for name in args.systems.split(",") if name.strip()],
+        clusters=args.clusters,
+        columns=parse_names(args.columns, "--columns"),
+        values=parse_names(args.values, "--values"),
+        wide=args.wide,
+        question=args.question,
+    )
+    if args.figure:
+        found.plot().save(args.figure)
+    deliver(args, found, then=NEXT)

@@ -1,0 +1,85 @@
+"""Whether groups of raters prefer alike: the net preference of each group, and how far it lies from the others'."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from analysis.reading.clusters import clusters_of
+from analysis.reading.strata import Strata
+from analysis.reading.systems import Contrast
+from analysis.reading.votes import net_scores
+from analysis.showing.tables import Table
+from analysis.showing.words import p_value, plain
+from analysis.stats.disparity import Disparity, disparity
+from analysis.stats.intervals import Interval, mean_interval
+from analysis.stats.sign_tests import holm
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPreference:
+    """One group of raters on two systems."""
+
+    first: str
+    second: str
+    group: str
+    people: int
+    votes: int
+    net: Interval | None
+    apart: Disparity | None  # from all other votes on the two systems
+    p_holm: float | None = None
+
+
+def preference_by(contrasts: list[tuple[Contrast, Strata]], clusters: str) -> list[GroupPreference]:
+    """Every group on every two systems; the p values are adjusted for all of them together."""
+    found = [one for contrast, strata in contrasts for one in _groups(contrast, strata, clusters)]
+    tested = [k for k, one in enumerate(found) if one.apart is not None]
+    p_values = np.array([one.apart.p for one in found if one.apart is not None])
+    adjusted = holm(p_values).tolist() if tested else []
+    by_place = dict(zip(tested, adjusted, strict=True))
+    return [replace(one, p_holm=by_place.get(k)) for k, one in enumerate(found)]
+
+
+def _groups(contrast: Contrast, strata: Strata, clusters: str) -> list[GroupPreference]:
+    votes, values = contrast.votes, net_scores(contrast.votes.choice)
+    ways = clusters_of(votes, clusters, part=True)
+    made = []
+    for code, group in enumerate(strata.names):
+        inside = strata.code == code
+        mine = votes.select(inside)
+        people = 0 if mine.rater is None else len(np.unique(mine.rater))
+        enough = people > 1 and len(mine) > 1
+        net = mean_interval(values[inside], by=clusters_of(mine, clusters, part=True)) if enough else None
+        apart = disparity(values, inside, ways) if enough and (~inside).any() else None
+        made.append(GroupPreference(contrast.first, contrast.second, group, strata.people[code], len(mine), net, apart))
+    return made
+
+
+def strata_document(found: list[GroupPreference], by: str, notes: tuple[str, ...]) -> dict[str, Any]:
+    """The key `strata` of `--json`."""
+    shown: dict[str, Any] = plain({"by": by, "groups": [asdict(one) for one in found], "warnings": list(notes)})
+    return shown
+
+
+def strata_parts(found: list[GroupPreference], by: str, notes: tuple[str, ...]) -> list[Table | str]:
+    """A table of groups, and what they say."""
+    head = ("systems", by, "people", "votes", "net preference (95 %)", "apart from the others (95 %)", "p (Holm)")
+    rows = [
+        (f"{one.first} - {one.second}", one.group, str(one.people), f"{one.votes:,}", _reach(one.net),
+         _reach(one.apart), p_value(one.p_holm))
+        for one in found
+    ]  # fmt: skip
+    differ = [one for one in found if one.p_holm is not None and one.p_holm < 0.05]
+    said = [
+        f"The group {one.group!r} prefers otherwise than the others: {one.apart.value:+.3f}."
+        for one in differ
+        if one.apart
+    ]
+    none = "No group is shown to prefer otherwise than the others; small groups show large differences only."
+    return [Table(head, rows, f"Net preference by {by}"), *(said or [none]), *notes]
+
+
+def _reach(found: Interval | Disparity | None) -> str:
+    return "-" if found is None else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"

@@ -1,0 +1,1 @@
+"""Which system is rated higher on a scale, and by how much."""

@@ -1,0 +1,69 @@
+"""Whether people cast the votes that are read: a judge's vote is refused, or kept as a rater's where that is asked for.
+
+What tells a judge's vote stands in `dialogue/judges.py`; who voted is told by `voters.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from analysis.reading.columns import Columns, codes_of
+from dialogue.judges import JUDGE, folded_name, judges_beside, refusal, refuse_verdicts, whose
+from dialogue.records import Source
+
+UNKNOWN_DOOR = "unknown"
+NO_JUDGES = "No vote here is a judge's, so --with-judges changed nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the reader of votes must know about judges: where their names may stand, and whether to count them."""
+
+    beside: tuple[Path, ...] = ()
+    with_judges: bool = False
+
+
+def refuse_file_of_verdicts(path: Path) -> None:
+    """Refuse a file that holds verdicts, in whatever form, before its columns are asked for."""
+    try:
+        refuse_verdicts(path, pq.read_schema(path).names if path.suffix == ".parquet" else ())
+    except (OSError, pa.ArrowInvalid):
+        return  # its reader says what is wrong with it
+
+
+def doors_of(read: Columns, source: Any, rater: Any, how: Reading) -> tuple[Any, tuple[str, ...]]:
+    """The door that every vote came through as an array of texts, and what to say of it.
+
+    A judge's vote stops here, unless judges may be counted. Without sources and judges there is no array.
+    """
+    sources, doors = (None, ()) if source is None else codes_of(source.fill_null(UNKNOWN_DOOR))
+    raters, names = (None, ()) if rater is None else codes_of(rater)
+    known = judges_beside([*([read.path] if read.path.is_file() else []), *how.beside])
+    judged = np.zeros(max(len(codes) for codes in (sources, raters, ()) if codes is not None), dtype=bool)
+    for codes, found in ((sources, [whose(name, "", {}) for name in doors]),
+                         (raters, [whose("", name or "", known) for name in names])):  # fmt: skip
+        if codes is not None and any(why is not None for why in found):
+            judged |= np.array([*(why is not None for why in found), False])[codes]
+    if judged.any() and not how.with_judges:
+        row = int(np.flatnonzero(judged)[0])
+        why = whose("", names[raters[row]] or "", known) if raters is not None and raters[row] >= 0 else None
+        raise refusal(read.place(row), why or "")
+    said = (NO_JUDGES,) if how.with_judges and not judged.any() else ()
+    words = {folded_name(word): word for word in get_args(Source)}
+    ours = [words.get(folded_name(door), door) for door in doors]
+    if not judged.any() and (source is None or ours == [*doors]):
+        return (None if source is None else source.fill_null(UNKNOWN_DOOR)), said
+    return _renamed(sources, np.array(ours or [UNKNOWN_DOOR], dtype=object), judged), said
+
+
+def _renamed(sources: Any, ours: NDArray[np.object_], judged: NDArray[np.bool_]) -> Any:
+    """The doors by our words for them, `judge` among them whatever the file calls it."""
+    codes = np.zeros(len(judged), np.int64) if sources is None else sources
+    return pa.array(np.where(judged, JUDGE, ours[codes]), pa.string())

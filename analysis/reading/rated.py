@@ -1,0 +1,183 @@
+"""Ratings on a scale: one row a rating, or one column a system; the two of one rater on one item belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.opening import Stated, of_one_question
+from analysis.reading.systems import Contrast
+from analysis.reading.votes import Votes
+from dialogue.ballots.ledger import Ledger
+from dialogue.ballots.naming import IGNORED
+from dialogue.ballots.recognising import SCORES, SYSTEMS
+from dialogue.ballots.systems import plain_name
+from dialogue.ballots.wide import melted
+from dialogue.errors import InputError, Unclear
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable, cell_text, from_rows
+
+Floats = NDArray[np.float64]
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "score": SCORES,
+    "system": SYSTEMS,
+    "item": ("item", "item_id", "id", "example", "example_id", "prompt_id", "question_id", "context_id"),
+    "rater": ("rater", "worker", "worker_id", "workerid", "annotator", "user", "user_id", "participant", "judge"),
+    "dialogue": ("dialogue", "dialogue_id"),
+}
+IN_KEY = ("column", "item", "system")
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Two systems: the pairs of ratings, and as votes (higher, lower, equal), so that they cluster as votes do."""
+
+    contrast: Contrast
+    first: Floats  # the rating of the first system, (pairs,)
+    second: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class RatingsTable:
+    """Every two systems with ratings that belong together, and how the table was read."""
+
+    contrasts: tuple[Rated, ...]
+    systems: tuple[str, ...]
+    scale: tuple[float, float]
+    ledger: Ledger
+
+
+def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> RatingsTable:
+    """Ratings of a file, of one question; a rating without its partner is left out and counted."""
+    table, dropped = read_table(path), {}
+    if unknown := [name for name in stated.columns if name not in (*KNOWN, "question")]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join((*KNOWN, 'question'))}.")
+    form = "ratings"
+    if stated.wide is not None:
+        long = melted(table, stated.wide, stated.columns, IN_KEY)
+        table, dropped, form = long.table, dict(long.dropped), f"ratings, one row a person, key {stated.wide.name}"
+        table = from_rows(path, [{**row, "score": row["choice"]} for _, row in table.rows()], table.notes)
+    elif systems:
+        table, form = _long_of(table, systems), "ratings, one column a system"
+    table, question = of_one_question(table, stated, "item", "system")
+    names = _columns(table, stated)
+    told, raw = _told(table, names), table.columns[names["score"]]
+    score = np.array([_number(table, row, cell, stated.values) for row, cell in enumerate(raw)])
+    contrasts, lone = _contrasts(told, score)
+    if empty := int(np.isnan(score).sum()):
+        dropped["no score"] = empty
+    if lone:
+        dropped["no rating of the other system by the same rater on the same item"] = lone
+    read = len(table) + sum(dropped.values()) - empty - lone
+    ledger = Ledger(f"{form}{question}", read, names, {}, dropped, table.notes)
+    found = tuple(dict.fromkeys(told["system"]))
+    return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger)
+
+
+def _long_of(table: RawTable, systems: Sequence[str]) -> RawTable:
+    """One row a rating, from a table with a column for each system."""
+    if missing := [name for name in systems if name not in table.names]:
+        raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
+    rows, lines = [], []
+    for number, (_, row) in enumerate(table.rows()):
+        shared = {name: value for name, value in row.items() if name not in systems}
+        shared.setdefault("item", f"row {number + 1}")
+        rows += [{**shared, "system": name, "score": row[name]} for name in systems]
+        lines += [table.lines[number] if table.lines else number + 1] * len(systems)
+    return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), table.notes)
+
+
+def _columns(table: RawTable, stated: Stated) -> dict[str, str]:
+    names = {}
+    for ours, words in KNOWN.items():
+        if (theirs := stated.columns.get(ours)) is not None:
+            if theirs not in (*table.names, IGNORED):
+                raise InputError(f"{table.path} has no column {theirs!r} (found: {', '.join(table.names)}).")
+            names[ours] = theirs
+            continue
+        fits = [name for name in table.names if plain_name(name) in words and name not in stated.columns.values()]
+        if len(fits) > 1 and ours in fits:
+            fits = [ours]
+        if len(fits) > 1:
+            raise Unclear(f"{table.path}: {len(fits)} columns may be {ours}: {', '.join(fits)}.",
+                          *({"--columns": f"{ours}={name}"} for name in fits))  # fmt: skip
+        names |= dict.fromkeys([ours], fits[0]) if fits else {}
+    names = {ours: theirs for ours, theirs in names.items() if theirs != IGNORED}
+    if missing := [name for name in ("score", "system", "item") if name not in names]:
+        raise InputError(
+            f"{table.path} has no column for {missing[0]} (found: {', '.join(table.names)}). Name it: --columns "
+            f"{missing[0]}=...; if every system has a column of its own, name these: --systems one,other"
+        )
+    return names
+
+
+def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
+    told = {ours: [cell_text(cell).strip() for cell in table.columns[name]] for ours, name in names.items()}
+    for ours, cells in told.items():
+        if ours != "score" and "" in cells:
+            raise InputError(f"{table.place(cells.index(''))}: {names[ours]} is empty; every rating needs it.")
+    return told
+
+
+def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
+    text = cell_text(cell)
+    text = values.get(text, values.get(text.strip(), text)).strip()
+    if not text:
+        return float("nan")
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"{table.place(row)}: the score is {text!r}, which is not a number. Say what its words are worth: --values "
+            '1="Strongly disagree",2=Disagree,...'
+        ) from None
+
+
+def _contrasts(told: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rated, ...], int]:
+    """Every two systems, and how many ratings found no partner in any of them."""
+    held: dict[tuple[str, str], dict[str, int]] = {}
+    raters = told.get("rater") or [""] * len(score)
+    for row, (system, item, rater) in enumerate(zip(told["system"], told["item"], raters, strict=True)):
+        if np.isnan(score[row]):
+            continue
+        here = held.setdefault((item, rater), {})
+        if system in here:
+            raise InputError(
+                f"{rater or 'Somebody'} rated {system} on item {item} twice. If the ratings are of several questions, "
+                "name their column: --columns question=...; if several people rated, name theirs: --columns rater=..."
+            )
+        here[system] = row
+    systems = sorted(set(told["system"]))
+    if len(systems) < 2:
+        raise InputError(f"All ratings are of {systems[0] if systems else 'nothing'}; a comparison needs two systems.")
+    made: list[Rated] = []
+    met: set[int] = set()
+    for first, second in combinations(systems, 2):
+        rows = [(here[first], here[second]) for here in held.values() if first in here and second in here]
+        met.update(row for both in rows for row in both)
+        if len(rows) > 1:
+            made.append(_rated(first, second, np.array(rows), told, score))
+    if not made:
+        raise InputError("No two systems were rated twice by the same rater on the same item, so nothing is compared.")
+    return tuple(made), int((~np.isnan(score)).sum()) - len(met)
+
+
+def _rated(first: str, second: str, rows: NDArray[np.int64], told: Mapping[str, list[str]], score: Floats) -> Rated:
+    one, other = score[rows[:, 0]], score[rows[:, 1]]
+
+    def codes(name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+        names, found = np.unique(np.array(told[name])[rows[:, 0]], return_inverse=True)
+        return found, tuple(names.tolist())
+
+    item, items = codes("item")
+    rater, raters = codes("rater") if "rater" in told else (None, ())
+    dialogue, dialogues = codes("dialogue") if "dialogue" in told else (None, ())
+    choice = np.where(one > other, 0, np.where(one < other, 1, 2))
+    votes = Votes(pair=item, pairs=items, choice=choice, item=item, rater=rater, raters=raters, dialogue=dialogue,
+                  dialogues=dialogues)  # fmt: skip
+    return Rated(Contrast(first, second, votes), one, other)

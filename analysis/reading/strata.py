@@ -1,0 +1,73 @@
+"""Which group of people cast every vote: a column of a table about raters, joined by their ids.
+
+A group of fewer than five people is hidden; so is the next smallest one where it would be the only hidden one, since
+the total would give it away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.votes import Votes
+from analysis.showing.words import count
+from dialogue.ballots.people import NOT_GIVEN, groups_of_people
+from dialogue.errors import InputError
+
+FEWEST = 5  # people in a group that is shown
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The group of every vote: a code into `names`, or -1 where it is hidden."""
+
+    by: str
+    names: tuple[str, ...]
+    people: tuple[int, ...]  # raters of each group
+    code: NDArray[np.int64]  # (votes,)
+    notes: tuple[str, ...]
+
+
+def strata_of(votes: Votes, table: Path, by: str) -> Strata:
+    """Join the votes with the table; refuse one that holds none of these raters."""
+    rater = votes.need("rater", f"--by {by}")
+    known = groups_of_people(table, by)
+    met = [votes.raters[code] for code in np.unique(rater)]
+    joined = [name for name in met if name in known]
+    if not joined:
+        raise InputError(
+            f"{table} holds none of the {count(len(met), 'rater')} of these votes (e.g. {met[0]!r}; there, e.g. "
+            f"{next(iter(known), 'nobody')!r}). Votes of a study name raters by hashes: `python -m crowd demographics "
+            "STUDY FILE` puts such a table into these names."
+        )
+    group_of = {name: known.get(name, NOT_GIVEN) for name in met}
+    people = {group: sum(one == group for one in group_of.values()) for group in sorted(set(group_of.values()))}
+    hidden = _hidden(people)
+    shown = [group for group in people if group not in hidden]
+    places = {group: k for k, group in enumerate(shown)}
+    code = np.array([places.get(group_of.get(name, ""), -1) for name in votes.raters] or [-1])[rater]
+    notes = [f"{count(len(met) - len(joined), 'rater')} of {len(met)} do not stand in {table.name}."]
+    return Strata(
+        by, tuple(shown), tuple(people[group] for group in shown), code,
+        (*(notes if len(joined) < len(met) else []), *_told(hidden, people, int((code < 0).sum()))),
+    )  # fmt: skip
+
+
+def _hidden(people: dict[str, int]) -> set[str]:
+    """Groups too small to be shown, and a second one where there is a single one."""
+    small = {group for group, number in people.items() if number < FEWEST}
+    rest = sorted((number, group) for group, number in people.items() if group not in small)
+    return small | {rest[0][1]} if len(small) == 1 and rest else small
+
+
+def _told(hidden: set[str], people: dict[str, int], votes: int) -> list[str]:
+    if not hidden:
+        return []
+    inside = sum(people[one] for one in hidden)
+    return [
+        f"{count(len(hidden), 'group')} of together {inside} people ({count(votes, 'vote')}) not shown: a group of "
+        f"fewer than {FEWEST} people is hidden, and never one alone, since the total would give it away."
+    ]

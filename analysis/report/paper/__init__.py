@@ -1,0 +1,1 @@
+"""The paper kit: what an author takes from a report into a paper and its supplement."""

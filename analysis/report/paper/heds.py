@@ -1,0 +1,228 @@
+"""The Human Evaluation Datasheet (HEDS 3.0, Belz and Thomson 2025): filled as far as the study's files know.
+
+The numbers are the datasheet's, so that answers can be carried over into its form; the questions are in our words.
+What no file can know is left to the author by name.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.agreement.section import reach
+from analysis.preference.section import clusters_in_words
+from analysis.reading.study import Study
+from analysis.reading.voters import judges_caption, voters
+from analysis.reading.votes import Votes
+from analysis.report.answers import VotesAnswers
+from analysis.showing.words import count
+from analysis.stats.power import smallest_shown
+
+AUTHOR = "**For the author to answer.**"
+OURS = {"local", "mturk", "prolific", "mephisto"}  # doors of the tool's own rating page
+PLACES = {
+    "local": "by links or on the researchers' own page", "mturk": "on Mechanical Turk", "prolific": "on Prolific",
+    "mephisto": "through Mephisto", "simulated": "none: votes were cast by programs",
+    "judge": "none: judges are programs",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question of the datasheet; an empty answer is the author's to give, `hint` says what is asked for."""
+
+    number: str
+    question: str
+    answer: str = ""
+    hint: str = ""
+
+
+SECTIONS = {
+    "1": "Paper and resources", "2": "Evaluated systems", "3.1": "Sample of outputs", "3.2": "Evaluators",
+    "3.3": "Experimental design", "4.1": "Quality criterion: properties", "4.2": "Quality criterion: mode",
+    "4.3": "Quality criterion: how answers were elicited", "5": "Ethics",
+}  # fmt: skip
+
+
+def datasheet(study: Study, answers: VotesAnswers) -> tuple[Item, ...]:
+    """Every question in the order of the datasheet."""
+    votes = study.votes
+    if votes is None:
+        return ()
+    hit = _hit(study)
+    return (
+        *_reference(), *_systems(study), *_sample(study, votes, answers), *_evaluators(study, votes, hit),
+        *_design(study, votes, hit), *_criterion(votes, hit), *_results(answers), *_ethics(),
+    )  # fmt: skip
+
+
+def sheet_text(items: tuple[Item, ...]) -> str:
+    """The sheet as a text to complete."""
+    known = sum(bool(one.answer) for one in items)
+    parts = [
+        "# Human evaluation datasheet",
+        f"After HEDS 3.0 (Belz and Thomson 2025), whose numbers stand before the questions; the questions are in other "
+        f"words. The study's files answer {known} of {len(items)}. The others are yours; carry all of them over into "
+        "the form of the datasheet.",
+    ]
+    told = ""
+    for one in items:
+        section = next(key for key in sorted(SECTIONS, reverse=True) if f"{one.number}.".startswith(f"{key}."))
+        parts += [f"## {section} {SECTIONS[section]}"] if section != told else []
+        told = section
+        parts.append(f"**{one.number} {one.question}**\n\n{one.answer or f'{AUTHOR} {one.hint}'.strip()}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _hit(study: Study) -> Mapping[str, Any]:
+    path = study.folder / "hit.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _reference() -> Iterator[Item]:
+    yield Item("1.1.1", "Where is the experiment reported?", hint="A link, or that this is a preregistration.")
+    yield Item("1.1.2", "Which experiment of that report is this?", hint="Section or table.")
+    yield Item("1.2", "Where are the resources?", hint="The folder data/ beside this file is ready to be published.")
+    for number, who in (("1.3.1", "whoever fills in this sheet"), ("1.3.2", "the contact author")):
+        for part, what in enumerate(("Name", "Affiliation", "E-mail address"), 1):
+            yield Item(f"{number}.{part}", f"{what} of {who}")
+
+
+def _systems(study: Study) -> Iterator[Item]:
+    dialogue = any(pair.context for pair in study.pairs)
+    yield Item("2.1", "What do the systems take as input?", "Text: dialogue." if dialogue else "")
+    yield Item("2.2", "What do they produce?", "Text: one turn of a dialogue." if dialogue else "")
+    judged = {side.model for pair in study.pairs if pair.kind == "real" for side in (pair.a, pair.b)}
+    made = sorted({f"{r.model} ({r.decoding})" for r in study.responses if r.model in judged})
+    told = f" Systems and decoding: {', '.join(made)}." if made else ""
+    yield Item("2.3", "Which task do they carry out?", f"Generation of dialogue turns.{told}" if dialogue else "")
+    yield Item("2.4", "Language of the input", hint="Full names of the languages.")
+    yield Item("2.5", "Language of the output", hint="Full names of the languages.")
+
+
+def _sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iterator[Item]:
+    outputs: dict[str, set[str]] = {}
+    judged = set(votes.pairs)
+    for pair in study.pairs:
+        if pair.kind == "real" and pair.pair in judged:
+            for side in (pair.a, pair.b):
+                name = side.model if side.seed is None else f"{side.model}, seed {side.seed}"
+                outputs.setdefault(name, set()).add(f"{pair.item}\n{side.text}")
+    told = "; ".join(f"{name}: {len(found):,}" for name, found in sorted(outputs.items()))
+    pairs = count(len(np.unique(votes.pair)), "pair")
+    yield Item("3.1.1", "How many outputs of each system were judged?", told and f"{told} ({pairs} in all).",
+               f"{pairs} were judged.")  # fmt: skip
+    recipe = study.recipes.get("pairs.jsonl", "")
+    yield Item("3.1.2", "How were they chosen?", "", f"The pairs were made by this recipe: {recipe}." if recipe else "")
+    least = _smallest(answers)
+    how = "From the standard error and degrees of freedom of the clustered interval, by t; computed after the study."
+    yield Item("3.1.3.1", "How was statistical power computed?", how if least else "")
+    yield Item("3.1.3.2", "What is the power of the sample?", least)
+    yield Item("3.1.3.3", "Where is the code of that?", "In Seedvote: analysis/stats/power.py." if least else "")
+
+
+def _smallest(answers: VotesAnswers) -> str:
+    found = answers.preference
+    if found is None or not found.preferences:
+        return ""
+    largest = max((one.net for one in found.preferences), key=lambda net: net.n)
+    return f".80 for a net preference of {100 * smallest_shown(largest):.0f} points." if largest.se else ""
+
+
+def _evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
+    people = "" if votes.rater is None else f"{len(np.unique(votes.rater)):,}"
+    cast = voters(votes)
+    if cast.simulated or cast.judges:
+        told = ["simulated: programs, not people"] if cast.simulated else []
+        people += f" ({'; '.join([*told, *filter(None, [judges_caption(cast)])])})"
+    yield Item("3.2.1", "How many evaluators?", people)
+    yield Item("3.2.2.1", "Are they experts of the domain?")
+    paid = (
+        f"Yes: {hit['pay_per_sitting']} {hit.get('currency', 'USD')} a sitting." if hit.get("pay_per_sitting") else ""
+    )
+    yield Item("3.2.2.2", "Were they paid?", paid)
+    yield Item("3.2.2.3", "Did the authors know them before?")
+    yield Item("3.2.2.4", "Are authors among them?")
+    doors = "; ".join(f"{PLACES[door]} ({number:,} votes)" for door, number in votes.source.items() if door in PLACES)
+    yield Item("3.2.3", "How were they recruited?", doors and f"{doors[0].upper()}{doors[1:]}.", "Who could take part?")
+    ours = bool(OURS & set(votes.source))
+    trained = "A page of instructions and worked examples before the first pair." if ours else ""
+    yield Item("3.2.4", "What training did they get?", trained)
+    asked = sorted({name for rater in study.raters for name in rater.profile})
+    yield Item("3.2.5", "What else is known of them?", "", f"Raters were asked: {', '.join(asked)}." if asked else
+               "Language, country, and how you know.")  # fmt: skip
+
+
+def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
+    ours = bool(OURS & set(votes.source))
+    yield Item("3.3.1", "Was the design preregistered?", hint="If so, a link.")
+    yield Item("3.3.2", "By what medium were answers collected?", "A web page (Seedvote)." if ours else "")
+    seen = sum(rater.checks_seen for rater in study.raters)
+    blocked = sum(rater.status == "blocked" for rater in study.raters)
+    checks = "Automatic checks during the evaluation; raters who fail them are excluded." if seen else ""
+    yield Item("3.3.3.1", "Which kinds of quality assurance?", checks)
+    details = f"{count(seen, 'hidden check')} among the pairs; {count(blocked, 'rater')} blocked." if seen else ""
+    yield Item("3.3.3.2", "By which methods?", details)
+    preview = (
+        "Write its pages with `python -m crowd preview`, and publish them." if ours else "A screenshot, or a copy."
+    )
+    yield Item("3.3.4.1", "Where can the form be seen?", "", preview)
+    shown = "The conversation, two responses side by side without names of systems, the question and three buttons."
+    yield Item("3.3.4.2", "What did evaluators see?", shown if ours else "")
+    lease = f" A pair was held for {hit.get('lease_minutes', 10)} minutes." if ours else ""
+    yield Item("3.3.5", "How free were they in when and how fast to work?", f"Free in both.{lease}" if ours else "")
+    yield Item("3.3.6", "Could they ask questions or give feedback?")
+    yield Item("3.3.7", "Under which conditions did they work?", "At a place of their choosing." if ours else "")
+    yield Item(
+        "3.3.8", "How did conditions differ between them?", "Device, place and time were theirs." if ours else ""
+    )
+
+
+def _criterion(votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
+    yield Item("4.1.1", "Correctness, goodness, or a feature?")
+    yield Item("4.1.2", "Form, content, or both?")
+    yield Item("4.1.3", "In its own right, relative to the input, or to something else?")
+    yield Item("4.2.1", "Objective or subjective?")
+    yield Item("4.2.2", "Absolute or relative?", "Relative: two outputs are compared.")
+    yield Item("4.2.3", "Intrinsic or extrinsic?")
+    yield Item("4.3.1", "What is the criterion called for evaluators?", str(hit.get("title", "")))
+    yield Item("4.3.2", "Which definition were they given?", "", "The instructions, word for word.")
+    seen = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
+    yield Item("4.3.3", "How many values has the scale?", f"{len(votes.labels)}")
+    yield Item("4.3.4", "Which values?", f"{', '.join(votes.labels)} (given: {', '.join(seen)})")
+    yield Item("4.3.5", "How is the scale shown?", "One choice of several options.")
+    yield Item("4.3.6", "Without a scale, what is the task?", "N/A: there is a scale.")
+    yield Item("4.3.7", "What is asked, word for word?", str(hit.get("question", "")))
+    yield Item("4.3.8", "By which form of question?", "Preference between two outputs, with ties."
+               if "tie" in votes.labels else "Preference between two outputs.")  # fmt: skip
+
+
+def _results(answers: VotesAnswers) -> Iterator[Item]:
+    found, agreed = answers.preference, answers.agreement
+    summed = "Net preference: votes for one system minus votes for the other, as a share of all; shares of ties."
+    yield Item("4.3.9", "How were answers put together?", summed if found else "Shares of the answers.")
+    tested = ""
+    if found is not None and found.preferences:
+        tested = f"Intervals and t tests clustered by {clusters_in_words(found)}"
+        tested += ", p adjusted by Holm's method." if len(found.preferences) > 1 else "."
+    yield Item("4.3.10", "How were effect size and significance determined?", tested)
+    kappa = None if agreed is None or not agreed.comparable else agreed.found.fleiss_kappa
+    known = kappa is not None and np.isfinite(kappa.value)
+    yield Item("4.3.11.1", "How was agreement between evaluators measured?",
+               "Fleiss' kappa, Krippendorff's alpha, Gwet's AC1." if known else "Not assessed.")  # fmt: skip
+    score = f"Fleiss' kappa {reach(kappa, 2)}." if known and kappa is not None else "Not assessed."
+    yield Item("4.3.11.2", "What was it?", score)
+    yield Item("4.3.12.1", "How was agreement of an evaluator with themselves measured?", "Not assessed.")
+    yield Item("4.3.12.2", "What was it?", "Not assessed.")
+
+
+def _ethics() -> Iterator[Item]:
+    yield Item("5.1", "Which committee approved the experiment?", hint="Its name, or that there was no approval.")
+    texts = "Votes are stored under keyed hashes; whether the texts name people, only you can say."
+    yield Item("5.2", "Do outputs or answers hold personal data?", hint=texts)
+    yield Item("5.3", "Do they hold special categories of personal data?")
+    yield Item("5.4", "Was an impact assessment made?", hint="If so, a link.")

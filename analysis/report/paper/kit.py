@@ -1,0 +1,136 @@
+"""Writes the folder for the paper, beside the page: what to paste, to draw, to cite, to fill in and to publish.
+
+A file that the author has edited is never overwritten: the new one stands beside it as NAME.new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.reading.study import Study
+from analysis.report.answers import VotesAnswers
+from analysis.report.paper.bibliography import bibliography
+from analysis.report.paper.fitting import fitting
+from analysis.report.paper.heds import datasheet, sheet_text
+from analysis.report.paper.methods import as_latex_text, as_plain, paragraph
+from analysis.report.paper.public_data import dictionary, public_data
+from analysis.showing.page import RowFigure, Section
+from analysis.showing.tables import Table
+from dialogue.files import atomic, read_json, write_json, write_records
+from dialogue.progress import step
+from dialogue.records import Pair
+from dialogue.signature import signature
+
+MANIFEST = ".kit.json"  # what was written, so that a file that has been edited since is known
+METHODS, SHEET, BOOK = "methods.tex", "heds.md", "references.bib"
+TABLES = {1: "tables-one-column.tex", 2: "tables-two-columns.tex"}
+
+
+@dataclass(frozen=True, eq=False)
+class KitSource:
+    """What the kit is made of: the answers of the report and what it shows."""
+
+    study: Study
+    answers: VotesAnswers
+    tables: tuple[Table, ...]
+    figures: tuple[RowFigure, ...]
+    recipe: str
+
+
+def kit_folder(page: Path) -> Path:
+    """STUDY/paper for STUDY/report.html; NAME-paper for a page of another name."""
+    return page.with_name("paper" if page.stem == "report" else f"{page.stem}-paper")
+
+
+def paper_section(study: Study, answers: VotesAnswers, folder: str, figures: int) -> Section | None:
+    """The page's list of what is in the folder; without votes there is nothing to describe."""
+    if study.votes is None:
+        return None
+    items = datasheet(study, answers)
+    known = sum(bool(one.answer) for one in items)
+    links = (
+        (f"{folder}/{METHODS}", "the paragraph above in LaTeX, with citations"),
+        *((f"{folder}/{name}", f"tables for a page of {'one column' if k == 1 else 'two columns'}")
+          for k, name in TABLES.items()),
+        (f"{folder}/figures/", f"{figures} figures of this page as PDF and SVG"),
+        (f"{folder}/{SHEET}", f"human evaluation datasheet (HEDS 3.0): {known} of {len(items)} questions are answered"),
+        (f"{folder}/{BOOK}", "the tool, and the methods used here"),
+        (f"{folder}/data/", "votes and pairs to publish, without persons, with a dictionary"),
+    )  # fmt: skip
+    text = ("A paragraph for the methods section, with this study's numbers:", as_plain(paragraph(study, answers)))
+    return Section("paper", "For your paper", text, links=links)
+
+
+def write_kit(found: KitSource, folder: Path, *, rng: random.Random) -> list[str]:
+    """Write everything; the names of the files that the author had edited, beside which a new one stands."""
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    (folder / "data").mkdir(exist_ok=True)
+    before: Mapping[str, str] = read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else {}
+    now, edited = {}, []
+    for name, content in files(found, rng=rng):
+        path, known = folder / name, before.get(name)
+        if path.exists() and (known is None or _digest(path.read_bytes()) != known):
+            edited.append(name)
+            path = path.with_name(f"{path.name}.new")
+            now[name] = known or ""
+        else:
+            now[name] = _digest(content)
+        with atomic(path, "wb") as handle:
+            handle.write(content)
+    _forget(folder, before, now)
+    write_json(folder / MANIFEST, now)
+    return edited
+
+
+def files(found: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Name and content of every file of the kit."""
+    study, answers = found.study, found.answers
+    yield METHODS, as_latex_text(paragraph(study, answers)).encode()
+    for columns, name in TABLES.items():
+        yield name, fitting(found.tables, columns=columns, recipe=found.recipe).encode()
+    yield from _drawn(found.figures)
+    yield SHEET, sheet_text(datasheet(study, answers)).encode()
+    yield BOOK, bibliography(answers).encode()
+    votes, pairs = public_data(study, rng=rng)
+    yield "data/votes.csv", votes.encode()
+    if pairs:
+        yield "data/pairs.jsonl", _lines(pairs)
+    yield "data/README.md", dictionary(study).encode()
+
+
+def _drawn(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
+    from analysis.showing.row_pictures import pdf, picture, svg
+
+    for number, one in enumerate(figures, 1):
+        step(f"figure {number} of {len(figures)} for the paper")
+        words = "-".join(re.findall(r"[a-z]+", one.title.lower())[:5])
+        drawn = picture(one)
+        yield f"figures/{number:02}-{words}.pdf", pdf(drawn)
+        yield f"figures/{number:02}-{words}.svg", svg(drawn)
+
+
+def _lines(pairs: tuple[Pair, ...]) -> bytes:
+    """The records as their file has them; made in memory, since a kit's file is written only where it may be."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "pairs.jsonl")
+        write_records(path, pairs, signature=signature(pairs=len(pairs), published="yes"), kind=Pair)
+        return path.read_bytes()
+
+
+def _forget(folder: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Remove what an earlier run wrote and this one does not, where nobody has edited it."""
+    for name in set(before) - set(now):
+        path = folder / name
+        if path.is_file() and _digest(path.read_bytes()) == before[name]:
+            path.unlink()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,123 @@
+"""The methods paragraph: sentences that are true of this study, with its own numbers; what is not known is not said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.preference.answer import Preference, PreferenceAnswer
+from analysis.preference.section import clusters_in_words, points
+from analysis.reading.study import Study
+from analysis.reading.voters import not_people, voters
+from analysis.reading.votes import Votes
+from analysis.report.answers import VotesAnswers
+from analysis.showing.tables import latex_text
+from analysis.showing.words import MINUS, count, number, p_equals, percent, signed
+from analysis.stats.between_raters.agreement import Coefficient
+from dialogue.signature import VERSION
+
+MOST_COMPARISONS = 3  # in a sentence; more are a table
+
+
+def paragraph(study: Study, answers: VotesAnswers) -> tuple[str, ...]:
+    """One sentence each, with `[@key]` where a publication is cited."""
+    if study.votes is None:
+        return ()
+    return (
+        *_collected(study, study.votes),
+        *_ties(answers),
+        *_preferred(answers.preference),
+        *_agreed(answers),
+        f"All numbers were computed with Seedvote {VERSION} [@seedvote].",
+    )
+
+
+def as_plain(sentences: tuple[str, ...]) -> str:
+    """The paragraph without citations."""
+    return re.sub(r" ?\[@[\w@;\s-]+\]", "", " ".join(sentences))
+
+
+def as_latex_text(sentences: tuple[str, ...]) -> str:
+    """The paragraph to paste, one sentence a line, with \\cite commands."""
+    return "\n".join(_cited(sentence) for sentence in sentences) + "\n"
+
+
+def _cited(sentence: str) -> str:
+    parts = re.split(r" ?(\[@[\w@;\s-]+\])", sentence)
+    keys = (",".join(re.findall(r"@([\w-]+)", part)) for part in parts[1::2])
+    words = [latex_text(part).replace(" \\%", "\\,\\%") for part in parts[::2]]
+    return "".join([words[0], *(f"~\\cite{{{key}}}{text}" for key, text in zip(keys, words[1:], strict=True))])
+
+
+def _collected(study: Study, votes: Votes) -> Iterator[str]:
+    per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
+    times = f"by {count(int(per[0]), 'rater')}" if per.min() == per.max() else f"{per.min()} to {per.max()} times"
+    of = f" from {count(len(votes.dialogues), 'dialogue')}" if votes.dialogues else ""
+    people = f" by {count(len(np.unique(votes.rater)), 'rater')}" if votes.rater is not None else ""
+    seen = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
+    yield (
+        f"{count(len(per), 'pair')} of responses{of} {'was' if len(per) == 1 else 'were each'} judged {times}, which "
+        f"gave {count(len(votes), 'vote')}{people}; the answers given were {_listed(seen)}."
+    )
+    yield from not_people(voters(votes))
+    if blocked := sum(rater.status == "blocked" for rater in study.raters):
+        yield f"{count(blocked, 'rater')} {'was' if blocked == 1 else 'were'} blocked, and no vote of theirs counts."
+    if checks := sum(rater.checks_seen for rater in study.raters):
+        failed = sum(rater.checks_failed for rater in study.raters)
+        yield f"Raters answered {count(checks, 'hidden check')} and failed {failed:,} of them."
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _ties(answers: VotesAnswers) -> Iterator[str]:
+    if answers.ties is None or (found := answers.ties.pooled.interval) is None:
+        return
+    pooled = answers.ties.pooled
+    ways = _listed([f"{way}s" for way in found.clusters] or ["votes"])
+    yield (
+        f"Ties are {percent(pooled.ties / pooled.votes)} of the votes (95 % interval {100 * found.low:.1f} to "
+        f"{100 * found.high:.1f} %, for new {ways})."
+    )
+
+
+def _preferred(found: PreferenceAnswer | None) -> Iterator[str]:
+    if found is None or not found.preferences:
+        return
+    yield (
+        "The net preference for a system is the votes for it minus those for the other, in points of all votes; "
+        f"intervals and p values allow for new {clusters_in_words(found)}."
+    )
+    if len(found.led) <= MOST_COMPARISONS:
+        for one, p in zip(found.led, found.adjusted, strict=True):
+            yield _comparison(one, p, len(found.led) > 1)
+    if len(found.preferences) > 1:
+        yield f"P values are adjusted for {count(len(found.preferences), 'comparison')} [@holm-1979]."
+    if any(one.equivalence for one in found.preferences):
+        yield "Equivalence was tested by two one-sided tests within a margin stated by the authors [@schuirmann-1987]."
+    if found.ranking is not None and len(found.matches.systems) > 2:
+        yield "Systems are ranked by a model with ties [@davidson-1970], and ranks are confidence sets [@mogstad-2024]."
+
+
+def _comparison(led: Preference, p: float, several: bool) -> str:
+    net = led.net
+    told = f"{p_equals(p)}{' after adjustment' if several else ''}"
+    return (
+        f"{led.first} against {led.second}: {signed(100 * net.value)} points (95 % interval "
+        f"{points(net.low, net.high)}; {told}; {count(net.n, 'vote')})."
+    )
+
+
+def _agreed(answers: VotesAnswers) -> Iterator[str]:
+    agreed = answers.agreement
+    if agreed is None or not agreed.comparable or not np.isfinite(agreed.found.fleiss_kappa.value):
+        return
+    yield f"Agreement between raters is Fleiss' kappa {_kappa(agreed.found.fleiss_kappa)} [@fleiss-1971]."
+
+
+def _kappa(found: Coefficient) -> str:
+    value, low, high = (number(one, 2).replace("-", MINUS) for one in (found.value, found.low, found.high))
+    return f"{value} (95 % interval {low} to {high})" if np.isfinite(found.low) else f"{value} (no interval)"

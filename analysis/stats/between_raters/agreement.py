@@ -1,0 +1,262 @@
+"""Agreement between raters: Fleiss' kappa, Krippendorff's alpha, Gwet's AC1, and every category by itself.
+
+Every coefficient is a function of one matrix, the coincidences of labels among pairs of votes on one item. So its
+interval can draw items (or dialogues) and raters anew: each is left out in turn, with all its pairs of votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from analysis.stats.between_raters.coincidences import Coincidences, PairedVotes, coincidences, without_each
+from analysis.stats.between_raters.jackknife import Jackknife, LeftOut, jackknife, on_fishers_z, on_the_logit
+from analysis.stats.intervals import crossed, groups, kish, unit_name
+from dialogue.errors import InputError
+
+Ints = NDArray[np.integer]
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Statistic = Callable[[Coincidences], Floats]
+ALIKE = 1e-12  # a share so near to 0 or 1 is 0 or 1 but for rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One coefficient with its interval, standard error and degrees of freedom; NaN: it has none."""
+
+    value: float
+    low: float = np.nan
+    high: float = np.nan
+    se: float = np.nan
+    df: float = np.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One category: its share, the chance that a second rater repeats it, and that chance corrected (Fleiss 1971)."""
+
+    label: str
+    share: float
+    agreement: float
+    kappa: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """All coefficients of one study; ordinal and interval alpha are None where the labels have no order."""
+
+    items: int
+    votes: int
+    usable_items: int
+    observed: Coefficient  # share of agreeing pairs of votes
+    fleiss_kappa: Coefficient
+    alpha_nominal: Coefficient
+    alpha_ordinal: Coefficient | None
+    alpha_interval: Coefficient | None
+    gwet_ac1: Coefficient
+    categories: tuple[Category, ...]
+    unit: str  # what the intervals draw anew, such as pair+rater; "" if there are none
+    clusters: Mapping[str, int] = field(default_factory=dict)  # how many of each
+    raters_held: bool = False  # raters were to be drawn anew, but one of them is in every pair of votes
+
+
+def coefficients(
+    item: Ints,
+    choice: Ints,
+    labels: Sequence[str],
+    *,
+    values: Sequence[float] | None,
+    clusters: Mapping[str, Codes],
+    level: float = 0.95,
+) -> Agreement:
+    """Every coefficient of long votes, with intervals that draw the `clusters` (name -> code of each vote) anew.
+
+    `values` are the categories' numbers in rising order of meaning (None: no order, nominal only). An item with a
+    single vote enters nowhere, neither the agreement nor that by chance.
+    """
+    votes = PairedVotes.of(item, choice, len(labels))
+    statistics = _statistics(values)
+    codes = {
+        name: np.unique(way[votes.kept], return_inverse=True)[1].astype(np.int64) for name, way in clusters.items()
+    }
+    left = {name: _left_out(votes, way, statistics) for name, way in codes.items()}
+    remaining = {name: way for name, way in codes.items() if np.isfinite(left[name]["observed"]).all()}
+    ways = _drawn_anew(votes, codes, remaining)
+    whole = coincidences(votes)
+    both = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
+
+    share = float(observed(whole))
+    alike = min(share, 1 - share) < ALIKE  # votes agree on every item or on none: nothing shows how they would vary
+
+    def made(name: str) -> Coefficient:
+        value = float(statistics[name](whole))
+        if not ways or not np.isfinite(value) or (alike and name != "observed"):
+            return Coefficient(value)
+        parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
+        return _coefficient(name, value, jackknife(value, parts, None if both is None else both[name]), level)
+
+    return Agreement(
+        items=len(np.unique(item)),
+        votes=len(item),
+        usable_items=len(votes.counts),
+        observed=made("observed"),
+        fleiss_kappa=made("fleiss_kappa"),
+        alpha_nominal=made("alpha_nominal"),
+        alpha_ordinal=None if values is None else made("alpha_ordinal"),
+        alpha_interval=None if values is None else made("alpha_interval"),
+        gwet_ac1=made("gwet_ac1"),
+        categories=_categories(votes.counts, labels),
+        unit=unit_name(ways) if ways else "",
+        clusters={name: groups(codes) for name, codes in ways.items()},
+        raters_held="rater" in codes and "rater" not in remaining,
+    )
+
+
+def _statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
+    found: dict[str, Statistic] = {
+        "observed": observed, "fleiss_kappa": fleiss, "gwet_ac1": gwet, "alpha_nominal": nominal
+    }  # fmt: skip
+    if values is None:
+        return found
+    number = np.asarray(values, dtype=np.float64)
+    return {**found, "alpha_ordinal": ordinal, "alpha_interval": partial(interval, values=number)}
+
+
+def _left_out(votes: PairedVotes, way: Codes, statistics: Mapping[str, Statistic]) -> dict[str, Floats]:
+    """Every statistic without each cluster in turn."""
+    blocks = [{name: f(left) for name, f in statistics.items()} for left in without_each(votes, way)]
+    return {name: np.concatenate([np.empty(0), *(block[name] for block in blocks)]) for name in statistics}
+
+
+def _drawn_anew(votes: PairedVotes, wanted: Mapping[str, Codes], remaining: Mapping[str, Codes]) -> Mapping[str, Codes]:
+    """The ways that can be drawn anew: whatever is left out, pairs of votes must remain.
+
+    Raters alone are not enough, since votes on one item say nothing about others.
+    """
+    several = len(votes.counts) > 1 and all(name == "rater" or name in remaining for name in wanted)
+    return remaining if several else {}
+
+
+def _coefficient(name: str, value: float, found: Jackknife, level: float) -> Coefficient:
+    """The interval on the scale that suits the coefficient.
+
+    The chance of kappa and alpha holds squared shares, whose own error makes these coefficients too low in small
+    studies; their intervals are laid around the value less that bias.
+    """
+    if name == "observed" and min(value, 1 - value) < ALIKE:
+        return Coefficient(round(value), *_all_alike(round(value), found.df, level), 0.0, found.df)
+    if not found.se > 0:  # nothing varies, or something left out leaves no coefficient
+        return Coefficient(value)
+    if name == "observed":
+        low, high = on_the_logit(value, found, level)
+    else:
+        centre = value if name == "gwet_ac1" else value - found.bias
+        low, high = on_fishers_z(centre, found, level)
+    return Coefficient(value, low, high, found.se, found.df)
+
+
+def _all_alike(value: int, df: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval (1934) where df + 1 clusters have all agreed, or none has."""
+    edge = float(betaincinv(df + 1, 1, (1 - level) / 2))
+    return (edge, 1.0) if value else (0.0, 1 - edge)
+
+
+def divided(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+    """Division that gives NaN where there is nothing to divide by (one category only: agreement is not defined)."""
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.abs(below) > 1e-12))
+
+
+def _shares(matrix: Floats) -> tuple[Floats, Floats]:
+    """Share of agreeing pairs of votes, and of every label among them."""
+    total = matrix.sum((-2, -1))
+    return divided(np.trace(matrix, axis1=-2, axis2=-1), total), divided(
+        matrix.sum(-1), np.broadcast_to(total[..., None], matrix.shape[:-1])
+    )
+
+
+def observed(pairs: Coincidences) -> Floats:
+    """Share of agreeing pairs of votes, averaged over items."""
+    return _shares(pairs.by_item)[0]
+
+
+def fleiss(pairs: Coincidences) -> Floats:
+    """Fleiss 1971: (P - Pe) / (1 - Pe), Pe = sum of squared shares, the mean over items."""
+    agreeing, share = _shares(pairs.by_item)
+    chance = (share**2).sum(-1)
+    return divided(agreeing - chance, 1 - chance)
+
+
+def gwet(pairs: Coincidences) -> Floats:
+    """Gwet's AC1 (2008): chance is sum of p (1 - p) / (C - 1), which stays small when one category is common."""
+    agreeing, share = _shares(pairs.by_item)
+    chance = (share * (1 - share)).sum(-1) / max(share.shape[-1] - 1, 1)
+    return divided(agreeing - chance, 1 - chance)
+
+
+def _alpha(pairs: Coincidences, distance: Floats) -> Floats:
+    """Krippendorff 2011: 1 - observed / expected disagreement; `distance` is (..., C, C)."""
+    margin = pairs.by_vote.sum(-1)
+    found = (pairs.by_vote * distance).sum((-2, -1)) * (margin.sum(-1) - 1)
+    return 1 - divided(found, (margin[..., :, None] * margin[..., None, :] * distance).sum((-2, -1)))
+
+
+def nominal(pairs: Coincidences) -> Floats:
+    """Alpha where every disagreement counts the same."""
+    return _alpha(pairs, 1 - np.eye(pairs.by_vote.shape[-1]))
+
+
+def interval(pairs: Coincidences, values: Floats) -> Floats:
+    """Alpha where a disagreement counts by the squared difference of the values."""
+    return _alpha(pairs, (values[:, None] - values[None, :]) ** 2)
+
+
+def ordinal(pairs: Coincidences) -> Floats:
+    """Alpha on ranks: the distance of two categories is the number of votes from one to the other, ends half."""
+    margin = pairs.by_vote.sum(-1)
+    middle = np.cumsum(margin, axis=-1) - margin / 2
+    return _alpha(pairs, (middle[..., :, None] - middle[..., None, :]) ** 2)
+
+
+def _categories(counts: Ints, labels: Sequence[str]) -> tuple[Category, ...]:
+    """Fleiss 1971 on single categories: P_j = sum n (n-1) / sum n (m-1), kappa_j = (P_j - p_j) / (1 - p_j)."""
+    rows = counts.astype(np.float64)
+    size = rows.sum(1)
+    share = rows.sum(0) / size.sum() if len(rows) else np.full(counts.shape[1], np.nan)
+    again = divided((rows * (rows - 1)).sum(0), (rows * (size - 1)[:, None]).sum(0))
+    kappa = divided(again - share, 1 - share)
+    return tuple(Category(*row) for row in zip(labels, share.tolist(), again.tolist(), kappa.tolist(), strict=True))
+
+
+def landis_koch(kappa: float) -> str:
+    """The words of Landis and Koch 1977 (p. 165) for the strength of agreement; a convention, not a test."""
+    for bound, word in ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial")):
+        if kappa < bound or (bound > 0 and kappa <= bound):
+            return word
+    return "almost perfect"
+
+
+def label_order(labels: Sequence[str], wanted: str) -> tuple[list[int], list[float] | None]:
+    """Codes of the labels in rising order and their values, as `--labels` says; no values for words without an order.
+
+    >>> label_order(("a", "b", "tie"), "tie")
+    ([0, 2, 1], [-1.0, 0.0, 1.0])
+    """
+    codes = list(range(len(labels)))
+    if wanted == "tie":
+        return [0, 2, 1], [-1.0, 0.0, 1.0]
+    if wanted != "any":
+        named = [label.strip() for label in wanted.split(",")]
+        if sorted(named) != sorted(labels):
+            raise InputError(f"--labels names {', '.join(named)}; the votes hold {', '.join(labels)}. Name each once.")
+        return [labels.index(label) for label in named], [float(code) for code in codes]
+    try:
+        return codes, [float(label) for label in labels]
+    except ValueError:
+        return codes, None

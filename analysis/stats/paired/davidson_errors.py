@@ -1,0 +1,129 @@
+"""Errors of Davidson's and Rao-Kupper's models for votes that share raters and dialogues: the clustered sandwich.
+
+White's sandwich (1982) with the two-way middle of Cameron, Gelbach and Miller (2011). Every part is a jackknife, as for
+means (intervals.py): a cluster that holds much of what is known about a system pulls the fit towards itself, so its
+residuals are too small. With A the inverse information and I_g a cluster's information, its score is multiplied by
+(1 - A^1/2 I_g A^1/2)^-1 on the scale of the estimates, which makes it the step that the fit takes when the cluster is
+left out (Bell and McCaffrey 2002; for models of this kind Mancl and DeRouen 2001). Quantiles are t's with the effective
+number of clusters less one, and no variance is below that by one way of clustering alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.stats.intervals import crossed, kish
+from analysis.stats.paired.davidson import CellWeights, Fit, Floats, Games, Ints, design_of, outcomes
+
+AT_ONCE = 4_000_000  # numbers held at once: bounds the memory for hundreds of systems
+ALONE = 1e-6  # what a cluster leaves of a direction that it alone determines
+
+
+def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
+    """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes).
+
+    Eigenvalues below zero, which the difference of matrices may have, are set to zero.
+    """
+    if not by:
+        return found
+    at_cells = _at_cells(played, found)
+    one_way = [_sandwich(played, at_cells, codes) for codes in by.values()]
+    covariance = np.sum(one_way, axis=0)
+    for ways in range(2, len(by) + 1):
+        for names in combinations(by, ways):
+            covariance -= (-1) ** ways * _sandwich(played, at_cells, crossed([by[name] for name in names]))
+    values, vectors = np.linalg.eigh(covariance)
+    return replace(
+        found,
+        covariance=(vectors * np.maximum(values, 0)) @ vectors.T,
+        one_way=tuple(one_way),
+        freedom=max(min(kish(codes) for codes in by.values()) - 1, 1.0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _AtCells:
+    """What one vote in every cell tells, on the two coordinates d and tie."""
+
+    design: CellWeights
+    scores: Floats  # (cells, 3, 2) slopes of the log chance of each choice
+    root: Floats  # (cells, 2, 2) symmetric root of one vote's information
+    root_inverse: Floats  # (cells, 2, 2)
+    scale: Floats  # (P, P) root of the inverse information: what it is multiplied with has the scale of the estimates
+
+
+def _at_cells(played: Games, found: Fit) -> _AtCells:
+    design = design_of(played)
+    chances, by_d, by_t = outcomes(found.model, found.parameters, design)
+    scores = np.stack([by_d, by_t if design.tie is not None else np.zeros_like(by_d)], axis=2)
+    information = np.einsum("ck,cki,ckj->cij", chances, scores, scores)
+    values, vectors = np.linalg.eigh(found.covariance)
+    scale = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return _AtCells(design, scores, _power(information, 0.5), _power(information, -0.5), scale)
+
+
+def _power(matrices: Floats, exponent: float) -> Floats:
+    """A power of symmetric matrices (n, k, k), on the space where they are not zero."""
+    values, vectors = np.linalg.eigh(matrices)
+    there = values > 1e-12
+    raised = np.where(there, np.where(there, values, 1.0) ** exponent, 0.0)
+    return np.asarray((vectors * raised[:, None, :]) @ np.swapaxes(vectors, 1, 2))
+
+
+def _sandwich(played: Games, at_cells: _AtCells, cluster: Ints) -> Floats:
+    """The covariance (P, P) for one way of clustering."""
+    middle, number = np.zeros_like(at_cells.scale), 0
+    for factor, residual in _by_cluster(played, at_cells, cluster):
+        steps = _steps(factor, residual)
+        middle += steps.T @ steps
+        number += len(steps)
+    return np.asarray(at_cells.scale @ middle @ at_cells.scale * (1 - 1 / number))
+
+
+def _by_cluster(played: Games, at_cells: _AtCells, cluster: Ints) -> Iterator[tuple[Floats, Floats]]:
+    """Clusters of as many cells each, some at once: factors of their information (n, rows, P), residuals (n, rows).
+
+    A factor K has K'K = A^1/2 I_g A^1/2, and its residuals u make K'u the cluster's score on the scale of the
+    estimates.
+    """
+    meetings, place = np.unique(cluster * len(played.a) + played.code // 3, return_inverse=True)
+    held = np.bincount(place * 3 + played.code % 3, minlength=3 * len(meetings)).reshape(-1, 3).astype(np.float64)
+    cell, times = meetings % len(played.a), np.sqrt(held.sum(1))
+    told = np.einsum("ek,eki->ei", held, at_cells.scores[cell])
+    residual = np.einsum("eij,ej->ei", at_cells.root_inverse[cell], told) / times[:, None]
+    _, first, cells = np.unique(meetings // len(played.a), return_index=True, return_counts=True)
+    for size in np.unique(cells):
+        entries = first[cells == size][:, None] + np.arange(size)
+        step = max(AT_ONCE // (2 * int(size) * len(at_cells.scale)), 1)
+        for some in (entries[k : k + step] for k in range(0, len(entries), step)):
+            factor = _factor(at_cells, cell[some.ravel()], times[some.ravel()])
+            yield factor.reshape(len(some), 2 * size, -1), residual[some].reshape(len(some), -1)
+
+
+def _factor(at_cells: _AtCells, cell: Ints, times: Floats) -> Floats:
+    """(entries, 2, P): the root of the information of all votes of an entry, times the scale of the estimates."""
+    of_d = at_cells.design.weights[cell] @ at_cells.scale
+    tie = at_cells.design.tie
+    of_tie = np.zeros_like(of_d) if tie is None else np.broadcast_to(at_cells.scale[tie], of_d.shape)
+    rows = np.stack([of_d, of_tie], axis=1)
+    return np.asarray((at_cells.root[cell] * times[:, None, None]) @ rows)
+
+
+def _steps(factor: Floats, residual: Floats) -> Floats:
+    """(n, P): the step of the fit without each cluster, K'(1 - KK')^-1 u, from the smaller of KK' and K'K."""
+    turned = np.swapaxes(factor, 1, 2)
+    if factor.shape[1] <= factor.shape[2]:
+        return np.asarray(turned @ (_without(factor @ turned) @ residual[:, :, None]))[:, :, 0]
+    return np.asarray(_without(turned @ factor) @ (turned @ residual[:, :, None]))[:, :, 0]
+
+
+def _without(leverage: Floats) -> Floats:
+    """(1 - leverage)^-1 for matrices (n, k, k); where a cluster alone knows a direction, its residual there is zero."""
+    values, vectors = np.linalg.eigh(leverage)
+    raised = 1 / np.maximum(1 - values, ALONE)
+    return np.asarray((vectors * raised[:, None, :]) @ np.swapaxes(vectors, 1, 2))

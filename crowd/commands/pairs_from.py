@@ -1,0 +1,57 @@
+"""Make a study's pairs.jsonl from a table of what two or more systems answered.
+
+One row a context, with a column for each system; or one row an answer, with the columns system and text. The table may
+be CSV, Excel, JSON or Parquet. A context is the user's words, or a conversation as JSON ([{"speaker": "user", "text":
+"..."}]). Rows whose kind is check become hidden checks: their right answer stands in a column answer, or is always the
+same system's (--good). Every two systems are compared.
+
+  python -m crowd pairs-from answers.csv --out runs/mine/pairs.jsonl --good ours
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+
+from dialogue.command_line import tell_next
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The table, its columns, and where the pairs go."""
+    parser.add_argument("table", type=Path, metavar="TABLE", help="the answers: CSV, Excel, JSON, Parquet")
+    parser.add_argument("--out", type=Path, required=True, metavar="PAIRS", help="e.g. STUDY/pairs.jsonl; must be new")
+    parser.add_argument("--systems", default="", metavar="S1,S2,...", help="the columns of the systems to compare")
+    parser.add_argument(
+        "--columns", default="", metavar="OURS=THEIRS,...", help="id, context, kind, answer, dialogue, system, text"
+    )
+    parser.add_argument("--good", default="", metavar="SYSTEM", help="whose answer is right in every check")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read everything, then write once."""
+    from crowd.exchange.answer_tables import answer_table, pairs_of_answers
+    from dialogue.ballots.naming import meanings, parse_names
+    from dialogue.errors import InputError
+    from dialogue.files import write_records
+    from dialogue.records import Pair
+    from dialogue.signature import signature
+    from dialogue.tables.reading import read_table
+
+    if args.out.exists():
+        raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
+    systems = [name.strip() for name in args.systems.split(",") if name.strip()]
+    stated = meanings(parse_names(args.columns, "--columns"), "--columns")
+    found = answer_table(read_table(args.table), stated, systems)
+    pairs = pairs_of_answers(found, args.good)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    write_records(args.out, pairs, signature=signature(pairs=len(pairs), source=args.table.name), kind=Pair)
+    columns = ", ".join(f"{ours}={theirs}" for ours, theirs in found.columns.items())
+    print(f"Read as: answers of {', '.join(found.systems)} ({columns}).")
+    if found.unused:
+        print(f"Not used: the columns {', '.join(found.unused)}.")
+    kinds = Counter(pair.kind for pair in pairs)
+    alike = sum(pair.identical for pair in pairs)
+    told = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    print(f"{args.out}: {len(pairs):,} pairs from {len(found.rows):,} contexts ({told}; {alike} with the same text).")
+    tell_next("python -m crowd serve", args.out.parent)

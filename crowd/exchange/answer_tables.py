@@ -1,0 +1,218 @@
+"""Pairs to be judged from a table of what two or more systems answered: one row a context, or one row an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, cast
+
+from dialogue.ballots.naming import IGNORED, typed_names
+from dialogue.ballots.systems import plain_name
+from dialogue.errors import InputError, Unclear
+from dialogue.records import Candidate, Choice, Pair, PairKind, Utterance
+from dialogue.tables.table import RawTable, cell_text
+
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "item", "item_id", "pair", "pair_id", "question_id", "example_id"),
+    "context": ("context", "user", "prompt", "question", "input", "conversation", "dialogue_history", "history"),
+    "kind": ("kind",),
+    "answer": ("answer", "right"),
+    "dialogue": ("dialogue", "dialogue_id", "conversation_id"),
+    "system": ("system", "model"),
+    "text": ("text", "response", "output", "reply"),
+}
+KINDS = ("real", "check", "control")
+SPEAKERS = {"human": "user", "assistant": "system", "bot": "system", "gpt": "system", "ai": "system"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredContext:
+    """What the systems answered to one context."""
+
+    where: str
+    name: str
+    context: Sequence[Utterance]
+    texts: Mapping[str, str]  # system -> its response, in order
+    kind: PairKind = "real"
+    answer: str = ""  # of a check: the system, or a or b, that is right
+    dialogue: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerTable:
+    """The contexts of a table, by which columns they were read, and which columns were left alone."""
+
+    rows: Sequence[AnsweredContext]
+    columns: Mapping[str, str]
+    systems: tuple[str, ...]
+    unused: tuple[str, ...] = field(default=())
+
+
+def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[str]) -> AnswerTable:
+    """Every context with its answers; `systems` are the columns (or the names, one row an answer) to compare."""
+    if unknown := [name for name in stated if name not in KNOWN]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(KNOWN)}.")
+    names = _columns(table, stated)
+    for needed in ("id", "context"):
+        if needed not in names:
+            raise InputError(
+                f"{table.path} has no column for {needed} (found: {', '.join(table.names)}). Name it: --columns "
+                f"{needed}=..."
+            )
+    if "system" in names and "text" in names:
+        rows = _from_long(table, names, systems)
+    else:
+        left = [name for name in table.names if name not in names.values() and name not in stated.values()]
+        rows = _from_wide(table, names, _systems(table, systems, left))
+    found = tuple(dict.fromkeys(system for row in rows for system in row.texts))
+    if len(found) < 2:
+        raise InputError(f"{table.path} holds answers of {len(found)} system; a comparison needs two.")
+    used = {*names.values(), *found}
+    return AnswerTable(rows, names, found, tuple(name for name in table.names if name not in used))
+
+
+def _columns(table: RawTable, stated: Mapping[str, str]) -> dict[str, str]:
+    plain = {plain_name(name): name for name in table.names}
+    found = {}
+    for ours, words in KNOWN.items():
+        if ours in stated:
+            if stated[ours] not in table.names and stated[ours] != IGNORED:
+                raise InputError(f"{table.path} has no column {stated[ours]!r} (found: {', '.join(table.names)}).")
+            found[ours] = stated[ours]
+        elif name := next((plain[word] for word in words if word in plain and plain[word] not in stated.values()), ""):
+            found[ours] = name
+    return {ours: name for ours, name in found.items() if name != IGNORED}
+
+
+def _systems(table: RawTable, asked: Sequence[str], left: Sequence[str]) -> Sequence[str]:
+    """The columns with the answers: as asked, or the two that are left; of more the user chooses."""
+    if missing := [name for name in asked if name not in table.names]:
+        raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
+    if asked:
+        return asked
+    if len(left) != 2:
+        raise Unclear(
+            f"{table.path}: which columns hold the systems' answers? Candidates: {', '.join(left) or 'none'}.",
+            *({"--systems": f"{one},{other}"} for one, other in list(combinations(left, 2))[:3]),
+        )
+    return left
+
+
+def _from_wide(table: RawTable, names: Mapping[str, str], systems: Sequence[str]) -> list[AnsweredContext]:
+    rows = []
+    for where, row in table.rows():
+        texts = {system: cell_text(row[system]).strip() for system in systems}
+        if empty := [system for system, text in texts.items() if not text]:
+            raise InputError(f"{where}: {empty[0]} is empty. Write what the system answered, or leave the row out.")
+        rows.append(_answered(where, row, names, texts))
+    return _each_once(rows)
+
+
+def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str]) -> list[AnsweredContext]:
+    """One row an answer, gathered by the context's id."""
+    gathered: dict[str, AnsweredContext] = {}
+    for where, row in table.rows():
+        system, text = (cell_text(row[names[name]]).strip() for name in ("system", "text"))
+        if wanted and system not in wanted:
+            continue
+        if not system or not text:
+            raise InputError(f"{where}: {names['text' if system else 'system']} is empty.")
+        one = _answered(where, row, names, {system: text})
+        first = gathered.setdefault(one.name, one)
+        if first is not one:
+            if system in first.texts:
+                raise InputError(f"{where}: a second answer of {system} to {one.name}, after {first.where}.")
+            if first.context != one.context:
+                raise InputError(f"{where}: another context for {one.name} than at {first.where}.")
+            cast(dict[str, str], first.texts)[system] = text
+    if lone := [row for row in gathered.values() if len(row.texts) < 2]:
+        raise InputError(f"{lone[0].where}: only {next(iter(lone[0].texts))} answered {lone[0].name}; two are needed.")
+    return list(gathered.values())
+
+
+def _each_once(rows: Sequence[AnsweredContext]) -> list[AnsweredContext]:
+    seen: dict[str, str] = {}
+    for row in rows:
+        if (first := seen.setdefault(row.name, row.where)) != row.where:
+            raise InputError(f"{row.where}: id {row.name!r} a second time, after {first}. Give every context its own.")
+    return list(rows)
+
+
+def _answered(where: str, row: Mapping[str, Any], names: Mapping[str, str], texts: dict[str, str]) -> AnsweredContext:
+    told = {ours: cell_text(row[name]).strip() for ours, name in names.items() if ours != "context"}
+    kind = told.get("kind") or "real"
+    if kind not in KINDS:
+        raise InputError(
+            f"{where}: {names['kind']} is {kind!r}, which is not one of {', '.join(KINDS)}. If the column means "
+            "something else, leave it out: --columns kind=-."
+        )
+    if not told["id"]:
+        raise InputError(f"{where}: {names['id']} is empty; every context needs a name.")
+    context = tuple(_utterances(row[names["context"]], where))
+    if not context:
+        raise InputError(f"{where}: {names['context']} is empty; a rater must see what was answered.")
+    return AnsweredContext(where, told["id"], context, texts, cast(PairKind, kind), told.get("answer", ""),
+                    told.get("dialogue", ""))  # fmt: skip
+
+
+def _utterances(cell: Any, where: str) -> Iterator[Utterance]:
+    """A text is one utterance of the user; a list (also written as JSON in a cell) is a conversation."""
+    if isinstance(cell, str) and cell.lstrip().startswith("[{"):
+        try:
+            cell = json.loads(cell)
+        except ValueError as error:
+            raise InputError(f"{where}: the context begins as JSON and is none ({error}).") from error
+    if not isinstance(cell, list):
+        if text := cell_text(cell).strip():
+            yield Utterance("user", text)
+        return
+    for one in cell:
+        told = one if isinstance(one, dict) else {}
+        speaker = str(told.get("speaker") or told.get("role") or told.get("from") or "")
+        text = str(told.get("text") or told.get("content") or told.get("value") or "")
+        if not speaker or not text:
+            raise InputError(f"{where}: an utterance is {str(one)[:40]!r}; speaker (or role) and text are expected.")
+        yield Utterance(SPEAKERS.get(speaker.lower(), speaker), text)
+
+
+def pairs_of_answers(found: AnswerTable, good: str = "") -> list[Pair]:
+    """Every two systems of every context; of checks only the one comparison whose right answer is known."""
+    if good and good not in found.systems:
+        raise InputError(f"--good is {good!r}, which is not one of {', '.join(found.systems)}.")
+    pairs = []
+    for row in found.rows:
+        both = list(combinations(row.texts, 2))
+        many = len(both) > 1
+        for first, second in both if row.kind != "check" else both[:1]:
+            pairs.append(_pair(row, first, second, good, many))
+    return pairs
+
+
+def _pair(row: AnsweredContext, first: str, second: str, good: str, many: bool) -> Pair:
+    return Pair(
+        pair=f"{row.name}|{first}|{second}" if many else row.name,
+        item=f"{row.dialogue or row.name}:{len(row.context)}",
+        context=row.context,
+        a=Candidate(row.texts[first], first),
+        b=Candidate(row.texts[second], second),
+        kind=row.kind,
+        identical=row.texts[first] == row.texts[second],
+        dialogue=row.dialogue or row.name,
+        answer=_right(row, first, second, good) if row.kind == "check" else None,
+        contrast=f"{first}-{second}",
+    )
+
+
+def _right(row: AnsweredContext, first: str, second: str, good: str) -> Choice:
+    """Of a check: which side is right, by its `answer` or by `--good`."""
+    said = row.answer or good
+    meant = {first: "a", second: "b", "a": "a", "b": "b", "tie": "tie"}.get(said)
+    if meant is None:
+        raise InputError(
+            f"{row.where}: a check needs its right answer ({first}, {second} or tie), and it is {said or 'empty'!r}. "
+            f"Fill a column for it ({typed_names([('answer', '...')])}), or say which column is right in every check: "
+            f"--good {first}"
+        )
+    return cast(Choice, meant)

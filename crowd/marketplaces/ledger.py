@@ -1,0 +1,250 @@
+"""The ledger: every call that moves money is a row of `payouts`, written before the call and never sent again.
+
+A row says `intended` before anything leaves this house, `sent` in the moment before the call, and then what came of
+it: `confirmed`, `refused`, or `uncertain` where no answer came. Each state is on disk before the next step, so that a
+crash leaves a row that says what may have happened. What is uncertain is settled by asking the marketplace, or by a
+person who has looked there; it is sent anew only where the marketplace says that it was not done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal, Protocol, get_args
+
+import sqlalchemy as sa
+
+from crowd.store.store import Store, put, settings
+from crowd.store.tables import payouts
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+State = Literal["intended", "sent", "confirmed", "uncertain", "refused"]
+Purpose = Literal["reward", "bonus", "answers", "screen-out", "compensation", "places"]
+CAP = "cap"  # the study's setting: what all payouts together may cost
+EXTRA: tuple[Purpose, ...] = ("bonus", "answers", "compensation")  # what comes on top of the reward
+STATES: tuple[State, ...] = get_args(State)
+
+
+class NotDone(InputError):
+    """The marketplace has answered, and it did not do it."""
+
+
+class Unsure(InputError):
+    """No answer came: it may have been done."""
+
+
+class OverTheCap(InputError):
+    """More than the study may cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """One row: what one submission gets for one purpose."""
+
+    market: Source
+    submission: str
+    purpose: Purpose
+    amount: Decimal  # to the person; for places the reward of all of them
+    cost: Decimal  # what the study pays for it in all; 0 for a reward that was paid for with its place
+    currency: str
+    state: State = "intended"
+    handle: str = ""  # what it takes to ask the marketplace about it
+    why: str = ""  # of `refused` and `uncertain`, for people
+
+
+class Act(Protocol):
+    """How one purpose is carried out at one marketplace."""
+
+    def prepare(self, row: Payout) -> str:
+        """Whatever comes before the money moves; gives the handle. Spends nothing, so it may be repeated."""
+
+    def send(self, row: Payout) -> bool:
+        """Move the money, in one call. True: it is done. False: it is accepted and will be done."""
+
+    def ask(self, row: Payout) -> bool | None:
+        """Whether it was done. None: the marketplace cannot say, or not yet."""
+
+
+class PayoutLedger:
+    """The payouts of one launch."""
+
+    def __init__(self, store: Store, market: Source, clock: Callable[[], float] = time.time) -> None:
+        self.store, self.market, self.clock = store, market, clock
+
+    def rows(self, *states: State) -> list[Payout]:
+        """What was ever intended here, oldest first."""
+        wanted = sa.and_(payouts.c.market == self.market, payouts.c.state.in_(states or STATES))
+        with self.store.read() as connection:
+            return [_payout(row) for row in connection.execute(_ROWS.where(wanted))]
+
+    def carry_out(self, due: Payout, act: Act) -> Payout:
+        """Pay it, unless it was paid; what was begun and not finished is asked about first."""
+        row = self._intend(due)
+        if row.state in ("sent", "uncertain"):
+            row = self.ask(row, act)
+        if row.state != "intended":
+            return row
+        try:
+            handle = act.prepare(row)
+        except (NotDone, Unsure) as error:  # nothing has moved yet
+            return self._move(row, "refused", why=str(error))
+        mine = self._claim(row, handle)
+        return self._send(mine, act) if mine else row
+
+    def _send(self, row: Payout, act: Act) -> Payout:
+        try:
+            done = act.send(row)
+        except NotDone as error:
+            return self._move(row, "refused", why=str(error))
+        except Unsure as error:
+            return self.ask(self._move(row, "uncertain", why=str(error)), act)
+        return self._move(row, "confirmed") if done else row
+
+    def ask(self, row: Payout, act: Act) -> Payout:
+        """Ask the marketplace what became of it; `intended` again where it was certainly not done."""
+        try:
+            done = act.ask(row)
+        except (NotDone, Unsure):  # a question that failed says nothing about the answer
+            done = None
+        if done is None:
+            return row if row.state == "uncertain" else self._uncertain(row)
+        return self._move(row, "confirmed" if done else "intended")
+
+    def _uncertain(self, row: Payout) -> Payout:
+        return self._move(row, "uncertain", why="it was sent, and the marketplace does not show it yet")
+
+    def decide(self, submission: str, *, paid: bool) -> list[Payout]:
+        """A person has looked at the marketplace: what was uncertain about this submission was paid, or was not."""
+        open_ = [row for row in self.rows("sent", "uncertain") if row.submission == submission]
+        if not open_:
+            raise InputError(
+                f"{submission} has no payout that is uncertain. `crowd pay` lists those that are, by their ids."
+            )
+        after: State = "confirmed" if paid else "refused"
+        return [self._move(row, after, why="" if paid else "looked up by hand: not paid") for row in open_]
+
+    def paid_beside(self, row: Payout) -> int:
+        """How many extra payments of this very amount the submission has had for other purposes."""
+        others = (one for one in self.rows("confirmed") if one.submission == row.submission and one.purpose in EXTRA)
+        return sum(one.amount == row.amount and one.purpose != row.purpose for one in others)
+
+    def note(self, due: Payout) -> None:
+        """Something the marketplace has paid by itself: known here, so that it counts against the cap."""
+        with self.store.write() as connection:
+            if _found(connection, due) is None:
+                connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed"), self.clock()))
+
+    def _intend(self, due: Payout) -> Payout:
+        """The row, which is on disk by then; a cap that it would pass is said before anything is sent."""
+        with self.store.write() as connection:
+            before = _found(connection, due)
+            if before is not None and before.state not in ("intended", "refused"):
+                return before
+            _check_alone(connection, due)
+            _check_cap(connection, due)
+            row = replace(due, state="intended")
+            if before is not None:
+                connection.execute(sa.delete(payouts).where(_same(due)))
+            connection.execute(sa.insert(payouts), _columns(row, self.clock()))
+            return row
+
+    def _claim(self, row: Payout, handle: str) -> Payout | None:
+        """Write `sent`, in one step for whoever is first: two commands at once must not both send it."""
+        mine = sa.and_(_same(row), payouts.c.state == "intended")
+        values = {"state": "sent", "handle": handle, "why": "", "at": self.clock()}
+        with self.store.write() as connection:
+            first = connection.execute(sa.update(payouts).where(mine).values(values)).rowcount == 1
+        return replace(row, state="sent", handle=handle) if first else None
+
+    def _move(self, row: Payout, state: State, *, handle: str | None = None, why: str = "") -> Payout:
+        after = replace(row, state=state, handle=row.handle if handle is None else handle, why=why)
+        values = {"state": after.state, "handle": after.handle, "why": after.why, "at": self.clock()}
+        with self.store.write() as connection:
+            connection.execute(sa.update(payouts).where(_same(row)).values(values))
+        return after
+
+
+_ROWS = sa.select(payouts).order_by(payouts.c.at, payouts.c.submission, payouts.c.purpose)
+
+
+def _payout(row: sa.Row[tuple[object, ...]]) -> Payout:
+    values = row._asdict()
+    values.pop("at")
+    return Payout(**{**values, "amount": Decimal(values["amount"]), "cost": Decimal(values["cost"])})
+
+
+def _columns(row: Payout, now: float) -> dict[str, object]:
+    names = ("market", "submission", "purpose", "currency", "state", "handle", "why")
+    return {
+        **{name: getattr(row, name) for name in names},
+        "amount": f"{row.amount:f}",
+        "cost": f"{row.cost:f}",
+        "at": now,
+    }
+
+
+def _same(row: Payout) -> sa.ColumnElement[bool]:
+    named = sa.and_(payouts.c.market == row.market, payouts.c.submission == row.submission)
+    return sa.and_(named, payouts.c.purpose == row.purpose)
+
+
+def _found(connection: sa.Connection, row: Payout) -> Payout | None:
+    found = connection.execute(_ROWS.where(_same(row))).first()
+    return None if found is None else _payout(found)
+
+
+def _check_alone(connection: sa.Connection, due: Payout) -> None:
+    """Two extra payments of one submission at once could not be told apart when the marketplace is asked."""
+    others = sa.and_(payouts.c.market == due.market, payouts.c.submission == due.submission)
+    open_ = sa.and_(others, payouts.c.purpose.in_(EXTRA), payouts.c.state.in_(("sent", "uncertain")))
+    if due.purpose in EXTRA and connection.execute(_ROWS.where(open_, payouts.c.purpose != due.purpose)).first():
+        raise NotDone("another payment of this submission is not settled yet. Run the same command again later.")
+
+
+# The cap
+
+
+def cap_of(connection: sa.Connection) -> Decimal | None:
+    """What the study may cost in all; None where nobody has said."""
+    kept = settings(connection).get(CAP)
+    return None if kept is None else Decimal(kept)
+
+
+def set_cap(store: Store, amount: Decimal) -> None:
+    """Say what the study may cost in all, through every marketplace and command."""
+    with store.write() as connection:
+        spent = spent_of(connection)
+        if amount < spent:
+            raise InputError(f"--cap is {amount}, but {spent:.2f} is spent or promised already. Nothing was changed.")
+        put(connection, CAP, f"{amount:f}")
+
+
+def spent_of(connection: sa.Connection) -> Decimal:
+    """What is spent, promised or may have been spent: all but what was refused."""
+    kept: Sequence[str] = connection.scalars(sa.select(payouts.c.cost).where(payouts.c.state != "refused")).all()
+    return sum(map(Decimal, kept), Decimal(0))
+
+
+def check_cap(store: Store, dues: Iterable[Payout]) -> None:
+    """Say before anything is done that all of these would pass the cap."""
+    with store.read() as connection:
+        fresh = [due for due in dues if (found := _found(connection, due)) is None or found.state == "refused"]
+        _refuse_above(connection, sum((due.cost for due in fresh), Decimal(0)))
+
+
+def _check_cap(connection: sa.Connection, due: Payout) -> None:
+    before = _found(connection, due)
+    held = before.cost if before is not None and before.state == "intended" else Decimal(0)
+    _refuse_above(connection, due.cost - held)
+
+
+def _refuse_above(connection: sa.Connection, more: Decimal) -> None:
+    cap, spent = cap_of(connection), spent_of(connection)
+    if cap is not None and more > 0 and spent + more > cap:
+        raise OverTheCap(
+            f"the study may cost {cap:.2f} in all, {spent:.2f} is spent or promised, and this is {more:.2f} more. "
+            "Raise it with --cap if that is right."
+        )

@@ -1,0 +1,65 @@
+"""A bill and what became of it, as lines for people: by the marketplace's ids of visits, never by those of persons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from crowd.marketplaces.ledger import Payout
+from crowd.marketplaces.paying import Bill, Due
+from crowd.marketplaces.settling import MarketVisit, Recorded
+
+DONE = {"reward": "approved", "bonus": "bonus", "answers": "bonus", "screen-out": "partial", "compensation": "partial"}
+
+
+def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
+    """Whom it would pay what, and what is left to the researcher."""
+    found = bill.found
+    yield f"  confirmed  {len(found.verified)} visits: the marketplace lists them for the worker who came"
+    for purpose, number in sorted(Counter(due.payout.purpose for due in bill.dues).items()):
+        amounts = sum((due.payout.amount for due in bill.dues if due.payout.purpose == purpose), Decimal(0))
+        yield f"  {purpose:<10} {number} x, {amounts:.2f} {currency}"
+    yield f"  to spend   {bill.cost:.2f} {currency} with fees, beyond the places that are bought"
+    yield from _named("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
+    yield from _named("could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable)
+    yield f"  foreign    {len(found.foreign)} were handed in without an answer here: check them yourself"
+    yield f"  unlisted   {len(found.unlisted)} have answers here but are not listed by the marketplace"
+    yield f"  overdue    {len(bill.overdue)} of those are overdue: their votes will be set aside"
+    due = sorted({due.visit for due in bill.dues}, key=lambda visit: visit.begun)
+    yield from _named("due", "are due something" if len(due) != 1 else "is due something", due)
+
+
+def _named(name: str, words: str, visits: Sequence[MarketVisit]) -> Iterator[str]:
+    yield f"  {name:<10} {len(visits)} {words}"
+    yield from (f"    {_facts(visit)}" for visit in visits)
+
+
+def _facts(visit: MarketVisit) -> str:
+    """One visit: id, answers, checks, seconds."""
+    checks = f"{visit.failed} of {visit.checks} checks failed"
+    each = f"{visit.seconds / visit.answers:.1f} s each" if visit.answers else "-"
+    return f"{visit.key}  {visit.answers} answers, {checks}, {each}{', blocked' if visit.blocked else ''}"
+
+
+def paid_lines(paid: Sequence[Due], open_: Sequence[Payout]) -> Iterator[str]:
+    """What became of each payment: approved, bonus, partial, refused, uncertain."""
+    yield f"  {'what':<10} {'amount':>8}  visit"
+    unsettled = {(row.submission, row.purpose): row for row in open_}
+    for due in paid:
+        row = unsettled.pop((due.payout.submission, due.payout.purpose), due.payout)
+        word = {"confirmed": DONE.get(row.purpose, row.purpose), "refused": "refused"}.get(row.state, "uncertain")
+        yield f"  {word:<10} {row.amount:>8.2f}  {_facts(due.visit)}{f': {row.why}' if row.why else ''}"
+    for row in unsettled.values():
+        yield f"  {'uncertain':<10} {row.amount:>8.2f}  {row.submission}: {row.purpose}, {row.why}"
+    if open_:
+        yield "  Uncertain is never sent again. Run this again in some minutes: the marketplace is asked. If it stays,"
+        yield "  look there by hand, then: pay --confirm ID (it was paid), or pay --not-paid ID (it was not)."
+
+
+def look_lines(seen: Recorded, closed: int, problems: Sequence[str]) -> Iterator[str]:
+    """What the marketplace's list has changed, and what could not be done."""
+    yield f"  {seen.confirmed} visits newly confirmed, {seen.withdrawn} taken back, {seen.overdue} never listed."
+    if closed:
+        yield f"  {closed} workers who failed the checks are offered no further work."
+    yield from (f"  skipped    {problem}" for problem in problems)

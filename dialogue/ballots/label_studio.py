@@ -1,0 +1,79 @@
+"""Label Studio's JSON export and its tables.
+
+A project may ask with the Pairwise control and offer the tie in another one (Pairwise itself has none): the two are one
+question, since whoever answers the second has left the first empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dialogue.ballots.answers import picked
+from dialogue.ballots.judgement import ToolRow
+from dialogue.ballots.words import is_tie
+from dialogue.errors import InputError
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable
+
+CONTROL = "control."
+
+
+def read_label_studio(path: Path, _columns: Mapping[str, str]) -> Iterable[ToolRow]:
+    """The tasks of a JSON export, or the rows of a table, with a tie control joined to the Pairwise one."""
+    table = read_table(path)
+    if "annotations" in table.names:
+        return joined_ties(list(_tasks(table)))
+    if path.suffix == ".json":
+        raise InputError(
+            f"{path} is not Label Studio's JSON export (a list of tasks with `annotations`); JSON-MIN is not read."
+        )
+    return joined_ties(list(table.rows()))
+
+
+def _tasks(table: RawTable) -> Iterator[ToolRow]:
+    """Each annotation of each task; `completed_by` is a number or a person with an address."""
+    for _, task in table.rows():
+        for one in task["annotations"] or []:
+            who = one.get("completed_by")
+            known = {name: one.get(name) for name in ("created_at", "lead_time", "was_cancelled")}
+            row = {**task["data"], **known, "annotation_id": one.get("id"), "task": task.get("id")}
+            row["annotator"] = who.get("email") or who.get("id") if isinstance(who, dict) else who
+            for result in one.get("result", []):
+                row[f"{CONTROL}{result['from_name']}"] = result["value"]
+            yield f"{table.path}: task {task.get('id')}, annotation {one.get('id')}", row
+
+
+def joined_ties(rows: list[ToolRow]) -> list[ToolRow]:
+    """The answer of a control that can only say tie, put into the Pairwise control that it belongs to."""
+    controls = dict.fromkeys(name for _, row in rows for name, value in row.items() if label_studio_choice(name, value))
+    answers = {name: {word for _, row in rows if (word := picked(row, name))} for name in controls}
+    sides = [name for name, words in answers.items() if words and words <= {"left", "right"}]
+    ties = [name for name, words in answers.items() if words and all(map(is_tie, words))]
+    if len(sides) != 1 or len(ties) != 1:
+        return rows
+    (side,), (tie,) = sides, ties
+    return [(where, _joined(where, row, side, tie)) for where, row in rows]
+
+
+def _joined(where: str, row: Mapping[str, Any], side: str, tie: str) -> dict[str, Any]:
+    if picked(row, side) and picked(row, tie):
+        raise InputError(
+            f"{where} says both {picked(row, side)!r} and {picked(row, tie)!r}. Correct it in Label Studio, or leave "
+            f"one of them out: --columns choice={side}."
+        )
+    kept = {name: value for name, value in row.items() if name != tie}
+    return kept | ({side: "tie"} if picked(row, tie) else {})
+
+
+def label_studio_choice(name: str, value: Any) -> str | None:
+    """A control's result. In tables it has the control's own name, so there its form gives it away."""
+    text = str(value).replace('"', "'")
+    return name if name.startswith(CONTROL) or "'selected'" in text or "'choices'" in text else None
+
+
+def known_label_studio(names: Iterable[str]) -> bool:
+    """Whether these columns are Label Studio's."""
+    held = set(names)
+    return {"annotations", "data"} <= held or {"annotation_id", "annotator", "lead_time"} <= held

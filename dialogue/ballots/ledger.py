@@ -1,0 +1,35 @@
+"""What became of a table: how it was read, how many rows, what was left out and why. Said by every command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dialogue.ballots.naming import typed_names
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """How a table was read; nothing is guessed that does not stand here."""
+
+    form: str  # `arena table`, `votes of crowd`, ...
+    read: int  # rows, or judgements where a row holds several
+    columns: Mapping[str, str] = field(default_factory=dict)  # ours -> theirs
+    words: Mapping[str, str] = field(default_factory=dict)  # theirs -> ours
+    dropped: Mapping[str, int] = field(default_factory=dict)  # reason -> judgements
+    notes: Sequence[str] = ()
+
+    @property
+    def line(self) -> str:
+        """`Read as: arena table (pair=question_id, choice=winner; a=model_a, tie=tie)`."""
+        columns = ", ".join(typed_names([pair]) for pair in self.columns.items())
+        words = ", ".join(typed_names([(ours, theirs)]) for theirs, ours in self.words.items() if ours != theirs)
+        inside = "; ".join(filter(None, [columns, words]))
+        how = f" [{', '.join(self.notes)}]" if self.notes else ""
+        return f"Read as: {self.form}{f' ({inside})' if inside else ''}{how}."
+
+    @property
+    def lost(self) -> str:
+        """`Left out: 3 (nothing was chosen); 1 (the same submission again).`, or that nothing was."""
+        said = "; ".join(f"{number:,} ({reason})" for reason, number in self.dropped.items())
+        return f"Left out: {said or 'nothing'}."

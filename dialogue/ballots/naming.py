@@ -1,0 +1,89 @@
+"""What people type for names: `--columns ours=theirs,...` and `--values ours=theirs,...`, or a file of such pairs.
+
+A name that holds a comma, or spaces at its ends, stands in quotes: `tie="Same, really"`. `left=-` takes no column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from dialogue.errors import InputError
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import cell_text
+
+IGNORED = "-"  # as the name of a column: there is none
+PART = re.compile(r"""\s*([^=,"']*?)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*?))\s*(?:,|$)""")
+
+
+def parse_names(text: str, option: str) -> list[tuple[str, str]]:
+    """Read `ours=theirs,...`, or the file of that name.
+
+    >>> parse_names('pair=item,tie="Same, really"', "--columns")
+    [('pair', 'item'), ('tie', 'Same, really')]
+    """
+    if "=" not in text and text.strip() and Path(text).is_file():
+        return names_in_file(Path(text), option)
+    found, at = [], 0
+    while at < len(text):
+        if not text[at:].strip(" ,"):
+            break
+        part = PART.match(text, at)
+        if part is None or not part[1]:
+            raise InputError(
+                f"{option} has {text[at:].split(',')[0].strip()!r}; write OURS=THEIRS, separated by commas, e.g. "
+                f"{'a=left,b=right' if option == '--values' else 'pair=item,rater=worker'} (quotes around a name with "
+                "a comma), or the name of a file with the columns ours and theirs."
+            )
+        found.append((part[1], next((one for one in part.groups()[1:] if one is not None), "")))
+        at = part.end()
+    return found
+
+
+def names_in_file(path: Path, option: str) -> list[tuple[str, str]]:
+    """A table with the columns `ours` and `theirs`; or a JSON object, ours to theirs or to a list of theirs."""
+    table = read_table(path)
+    if {"ours", "theirs"} <= set(table.names):
+        pairs = zip(table.columns["ours"], table.columns["theirs"], strict=True)
+        return [(cell_text(ours).strip(), cell_text(theirs)) for ours, theirs in pairs]
+    if path.suffix == ".json" and len(table) == 1:
+        ((_, row),) = table.rows()
+        return [
+            (ours, cell_text(one))
+            for ours, theirs in row.items()
+            for one in (theirs if isinstance(theirs, list) else [theirs])
+        ]
+    raise InputError(
+        f"{path}: the columns ours and theirs are expected for {option} (found: {', '.join(table.names)}); a line is, "
+        "e.g., tie,About the same."
+    )
+
+
+def typed_names(names: Iterable[tuple[str, str]]) -> str:
+    """The same as it would be typed, with quotes where they are needed.
+
+    >>> typed_names([("a", "left"), ("tie", "Same, really")])
+    'a=left,tie="Same, really"'
+    """
+    return ",".join(f"{ours}={_quoted(theirs)}" for ours, theirs in names)
+
+
+def _quoted(name: str) -> str:
+    if name and name == name.strip() and not set(name) & set(",\"'"):
+        return name
+    return f'"{name}"' if '"' not in name else f"'{name}'"
+
+
+def meanings(
+    names: Mapping[str, str] | Iterable[tuple[str, str]], option: str, *, theirs_first: bool = False
+) -> dict[str, str]:
+    """Ours to theirs (or theirs to ours); a name with two meanings is a slip of typing that would turn votes round."""
+    listed = list(names.items() if isinstance(names, Mapping) else names)
+    if theirs_first:
+        listed = [(theirs, ours) for ours, theirs in listed]
+    found = dict(listed)
+    for name, meaning in listed:
+        if found[name] != meaning:
+            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {found[name]}. Keep one.")
+    return found

@@ -1,0 +1,84 @@
+"""Who the raters are, from any table of people: joined by id, and coarse enough that nobody can be picked out.
+
+Of a table one column is taken at a time. Ages become bands, what somebody did not give is `not given`, and a column
+with more answers than groups of people can have is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dialogue.ballots.systems import plain_name
+from dialogue.errors import InputError
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable, cell_text
+
+IDS = ("rater", "participant_id", "prolific_pid", "prolific_id", "worker_id", "workerid", "rater_id", "user_id",
+       "annotator", "annotator_id", "response_id", "responseid", "id")  # fmt: skip
+NOT_GIVEN = "not given"
+WITHHELD = {"", "data_expired", "consent_revoked", "prefer not to say", "rather not say", "n/a", "not applicable"}
+BANDS = ((18, "under 18"), (25, "18 to 24"), (35, "25 to 34"), (45, "35 to 44"), (55, "45 to 54"), (65, "55 to 64"))
+MOST_GROUPS = 20
+
+
+def groups_of_people(path: Path, by: str, id_column: str = "") -> dict[str, str]:
+    """Id of each person -> the group that column `by` puts them in; the first name of a column fits in any spelling."""
+    table = read_table(path)
+    column, who = _column(table, by), id_column or _id_column(table)
+    if who not in table.names:
+        raise InputError(f"{path} has no column {who!r} (found: {', '.join(table.names)}).")
+    found: dict[str, str] = {}
+    for where, row in table.rows():
+        person, group = cell_text(row[who]).strip(), coarse(column, cell_text(row[column]))
+        if not person:
+            raise InputError(f"{where}: {who} is empty; every person needs an id.")
+        if found.setdefault(person, group) != group:
+            raise InputError(f"{where}: {column} is {group!r}, and this person's was {found[person]!r} before.")
+    if len(groups := sorted(set(found.values()))) > MOST_GROUPS:
+        raise InputError(
+            f"{path}: {column} has {len(groups)} different answers ({', '.join(groups[:4])}, ...), so its groups would "
+            "be single people. Put them into groups of your own in a further column, and name that."
+        )
+    return found
+
+
+def coarse(column: str, answer: str) -> str:
+    """An answer as a group: an age as its band, what was withheld as not given.
+
+    >>> coarse("Age", "31"), coarse("Sex", "CONSENT_REVOKED")
+    ('25 to 34', 'not given')
+    """
+    answer = answer.strip()
+    if answer.lower() in WITHHELD:
+        return NOT_GIVEN
+    if plain_name(column) in ("age", "age_years", "age_in_years"):
+        try:
+            age = float(answer)
+        except ValueError:
+            return answer  # bands already
+        return next((name for bound, name in BANDS if age < bound), "65 and over")
+    return answer
+
+
+def _column(table: RawTable, name: str) -> str:
+    fits = [one for one in table.names if one == name] or [
+        one for one in table.names if plain_name(one) == plain_name(name)
+    ]
+    if len(fits) != 1:
+        raise InputError(f"{table.path} has {len(fits)} columns called {name!r} (found: {', '.join(table.names)}).")
+    return fits[0]
+
+
+def _id_column(table: RawTable) -> str:
+    plain = {plain_name(name): name for name in table.names}
+    found = next((plain[name] for name in IDS if name in plain), "")
+    if not found:
+        raise InputError(f"{table.path} has no column with people's ids (found: {', '.join(table.names)}).")
+    return found
+
+
+def coarse_columns(path: Path, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Several columns at once: the people, and for each of our names their groups."""
+    told = {ours: groups_of_people(path, theirs) for ours, theirs in wanted.items()}
+    return list(next(iter(told.values()))), told

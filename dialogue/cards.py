@@ -1,0 +1,186 @@
+"""What an evaluator says of itself: the card of a score table.
+
+A score file names itself in its Parquet metadata: `format` is `scores`, and `cards` is JSON, evaluator -> card. A card
+tells how the scores of each task are to be read: title, unit, direction, chance, and how single scores make one number.
+Files written before there were cards have none: `BUILT_IN` stands in for what they may hold.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from dialogue.errors import InputError
+from dialogue.files import from_json
+
+SCORES = "scores"  # the format that a score file names in its metadata
+ANY = "*"  # in a card, the task that stands for all which it does not name
+LATE = 10  # the order of a card that states none: after people (0), token metrics (1) and probes (2)
+ASIDE = ("baseline", "control")  # evaluators whose rows stand beside another one's
+PEOPLE = ("people", "votes")  # what people say is read from votes.jsonl
+
+Unit = Literal["points", "share", "nats", "none"]
+Better = Literal["higher", "lower", "neither"]
+Level = Literal["turn", "dialogue", "question"]
+Aggregate = Literal["mean", "micro_f1", "bleu", "combined", "ratio"]
+COUNTS: dict[Aggregate, tuple[str, ...]] = {  # what `stats` must hold, so that the corpus number can be computed
+    "mean": (),
+    "micro_f1": ("tp", "fp", "fn"),
+    "ratio": ("numerator", "denominator"),
+    "bleu": ("match1", "total1", "length", "reference"),
+    "combined": ("inform", "success", "match1", "total1", "length", "reference"),
+}
+
+
+def _of(doc: str, **more: Any) -> Any:
+    return field(metadata={"doc": doc}, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCard:
+    """One task or metric of an evaluator."""
+
+    title: str = _of("name as people read it within a sentence; empty: the task's own name", default="")
+    unit: Unit = _of(
+        "unit of the scores as they stand in the file; `none` for a bare number such as perplexity", default="none"
+    )
+    scale: float = _of(
+        "number that a score is multiplied by before it is shown (a share by 100 gives points)", default=1.0
+    )
+    better: Better = _of("which scores are better; `neither` where none are, or nobody says", default="neither")
+    chance: float | None = _of("score that guessing gets, before scaling; null where there is none", default=None)
+    level: Level = _of("what one row is about: a context (turn), a whole dialogue, or a question", default="turn")
+    aggregate: Aggregate = _of("how single scores make one number: their mean, or from summed `stats`", default="mean")
+    main: bool = _of("models are compared by it; false keeps it in the file only", default=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One evaluator."""
+
+    title: str = _of("name as people read it within a sentence")
+    order: int = _of("place among evaluators, the lowest first; people are 0", default=LATE)
+    tasks: Mapping[str, TaskCard] = _of("task -> its card; `*` stands for every task not named", default_factory=dict)
+    baselines: Sequence[str] = _of("names in `model` that are baselines and not compared", default=())
+
+    def task(self, name: str) -> TaskCard | None:
+        """The card of a task, under its own name where it has no title; None for a task that the card leaves out."""
+        found = self.tasks.get(name, self.tasks.get(ANY))
+        return found and dataclasses.replace(found, title=found.title or name)
+
+
+def card_from(value: Any, where: str) -> Card:
+    """A card from parsed JSON; every complaint names the place and what is legal."""
+    if not isinstance(value, Mapping):
+        raise InputError(f'{where} is {value!r}, which is no card; write e.g. {{"title": "BERTScore", "tasks": {{}}}}.')
+    _known(value, Card, where)
+    for name, task in (value.get("tasks") or {}).items() if isinstance(value.get("tasks"), Mapping) else ():
+        if isinstance(task, Mapping):
+            _known(task, TaskCard, f"{where}: tasks.{name}")
+    card = from_json(Card, value, where)
+    if not card.title.strip():
+        raise InputError(f"{where}: title is empty; a card needs the name that tables and figures show.")
+    for name, task in card.tasks.items():
+        _numbers(task, f"{where}: tasks.{name}")
+    return card
+
+
+def _known(value: Mapping[str, Any], kind: type, where: str) -> None:
+    names = [one.name for one in dataclasses.fields(kind)]
+    if unknown := [name for name in value if name not in names]:
+        raise InputError(f"{where}: {unknown[0]!r} is no key of a card; legal are {', '.join(names)}.")
+
+
+def _numbers(task: TaskCard, where: str) -> None:
+    if not (math.isfinite(task.scale) and task.scale > 0):
+        raise InputError(f"{where}: scale is {task.scale:g}; it must be a number above 0, e.g. 100 for shares.")
+    if task.chance is not None and not math.isfinite(task.chance):
+        raise InputError(f"{where}: chance is {task.chance:g}; write a number, or null where there is no chance.")
+
+
+def cards_from(text: str, where: str) -> dict[str, Card]:
+    """Evaluator -> card from the metadata of a file."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: the cards are not JSON ({error.msg}). Write the file again.") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: the cards are {text[:40]!r}; an object of evaluator and card is expected.")
+    return {name: card_from(value, f"{where}: card of {name}") for name, value in found.items()}
+
+
+def as_text(cards: Mapping[str, Card]) -> str:
+    """The cards as the metadata of a file holds them."""
+    return json.dumps({name: dataclasses.asdict(card) for name, card in cards.items()}, ensure_ascii=False)
+
+
+def metadata(signature: str, cards: Mapping[str, Card]) -> dict[str, str]:
+    """What a score file says of itself."""
+    return {"format": SCORES, "signature": signature, "cards": as_text(cards)}
+
+
+def joined(found: Iterable[tuple[str, Mapping[str, Card]]]) -> dict[str, Card]:
+    """The cards of several places; refused where two places say different things of one evaluator."""
+    kept: dict[str, Card] = {}
+    said: dict[str, str] = {}
+    for place, cards in found:
+        for name, card in cards.items():
+            if name in kept and kept[name] != card:
+                raise InputError(
+                    f"{said[name]} and {place} bring different cards for {name!r}: {_difference(kept[name], card)}. "
+                    "Give both the same card, or name one of the evaluators otherwise."
+                )
+            kept[name] = card
+            said.setdefault(name, place)
+    return kept
+
+
+def _difference(one: Card, other: Card) -> str:
+    """The first thing in which two cards differ."""
+    for name in ("title", "order", "baselines"):
+        if getattr(one, name) != getattr(other, name):
+            return f"{name} is {getattr(one, name)!r} and {getattr(other, name)!r}"
+    if apart := set(one.tasks) ^ set(other.tasks):
+        return f"only one has the task {min(apart)!r}"
+    for task, mine in one.tasks.items():
+        for part in dataclasses.fields(TaskCard):
+            ours, theirs = getattr(mine, part.name), getattr(other.tasks[task], part.name)
+            if ours != theirs:
+                return f"{part.name} of {task} is {ours!r} and {theirs!r}"
+    return "the order of their tasks"
+
+
+def legal(name: str) -> tuple[str, ...]:
+    """The words that a key of a task's card may have.
+
+    >>> legal("better")
+    ('higher', 'lower', 'neither')
+    """
+    return get_args({"unit": Unit, "better": Better, "level": Level, "aggregate": Aggregate}[name])
+
+
+_ASIDE = TaskCard(unit="points", main=False)
+TOKEN = Card(
+    "token metrics",
+    1,
+    {
+        "bleu2": TaskCard("BLEU-2", "points", better="higher"),
+        "embedding": TaskCard("embedding similarity", "points", better="higher"),
+        "meteor": TaskCard("METEOR", "points", better="higher"),
+        "rouge_l": TaskCard("ROUGE-L", "points", better="higher"),
+        "perplexity": TaskCard("perplexity", better="lower", main=False),
+        ANY: _ASIDE,
+    },
+    ("most_frequent",),
+)
+PROBE = Card(
+    "probe tasks",
+    2,
+    {ANY: TaskCard(unit="share", scale=100.0, better="higher", aggregate="micro_f1")},
+    ("constant", "majority", "turn_index", "context_length", "bag_of_words"),
+)
+BUILT_IN: Mapping[str, Card] = {"token": TOKEN, "probe": PROBE}

@@ -1,0 +1,303 @@
+"""Asks endpoints that speak the chat-completions protocol: concurrent, patient, resumable, never twice for one call.
+
+Every reply is appended to a journal as soon as it is there, under a hash of everything that was sent. A run that is
+broken off anywhere asks for the rest only; another prompt, model, seed or address is another call. The key goes into
+the header of the request and nowhere else. httpx is imported by this module alone, which is imported when it is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from threading import Condition, Event
+from typing import IO, Any
+
+import httpx
+
+from dialogue.errors import InputError
+
+TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
+KEPT = "Answers so far are kept; run the same command again to go on."
+LONG_KEY = 16  # characters; a shorter one ("none", for a server that wants any) may be a word of a reply
+Message = Mapping[str, str]  # {"role": ..., "content": ...}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to ask, for what, and how patiently."""
+
+    url: str
+    model: str
+    key: str = field(default="", repr=False)
+    concurrency: int = 4
+    retries: int = 5
+    first_wait: float = 1.0
+    longest_wait: float = 120.0  # of one wait; an endpoint that asks for more is left until another day
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is asked: messages, and options of the protocol such as temperature, seed or max_tokens."""
+
+    messages: Sequence[Message]
+    options: Mapping[str, Any]
+
+    def body(self, endpoint: Endpoint) -> dict[str, Any]:
+        """The JSON that is sent."""
+        return {"model": endpoint.model, "messages": [*self.messages], **self.options}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that all replies of a journal may cost, at prices per million tokens."""
+
+    most: float
+    price_in: float
+    price_out: float
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer with what it was charged for; without a text (`content` null or empty) it is no answer."""
+
+    text: str
+    tokens_in: int | None  # None: the endpoint does not say
+    tokens_out: int | None
+    seconds: float
+    model: str  # as the reply names it
+    finish: str = ""  # why the model stopped, as the reply says it
+    logprobs: Any = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no text."""
+        return not self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A reply for every call, in their order, None where the budget ended before it."""
+
+    replies: tuple[Reply | None, ...]
+    spent: float  # by the budget's prices, 0 without one
+
+    @property
+    def unasked(self) -> int:
+        """Calls that the budget did not allow."""
+        return sum(reply is None for reply in self.replies)
+
+
+def sent_hash(endpoint: Endpoint, call: Call) -> str:
+    """A name for everything that is sent, and where to; not for the key, which says who pays."""
+    sent = {"url": endpoint.url.rstrip("/"), "body": call.body(endpoint)}
+    return hashlib.sha256(json.dumps(sent, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def ask_all(
+    endpoint: Endpoint,
+    calls: Sequence[Call],
+    journal: Path,
+    tell: Callable[[], object],
+    *,
+    budget: Budget | None = None,
+) -> Answered:
+    """Replies to all calls; those in the journal are not asked for again, nor is one call twice."""
+    keys = [sent_hash(endpoint, call) for call in calls]
+    headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+    with _held(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
+        run = _Run(endpoint, file, read_journal(journal), budget, client)
+        for reply in (run.known[key] for key in keys if key in run.known):
+            run.check_model(reply)
+        missing = {key: call for key, call in zip(keys, calls, strict=True) if key not in run.known}
+        with ThreadPoolExecutor(endpoint.concurrency) as pool:
+            try:
+                for future in as_completed([pool.submit(run.ask, key, call) for key, call in missing.items()]):
+                    future.result()
+                    tell()
+            finally:
+                run.stop()  # what is under way still comes in and is kept
+                pool.shutdown(cancel_futures=True)
+    return Answered(tuple(run.known.get(key) for key in keys), run.spent)
+
+
+@contextlib.contextmanager
+def _held(journal: Path) -> Iterator[IO[str]]:
+    """The journal, open to be added to, by one run at a time: two at once would pay for every call twice."""
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    with journal.open("a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"Another run is asking for the replies in {journal}. Wait until it ends.") from None
+        yield file
+
+
+def read_journal(path: Path) -> dict[str, Reply]:
+    """Replies of earlier runs by the hash of what was sent; a last line that was cut off counts as not there."""
+    whole, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
+    if cut:
+        with path.open("r+", encoding="utf-8") as file:
+            file.truncate(len((whole + "\n").encode()) if whole else 0)
+    found: dict[str, Reply] = {}
+    for number, line in enumerate(whole.split("\n") if whole else [], 1):
+        try:
+            value = json.loads(line)
+            key = value.pop("sent")
+            found[key] = Reply(**value)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(
+                f"{path}:{number}: this is no reply of a chat endpoint. Restore the file, or remove it to ask for "
+                "everything again."
+            ) from error
+    return found
+
+
+class _Run:
+    """What the threads of one run share: the journal, the money, and the name of the model that answers."""
+
+    def __init__(
+        self, endpoint: Endpoint, file: IO[str], known: dict[str, Reply], budget: Budget | None, client: httpx.Client
+    ) -> None:
+        self.endpoint, self.file, self.known, self.budget, self.client = endpoint, file, known, budget, client
+        self.lock, self.stopping = Condition(), Event()
+        self.spent = sum(self._cost(reply, 0.0) for reply in known.values())
+        self.reserved, self.model = 0.0, ""
+
+    def ask(self, key: str, call: Call) -> None:
+        """One call in a thread of its own, unless the budget or the run has ended; its reply is kept in any case."""
+        most = self._most(call)
+        with self.lock:
+            # What is under way may cost less than its bound, so whoever finds no room waits for it.
+            self.lock.wait_for(lambda: self._room(most) or not self.reserved or self.stopping.is_set())
+            if self.stopping.is_set() or not self._room(most):
+                return
+            self.reserved += most
+        reply = None
+        try:
+            reply = _ask(self.client, self.endpoint, call, random.Random(key), self.stopping)
+        finally:
+            with self.lock:
+                self.reserved -= most
+                self.lock.notify_all()
+                if reply is not None:
+                    self._keep(key, reply, most)
+
+    def _room(self, most: float) -> bool:
+        return self.budget is None or self.spent + self.reserved + most <= self.budget.most
+
+    def stop(self) -> None:
+        """Begin nothing more, and let nobody wait to try again."""
+        with self.lock:
+            self.stopping.set()
+            self.lock.notify_all()
+
+    def _keep(self, key: str, reply: Reply, most: float) -> None:
+        self.spent += self._cost(reply, most)
+        self.check_model(reply)
+        self.known[key] = reply
+        # At every reply: a run that is killed pays for none of them twice.
+        self.file.write(json.dumps({"sent": key, **asdict(reply)}) + "\n")
+        self.file.flush()
+
+    def check_model(self, reply: Reply) -> None:
+        """One model answers all calls; another one half-way is refused, and its reply is not kept."""
+        if reply.model and self.model and reply.model != self.model:
+            raise InputError(
+                f"{self.endpoint.url} answers as {reply.model!r} now, and earlier replies are of {self.model!r}. "
+                f"Replies of two models are not mixed: ask for one by its full name. {KEPT}"
+            )
+        self.model = self.model or reply.model
+
+    def _cost(self, reply: Reply, unknown: float) -> float:
+        if self.budget is None:
+            return 0.0
+        if reply.tokens_in is None or reply.tokens_out is None:
+            return unknown
+        return self.budget.cost(reply.tokens_in, reply.tokens_out)
+
+    def _most(self, call: Call) -> float:
+        """A bound of a call's cost: no token is shorter than a byte, and every message has a few around it."""
+        if self.budget is None:
+            return 0.0
+        given = sum(len(text.encode()) + 16 for message in call.messages for text in message.values())
+        return self.budget.cost(given, int(call.options.get("max_tokens", 0)))
+
+
+def _ask(client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, stopping: Event) -> Reply:
+    began = time.monotonic()
+    answer = _post(client, endpoint, call.body(endpoint), rng, stopping)
+    try:
+        choice, usage = answer["choices"][0], answer.get("usage") or {}
+        text = choice["message"].get("content")
+        if text is not None and not isinstance(text, str):
+            raise TypeError("content is no text")
+        counts = [_whole(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise InputError(f"{endpoint.url} answered without choices[0].message.content: {str(answer)[:80]}.") from error
+    return Reply(
+        text=(text or "").strip(), tokens_in=counts[0], tokens_out=counts[1],
+        seconds=round(time.monotonic() - began, 3), model=str(answer.get("model") or ""),
+        finish=str(choice.get("finish_reason") or ""), logprobs=choice.get("logprobs"),
+    )  # fmt: skip
+
+
+def _whole(number: Any) -> int | None:
+    """A count of tokens; None for anything else."""
+    return number if type(number) is int and number >= 0 else None
+
+
+def _post(client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: random.Random, stopping: Event) -> Any:
+    """Ask, and after an error that may pass ask again, each time after twice the wait (and up to as much by chance)."""
+    for attempt in range(endpoint.retries + 1):
+        wait = min(endpoint.first_wait * 2**attempt * (1 + rng.random()), endpoint.longest_wait)
+        try:
+            answer = client.post(f"{endpoint.url.rstrip('/')}/chat/completions", json=body)
+        except httpx.TransportError as error:
+            trouble = f"cannot be reached ({error or type(error).__name__})"
+        else:
+            # What a server repeats of the key must not reach a file or the screen.
+            text = answer.text.replace(endpoint.key, "[key]") if len(endpoint.key) >= LONG_KEY else answer.text
+            if answer.status_code == 200:
+                return _json(text, endpoint)
+            trouble = f"answered {answer.status_code} ({text[:80]!r})"
+            if answer.status_code not in TRY_AGAIN:
+                raise InputError(
+                    f"{endpoint.url} {trouble}. Check the address, the model name and the key; answers so far are kept."
+                )
+            wait = max(wait, _asked_wait(answer))
+            if wait > endpoint.longest_wait:
+                raise InputError(f"{endpoint.url} {trouble} and asks to wait {wait:,.0f} seconds. {KEPT}")
+        if attempt < endpoint.retries and stopping.wait(wait):
+            break
+    raise InputError(f"{endpoint.url} {trouble}, {attempt + 1} times. {KEPT}")
+
+
+def _asked_wait(answer: httpx.Response) -> float:
+    """The seconds of a Retry-After header, which may be a number or a time."""
+    text = answer.headers.get("retry-after", "")
+    with contextlib.suppress(ValueError):
+        return max(float(text), 0.0)
+    with contextlib.suppress(ValueError, TypeError):
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    return 0.0
+
+
+def _json(text: str, endpoint: Endpoint) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{endpoint.url} did not answer with JSON: {text[:80]!r}.") from error

@@ -1,0 +1,131 @@
+"""Judges are no people: how a judge's vote is known by its source or its rater, and the sentence that refuses it.
+
+A judge is a program that answers as a rater would. Its verdicts have a file of their own (`verdicts.jsonl`), whose
+judges no vote beside it may bear the name of. Every reader of votes decides here.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialogue.errors import InputError
+from dialogue.files import FORMATS, placed_records, read_field
+from dialogue.records import Verdict
+
+JUDGE = "judge"  # the source of a vote that a judge cast
+VERDICTS = "verdicts.jsonl"
+MARKS = {"judge", "order", "choice"}  # fields that every verdict has, and no vote has all of
+
+
+def read_verdicts(path: str | Path, pairs: Collection[str] | None = None) -> list[Verdict]:
+    """All verdicts; refused where a call stands twice, or on a pair that is not among `pairs`, where they are given."""
+    found, first = [], dict[tuple[object, ...], str]()
+    for where, one in placed_records(path, Verdict):
+        call = one.pair, folded_name(one.judge), one.prompt, one.order, one.draw
+        if first.setdefault(call, where) != where:
+            raise InputError(
+                f"{where}: a second verdict of {one.judge} on pair {one.pair!r}, after {first[call]}. Tell the two "
+                "apart by prompt, order or draw, or keep one."
+            )
+        if pairs is not None and one.pair not in pairs:
+            raise InputError(f"{where}: pair {one.pair!r} is not in the pairs file. Give the pairs that were judged.")
+        found.append(one)
+    return found
+
+
+def folded_name(name: str) -> str:
+    """A name without what people vary when they type it: case, width and spaces.
+
+    >>> folded_name(" GPT-4  Turbo ")
+    'gpt-4 turbo'
+    """
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def judges_beside(files: Iterable[Path]) -> dict[str, str]:
+    """The judges of every verdicts.jsonl beside these files: their plain names, and where they are named.
+
+    A file in a folder of the study (STUDY/export/votes.csv) is beside the study's verdicts too.
+    """
+    found: dict[str, str] = {}
+    for folder in dict.fromkeys(folder for file in files for folder in _folders(file)):
+        path = folder / VERDICTS
+        if path.is_file():
+            for name in dict.fromkeys(read_field(path, Verdict, "judge")):
+                found.setdefault(folded_name(name), f"is {name!r}, a judge in {path}")
+    return found
+
+
+def _folders(file: Path) -> Iterator[Path]:
+    folder = file.parent.resolve() if file.parent == Path() else file.parent
+    yield folder
+    if (folder.parent / "pairs.jsonl").is_file():
+        yield folder.parent
+
+
+def whose(source: str, rater: str, judges: Mapping[str, str]) -> str | None:
+    """None for a person's vote; for a judge's what gives it away, empty where its source says so.
+
+    >>> whose("local", "a07a31c2", {}), whose("Judge ", "x", {}), whose("", "GPT-X", {"gpt-x": "is 'gpt-x', a judge"})
+    (None, '', "is 'gpt-x', a judge")
+    """
+    if folded_name(source) == JUDGE:
+        return ""
+    return judges.get(folded_name(rater))
+
+
+def refusal(where: str, why: str) -> InputError:
+    """The one sentence on a judge's vote among people's."""
+    known = f" (its rater {why})" if why else ""
+    return InputError(
+        f"{where}: this vote is a judge's{known}. People and judges are not counted together: keep it in {VERDICTS}, "
+        "or say --with-judges to treat judges as raters and be told so in every table."
+    )
+
+
+def refuse_verdicts(path: Path, found: Sequence[str] = ()) -> None:
+    """Refuse a file of verdicts where votes are expected; `found` are its columns, where they are known already."""
+    if not set(found or _columns(path)) >= MARKS:
+        return
+    raise InputError(
+        f"{path} holds verdicts, which are a judge's answers and not the votes of people. Give a file of votes, e.g. "
+        f"{path.parent / 'votes.jsonl'}."
+    )
+
+
+def _columns(path: Path) -> set[str]:
+    """The fields of the first record of JSON Lines, JSON or CSV; nothing for what is none, as its reader will say."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as handle:
+            if {".csv", ".tsv"} & set(path.suffixes):
+                head = handle.readline()
+                return set(next(csv.reader([head], delimiter=max(",;\t", key=head.count)), []))
+            if ".json" in path.suffixes:
+                return _first_of_list(handle.read())
+            first = [value for line in (handle.readline(), handle.readline()) if (value := _object(line))]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return set()
+    if first and first[0].get("format") == FORMATS[Verdict]:
+        return MARKS
+    return set(first[-1]) if first else set()
+
+
+def _first_of_list(text: str) -> set[str]:
+    """The fields of the first object of a JSON document."""
+    try:
+        return set(json.JSONDecoder().raw_decode(text, text.index("{"))[0])
+    except ValueError:
+        return set()
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

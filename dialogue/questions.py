@@ -1,0 +1,112 @@
+"""Questions and their answers as files that belong together: every file of answers carries the hash of the texts.
+
+Options are answered by their index, so an answer means something only beside the texts that were shown. Questions whose
+texts were edited, and answers to other texts, are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from dialogue.errors import InputError
+from dialogue.files import as_json, placed_records, read_header, write_records
+from dialogue.judges import refusal, whose
+from dialogue.records import OptionChoice, Question
+from dialogue.signature import signature
+from dialogue.validity import option_order
+
+
+def texts_hash(questions: Iterable[Question]) -> str:
+    """SHA-256, its first 16 digits, over all that is shown: ids, contexts and options, in their order."""
+    hashed = hashlib.sha256()
+    for one in questions:
+        value = as_json(one)
+        shown = [one.question, value["context"], value["options"]]
+        hashed.update(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+    return hashed.hexdigest()[:16]
+
+
+def write_questions(path: str | Path, questions: Sequence[Question], **recipe: object) -> str:
+    """Write questions.jsonl; the hash of its texts stands in the signature and is returned."""
+    found = texts_hash(questions)
+    made = signature(questions=len(questions), **recipe, texts=found)
+    write_records(path, questions, signature=made, kind=Question)
+    return found
+
+
+def read_questions(path: str | Path) -> list[Question]:
+    """All questions; refused where two have one id, or where texts are no longer those of the header."""
+    found = _distinct(path)
+    told, now = told_texts(read_header(path)), texts_hash(found)
+    if told and told != now:
+        raise InputError(
+            f"{path}: texts were changed after the file was written (texts:{told} in its header, texts:{now} now), so "
+            "answers may be to other options. Restore the file, or draw the questions again and ask again."
+        )
+    return found
+
+
+def write_choices(path: str | Path, choices: Sequence[OptionChoice], texts: str, **recipe: object) -> None:
+    """Write choices.jsonl with the hash of the questions that were answered."""
+    made = signature(choices=len(choices), **recipe, texts=texts)
+    write_records(path, choices, signature=made, kind=OptionChoice)
+
+
+def read_choices(
+    path: str | Path, questions: Sequence[Question], *, judges: Mapping[str, str] | None = None
+) -> list[OptionChoice]:
+    """All answers to these questions; refused beside other texts, and where an answer is no person's."""
+    check_texts(path, told_texts(read_header(path)), texts_hash(questions))
+    known = {one.question: one for one in questions}
+    found = []
+    for where, choice in placed_records(path, OptionChoice):
+        if (why := whose(choice.source, choice.rater, judges or {})) is not None:
+            raise refusal(where, why)
+        if choice.question not in known:
+            raise InputError(f"{where}: question {choice.question!r} is not among the questions. Give their own file.")
+        _check_indices(choice, known[choice.question], where)
+        found.append(choice)
+    return found
+
+
+def check_texts(path: str | Path, told: str, texts: str) -> None:
+    """Refuse a file made for other texts, be it answers of people or ranks of models; `told` is what it says."""
+    if told and told != texts:
+        raise InputError(
+            f"{path} belongs to other questions (texts:{told}) than those given (texts:{texts}). Give the "
+            "questions.jsonl that it was made from."
+        )
+
+
+def told_texts(header: Mapping[str, object]) -> str:
+    """The hash of texts in a file's signature, empty where it has none.
+
+    >>> told_texts({"signature": "questions:400|texts:91c2|v:0.2.0"})
+    '91c2'
+    """
+    parts = dict(part.partition(":")[::2] for part in str(header.get("signature", "")).split("|"))
+    return parts.get("texts", "")
+
+
+def _check_indices(choice: OptionChoice, question: Question, where: str) -> None:
+    options = len(question.options)
+    has = f"and question {question.question!r} has {options} options."
+    for name, index in (("first", choice.first), ("second", choice.second)):
+        if index is not None and index >= options:
+            raise InputError(f"{where}: {name} is {index}, {has}")
+    if choice.shown and len(option_order(choice.shown)) != options:
+        raise InputError(f"{where}: shown is {choice.shown!r}, {has}")
+
+
+def _distinct(path: str | Path) -> list[Question]:
+    """The questions of a file; two of one id are named with their places."""
+    first: dict[str, str] = {}
+    found = []
+    for where, one in placed_records(path, Question):
+        if first.setdefault(one.question, where) != where:
+            raise InputError(f"{where}: a second question {one.question!r}, after {first[one.question]}. Rename one.")
+        found.append(one)
+    return found

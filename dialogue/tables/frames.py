@@ -1,0 +1,100 @@
+"""Tables that are no text: Parquet by pyarrow; Excel, Stata and SPSS by pandas, imported when one is opened."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dialogue.errors import InputError
+from dialogue.tables.delimited import distinct
+from dialogue.tables.table import RawTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NEEDS = {"openpyxl": "Excel files", "pyreadstat": "SPSS files"}
+
+
+def read_parquet(path: Path, raw: bytes) -> RawTable:
+    """A Parquet file, nested columns included."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        read = pq.read_table(pa.BufferReader(raw))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
+    return RawTable(path, {name: read.column(name).to_pylist() for name in read.column_names})
+
+
+def read_excel(path: Path, raw: bytes) -> RawTable:
+    """The one sheet of a workbook that holds a table."""
+    sheets = _opened(path, lambda pd: pd.read_excel(io.BytesIO(raw), sheet_name=None, header=None, dtype=object))
+    filled = {name: sheet.dropna(how="all") for name, sheet in sheets.items()}
+    filled = {name: sheet for name, sheet in filled.items() if len(sheet) > 1}
+    if len(filled) != 1:
+        raise InputError(
+            f"{path} has {len(filled)} sheets with rows ({', '.join(filled) or 'none'}); one is expected. "
+            "Save the sheet with the votes as a file of its own."
+        )
+    ((name, sheet),) = filled.items()
+    rows = [[_value(cell) for cell in row] for row in sheet.itertuples(index=False)]
+    header = ["" if cell is None else str(cell) for cell in rows[0]]
+    named = distinct(header)
+    columns = {named[k]: [row[k] for row in rows[1:]] for k in range(len(named)) if header[k]}
+    said = () if len(sheets) == 1 else (f"sheet {name}",)
+    twins = tuple(dict.fromkeys(one for one in header if one and header.count(one) > 1))
+    return RawTable(path, columns, notes=said, twins=twins)
+
+
+def read_stata(path: Path, raw: bytes) -> RawTable:
+    """A file of Stata, labels in place of their codes."""
+    frame = _opened(path, lambda pd: pd.read_stata(io.BytesIO(raw)))
+    return _of_frame(path, frame)
+
+
+def read_spss(path: Path, _raw: bytes) -> RawTable:
+    """A file of SPSS, labels in place of their codes."""
+    frame = _opened(path, lambda pd: pd.read_spss(path))
+    return _of_frame(path, frame)
+
+
+def _of_frame(path: Path, frame: DataFrame) -> RawTable:
+    return RawTable(path, {str(name): [_value(cell) for cell in frame[name].astype(object)] for name in frame.columns})
+
+
+def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
+    try:
+        import pandas as pd
+
+        return read(pd)
+    except ImportError as error:
+        name = next((package for package in NEEDS if package in str(error)), "pandas")
+        kind = NEEDS.get(name, "such files")
+        raise InputError(
+            f"{path}: {kind} need the package {name}. Install it (pip install {name}), or save the table as CSV."
+        ) from error
+    except Exception as error:
+        raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
+
+
+def _value(cell: Any) -> Any:
+    """A cell as JSON would have it; a time as ISO 8601."""
+    if cell is None or cell != cell:
+        return None
+    if isinstance(cell, date | datetime | time):
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return cell.item() if hasattr(cell, "item") else cell
+
+
+READERS: Mapping[str, Callable[[Path, bytes], RawTable]] = {
+    "parquet": read_parquet,
+    "excel": read_excel,
+    "stata": read_stata,
+    "spss": read_spss,
+}

@@ -1,0 +1,1 @@
+"""What machines say of dialogue models, each number beside its baselines: evaluators that need no rater."""

@@ -1,0 +1,15 @@
+"""The command line of evaluators."""
+
+import sys
+
+from dialogue.command_line import dispatch, exit_with
+
+COMMANDS: dict[str, str] = {
+    "task": "task success of predictions: Inform, Success, joint goal accuracy, BLEU, with intervals",
+}
+FIRST = "python -m evaluators task predictions.json --corpus multiwoz"
+
+if __name__ == "__main__":
+    exit_with(
+        lambda: dispatch("evaluators", "Automatic evaluators of dialogue models.", COMMANDS, sys.argv[1:], first=FIRST)
+    )

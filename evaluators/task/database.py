@@ -1,0 +1,68 @@
+"""The domains' databases: which rows match a state, as an AND of one set of rows for each filled slot.
+
+Names, foods and stations match by `names_alike`, times as "not after" and "not before", the rest by equality. A row
+that does not know a value ("?") is not excluded by it. A slot that no column has excludes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+from evaluators.task.matching import names_alike
+from evaluators.task.spelling import NO_MATTER, minutes, slot, value
+
+FUZZY = frozenset({"name", "food", "departure", "destination"})
+UNKNOWN = "?"
+Rows = int  # a set of rows: bit n stands for the n-th
+
+
+class DomainTable:
+    """One domain's rows. It remembers what it was asked: systems ask for the same few values again and again."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        spelt = [{slot(str(name)): found for name, found in row.items() if isinstance(found, str)} for row in rows]
+        self.rows = [{name: value(name, found) for name, found in row.items()} for row in spelt]
+        self.all: Rows = (1 << len(rows)) - 1
+        self._holding: dict[str, dict[str, Rows]] = {name: {} for row in self.rows for name in row}
+        for n, row in enumerate(self.rows):
+            for name, sets in self._holding.items():
+                found = row.get(name, UNKNOWN)
+                sets[found] = sets.get(found, 0) | 1 << n
+        self._known: dict[tuple[str, str], Rows] = {}
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The slots that can be asked for."""
+        return frozenset(self._holding)
+
+    @property
+    def offers(self) -> str:
+        """What a response holds when it offers a row: TRAINID or NAME; "" where rows have neither (taxis)."""
+        return "TRAINID" if {"trainid", "busid"} & self.columns else "NAME" if "name" in self.columns else ""
+
+    def matching(self, state: Mapping[str, str]) -> Rows:
+        """The rows that match every filled slot of a state whose slots and values are spelt as `spelling` spells."""
+        asked = [self._matching(*pair) for pair in state.items() if pair[0] in self._holding]
+        return reduce(and_, asked, self.all)
+
+    def _matching(self, name: str, wanted: str) -> Rows:
+        if wanted in NO_MATTER:
+            return self.all
+        key = (name, wanted)
+        if key not in self._known:
+            fitting = (rows for found, rows in self._holding[name].items() if _fits(name, found, wanted))
+            self._known[key] = reduce(or_, fitting, 0)
+        return self._known[key]
+
+
+def _fits(name: str, found: str, wanted: str) -> bool:
+    if found == UNKNOWN:
+        return True
+    if name == "arrive":
+        return minutes(found) <= minutes(wanted)
+    if name == "leave":
+        return minutes(found) >= minutes(wanted)
+    return names_alike(found, wanted) if name in FUZZY else found == wanted

@@ -1,0 +1,225 @@
+"""Task success of every system that is given: rates, what another rule would say, what is missing, and the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from dialogue.errors import InputError
+from dialogue.seeds import child_random, child_seed
+from dialogue.signature import signature
+from evaluators.task.active import Rule, active_domains, possible_rules
+from evaluators.task.comparing import RankedSystem, ranked
+from evaluators.task.outcomes import DialogueOutcome, World, dialogue_outcomes, drawn_venues
+from evaluators.task.predictions import Answer, Predictions, State, SystemKey
+from evaluators.task.rates import DRAWS, Rate, rates, weights
+
+Missing = Literal["skip", "fail"]
+Venue = Literal["subset", "sampled"]
+States = Literal["predicted", "annotated", "none"]
+VENUE_DRAWS = 30  # of the older rule
+
+
+@dataclass(frozen=True)
+class TaskRules:
+    """The rules in force; each is in the recipe."""
+
+    split: str
+    domains: Rule | None  # None: the first that the predictions allow
+    venue: Venue
+    missing: Missing
+    references: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Inform and Success by the older rule, one row drawn an offer: mean and SD over the draws."""
+
+    inform: float
+    success: float
+    inform_sd: float
+    success_sd: float
+
+
+@dataclass(frozen=True)
+class TaskSystem:
+    """One system: what it reached, and what the reader of its rates must know."""
+
+    key: SystemKey
+    outcomes: Sequence[DialogueOutcome] = field(repr=False)
+    rates: Mapping[str, Rate]
+    states: States
+    rule: Rule | None  # of active domains; None where neither Inform nor Success can be had
+    otherwise: Mapping[Rule, tuple[float, float]]  # Inform and Success by the other rules that are possible
+    missing: Sequence[str]  # dialogues of the corpus that the predictions leave out
+    strange: Sequence[str]  # dialogues of the predictions that the corpus does not know
+    unequal: Sequence[str]  # dialogues with more or fewer answers than the corpus has system turns
+    if_missing_fail: tuple[float, float] | None
+    unknown: Mapping[str, int]
+    sampled: Sampled | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in tables."""
+        return self.key.name
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All systems, their ranks, and the recipe."""
+
+    systems: Sequence[TaskSystem]
+    ranked_by: str  # a key of rates.TITLES, "" where there is one system
+    common: int
+    places: Sequence[RankedSystem]
+    slots: int
+    signature: str
+
+
+def evaluate(given: Sequence[Predictions], world: World, settings: TaskRules) -> Evaluation:
+    """Every number that the corpus and the predictions allow."""
+    _refuse_doubles(given)
+    slots = len(
+        {name for states in world.states.values() for state in states for d in state for name in _slots(d, state)}
+    )
+    systems = [_system(predictions, world, settings, slots) for predictions in given]
+    ranked_by, common, order = _ranked(systems, settings, slots)
+    rules = ",".join(f"{system.name}={system.rule or 'none'}" for system in systems)
+    recipe = signature(
+        systems=len(systems), split=settings.split, domains=rules, venue=settings.venue, match="difflib>=90",
+        missing=settings.missing, references=settings.references, slots=slots, draws=DRAWS, unit="dialogue",
+        seed=settings.seed,
+    )  # fmt: skip
+    return Evaluation(systems, ranked_by, common, order, slots, recipe)
+
+
+def _slots(domain: str, state: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:
+    return [(domain, name) for name in state[domain]]
+
+
+def _refuse_doubles(given: Sequence[Predictions]) -> None:
+    names = [predictions.system for predictions in given]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"Two files are named {twice}. Rename one: the name of a file is the name of its system.")
+
+
+def _system(predictions: Predictions, world: World, settings: TaskRules, slots: int) -> TaskSystem:
+    known = dict.fromkeys([*world.goals, *world.states, *world.references])
+    missing = [name for name in known if name not in predictions.dialogues]
+    if len(missing) == len(known):
+        first = next(iter(predictions.dialogues))
+        raise InputError(
+            f"{predictions.system}: none of its {len(predictions.dialogues):,} dialogues is in the {settings.split} "
+            f"split of the corpus, e.g. {first!r}. Give the corpus that was answered, or another --split."
+        )
+    predictions, states = _with_states(predictions, world)
+    possible = possible_rules(predictions) if states != "none" else ()
+    rule = settings.domains or (possible[0] if possible else None)
+    active = active_domains(predictions, rule) if rule else {name: [] for name in predictions.dialogues}
+    tracking = world.states if states == "predicted" else {}
+    whole = (
+        World(world.goals, world.tables, tracking, world.references) if rule else World({}, {}, {}, world.references)
+    )
+    found = dialogue_outcomes(predictions, active, whole)
+    generator = np.random.default_rng(child_seed(settings.seed, "task", predictions.system))
+    drawn = weights(len(found), generator=generator)
+    rated = dict(rates(found, drawn, slots=slots))
+    failed = _if_missing_fail(rated, len(found), len(missing))
+    if settings.missing == "fail" and failed:
+        rated |= _with_failures(rated, len(found), len(missing))
+    return TaskSystem(
+        predictions.key, found, rated, states, rule,
+        {other: _both(predictions, world, other) for other in possible if other != rule and "inform" in rated},
+        missing, [name for name in predictions.dialogues if name not in known],
+        [one.dialogue for one in found if one.turns != _turns(one.dialogue, world)],
+        failed, predictions.unknown,
+        _sampled(predictions, active, world, settings) if settings.venue == "sampled" and "inform" in rated else None,
+    )  # fmt: skip
+
+
+def _with_states(predictions: Predictions, world: World) -> tuple[Predictions, States]:
+    """The system's own states; those of the corpus where it predicts none at all (it is then told them)."""
+    without = [name for name, answers in predictions.dialogues.items() if any(one.state is None for one in answers)]
+    turns = list(predictions.turns)
+    if not without:
+        return predictions, "predicted"
+    if any(one.state is not None for one in turns):
+        missing = sum(one.state is None for one in turns)
+        raise InputError(
+            f"{predictions.system}: {missing:,} of {len(turns):,} turns have no state, e.g. in dialogue {without[0]}. "
+            "Give every turn a state ({} where nothing is believed), or none at all: annotated states then stand in."
+        )
+    told = {name: _told(answers, world.states.get(name, ())) for name, answers in predictions.dialogues.items()}
+    if not any(world.states.get(name) for name in predictions.dialogues):
+        return predictions, "none"
+    return replace(predictions, dialogues=told), "annotated"
+
+
+def _told(answers: Sequence[Answer], states: Sequence[State]) -> list[Answer]:
+    padded = [*states, *({} for _ in answers[len(states) :])]
+    return [replace(answer, state=state) for answer, state in zip(answers, padded, strict=False)]
+
+
+def _turns(name: str, world: World) -> int:
+    if name in world.goals:
+        return len(world.goals[name].booked)
+    return len(world.states.get(name) or world.references.get(name) or ())
+
+
+def _both(predictions: Predictions, world: World, rule: Rule) -> tuple[float, float]:
+    met = [
+        one.reached for one in dialogue_outcomes(predictions, active_domains(predictions, rule), world) if one.reached
+    ]
+    return 100 * sum(one.inform for one in met) / len(met), 100 * sum(one.success for one in met) / len(met)
+
+
+def _if_missing_fail(rated: Mapping[str, Rate], found: int, missing: int) -> tuple[float, float] | None:
+    if not missing or "inform" not in rated:
+        return None
+    share = found / (found + missing)
+    return rated["inform"].value * share, rated["success"].value * share
+
+
+def _with_failures(rated: Mapping[str, Rate], found: int, missing: int) -> dict[str, Rate]:
+    """Inform and Success where a dialogue that was left out counts as failed."""
+    share = found / (found + missing)
+    scaled = {name: _scaled(rated[name], share) for name in ("inform", "success", "reach")}
+    if "combined" in rated:
+        draws = scaled["reach"].draws + rated["bleu"].draws
+        low, high = np.quantile(draws, (0.025, 0.975))
+        scaled["combined"] = Rate(scaled["reach"].value + rated["bleu"].value, float(low), float(high), draws)
+    return scaled
+
+
+def _scaled(rate: Rate, share: float) -> Rate:
+    return Rate(share * rate.value, share * rate.low, share * rate.high, share * rate.draws)
+
+
+def _sampled(
+    predictions: Predictions, active: Mapping[str, list[frozenset[str]]], world: World, settings: TaskRules
+) -> Sampled:
+    draws = [child_random(settings.seed, "venue", n) for n in range(VENUE_DRAWS)]
+    met = drawn_venues(predictions, active, world, draws)
+    each = np.array([[(one.inform, one.success) for one in found] for found in met], np.float64).mean(1) * 100
+    mean, sd = each.mean(0), each.std(0, ddof=1)
+    return Sampled(float(mean[0]), float(mean[1]), float(sd[0]), float(sd[1]))
+
+
+def _ranked(systems: Sequence[TaskSystem], settings: TaskRules, slots: int) -> tuple[str, int, list[RankedSystem]]:
+    """Ranks on the dialogues that all answered: by Combined where the references are given, else without BLEU."""
+    shared = set.intersection(*({one.dialogue for one in system.outcomes} for system in systems))
+    wish = ("combined", "reach", "jga", "bleu") if settings.references != "own" else ("reach", "jga", "bleu")
+    ranked_by = next((name for name in wish if all(name in system.rates for system in systems)), "")
+    if len(systems) < 2 or not shared or not ranked_by:
+        return "", len(shared), []
+    drawn = weights(len(shared), generator=np.random.default_rng(child_seed(settings.seed, "task", "ranks")))
+    order = sorted(shared)
+    scores = {}
+    for system in systems:
+        by_name = {one.dialogue: one for one in system.outcomes}
+        scores[system.name] = rates([by_name[name] for name in order], drawn, slots=slots)[ranked_by]
+    return ranked_by, len(shared), ranked(scores)

@@ -1,0 +1,174 @@
+"""What a system answered and believed, read from the forms in which predictions are published, or from a study.
+
+`{"sng0073": [{"response": ..., "state": {domain: {slot: value}}, "active_domains": [...]}, ...]}` is the form of
+MultiWOZ_Evaluation; the same by lines, `{"dialogue": ..., "turns": [...]}`, is read too. Dialogue ids count in any
+case, with or without `.json`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dialogue.errors import InputError
+from evaluators.task.spelling import PLACEHOLDER, placeholder, placeholder_domain, slot, value
+
+State = Mapping[str, Mapping[str, str]]  # domain -> slot -> value, spelt as the database spells
+FORM = 'Expected {"dialogue id": [{"response": "...", "state": {"hotel": {"area": "north"}}}, ...], ...}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One system turn: its text, the placeholders in it, the state behind it and the domains it says it is about."""
+
+    text: str
+    kinds: frozenset[str]  # such as NAME, PHONE
+    named: frozenset[str]  # domains that placeholders name
+    bare: bool  # a placeholder that matters names no domain
+    state: State | None
+    domains: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemKey:
+    """Which model answered, as in every score table."""
+
+    model: str
+    seed: int | None = None
+    checkpoint: str = "published"
+
+    @property
+    def name(self) -> str:
+        """The name in tables.
+
+        >>> SystemKey("hred", 1, "last").name, SystemKey("soloist").name
+        ('hred-1-last', 'soloist')
+        """
+        if self.checkpoint == "published":
+            return self.model
+        return "-".join([self.model, *([] if self.seed is None else [str(self.seed)]), self.checkpoint])
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """All dialogues of one system, and the placeholders that nobody knows with their counts."""
+
+    key: SystemKey
+    dialogues: Mapping[str, Sequence[Answer]] = field(repr=False)
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def system(self) -> str:
+        """Its name in tables."""
+        return self.key.name
+
+    @property
+    def turns(self) -> Iterator[Answer]:
+        """Every answer of every dialogue."""
+        return (answer for answers in self.dialogues.values() for answer in answers)
+
+
+def read_predictions(path: Path) -> Predictions:
+    """The predictions of one file; plain, .gz or .xz."""
+    raw = dict(_documents(path))
+    if not raw:
+        raise InputError(f"{path} holds no dialogue. {FORM}")
+    unknown: Counter[str] = Counter()
+    found: dict[str, list[Answer]] = {}
+    for name, turns in raw.items():
+        key = comparable_id(name)
+        if key in found:
+            raise InputError(f"{path}: dialogue {name} occurs twice (ids count without capitals and .json). Keep one.")
+        if not isinstance(turns, list) or not turns:
+            raise InputError(f"{path}: dialogue {name} is not a list of turns. {FORM}")
+        found[key] = [answer(turn, f"{path}: dialogue {name}, turn {n}", unknown) for n, turn in enumerate(turns)]
+    return Predictions(SystemKey(path.name.split(".")[0]), found, dict(unknown))
+
+
+def comparable_id(name: str) -> str:
+    """The id as every source is compared by it.
+
+    >>> comparable_id("SNG0073.json")
+    'sng0073'
+    """
+    return name.strip().lower().removesuffix(".json")
+
+
+def answer(raw: Any, where: str, unknown: Counter[str]) -> Answer:
+    """One turn as it stands in a file; placeholders that no table knows are counted in `unknown`."""
+    if not isinstance(raw, dict) or not isinstance(raw.get("response"), str):
+        raise InputError(f"{where}: no text under 'response'. {FORM}")
+    text = raw["response"].lower()
+    names = PLACEHOLDER.findall(text)
+    kinds = {name: placeholder(name) for name in names}
+    unknown.update(name for name in names if not kinds[name])
+    telling = [name for name in names if kinds[name] and not _is_domainless(kinds[name])]
+    return Answer(
+        text,
+        frozenset(filter(None, kinds.values())),
+        frozenset(filter(None, map(placeholder_domain, names))),
+        any(not placeholder_domain(name) for name in telling),
+        _state(raw.get("state"), where),
+        _domains(raw.get("active_domains"), where),
+    )
+
+
+def _is_domainless(kind: str) -> bool:
+    """Kinds that count for neither Inform nor Success, so that they need name no domain."""
+    return kind not in ("NAME", "TRAINID", "PHONE", "ADDRESS", "POST", "REFERENCE")
+
+
+def _state(raw: Any, where: str) -> State | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, dict) or not all(isinstance(slots, dict) for slots in raw.values()):
+        raise InputError(f"{where}: state is not domain -> slot -> value. {FORM}")
+    return {str(domain).lower(): _slots(slots, f"{where}: {domain}") for domain, slots in raw.items()}
+
+
+def _slots(raw: Mapping[str, Any], where: str) -> dict[str, str]:
+    found = {}
+    for name, values in raw.items():
+        first = values[0] if isinstance(values, list) and values else values
+        if not isinstance(first, str | int | float) or isinstance(first, bool):
+            raise InputError(f"{where}-{name}: the value is {values!r}. Expected a text, or a list of texts.")
+        key = slot(str(name))
+        found[key] = value(key, str(first))
+    return found
+
+
+def _domains(raw: Any, where: str) -> frozenset[str] | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, list) or not all(isinstance(name, str) for name in raw):
+        raise InputError(f"{where}: active_domains is {raw!r}. Expected a list of domains, or no such key.")
+    return frozenset(name.lower() for name in raw)
+
+
+def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        text = _text(path)
+        if text.lstrip().startswith("{") and "\n{" in text.strip():
+            yield from ((line["dialogue"], line["turns"]) for line in map(json.loads, text.splitlines()) if line)
+            return
+        whole = json.loads(text)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read as predictions ({error}). {FORM}") from None
+    if not isinstance(whole, dict):
+        raise InputError(f"{path} holds a {type(whole).__name__}. {FORM}")
+    yield from whole.items()
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+        packed = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(path.suffix)
+        return (packed(raw) if packed else raw).decode("utf-8-sig")
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be opened: {error}.") from None

@@ -1,0 +1,105 @@
+"""One spelling for what systems and annotators write in many: placeholders, slots, values and times.
+
+Published predictions were made with half a dozen ways of delexicalising. A placeholder is brought to what it means
+(`[restaurant_phone]`, `[value_phone]` and `[phone]` are PHONE), a value to the database's spelling. The tables are
+in spellings.toml; values of the database pass through the same function, so that both sides are spelt alike.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+NO_MATTER = frozenset({"dontcare", "not mentioned", "don't care", "dont care", "do n't care", "do not care"})
+PLACEHOLDER = re.compile(r"\[([\w\s]+)\](?:-?e?s\b)?")
+NAMES = ("name", "destination", "departure")
+TIMES = ("arrive", "leave", "time")
+CLOCK = re.compile(r"\d\d:\d\d")
+
+
+@cache
+def spellings() -> Mapping[str, Mapping[str, str]]:
+    """The tables of spellings.toml, each from a spelling to the one meant."""
+    with (Path(__file__).parent / "spellings.toml").open("rb") as handle:
+        raw = tomllib.load(handle)
+    return {
+        name: {spelling: meant for meant, spellings in rows.items() for spelling in spellings}
+        for name, rows in raw.items()
+    }
+
+
+def placeholder(name: str) -> str:
+    """The kind of a placeholder, in capitals; "" for one that no table knows.
+
+    >>> placeholder("restaurant_phone"), placeholder("value_id"), placeholder("hotel_smell")
+    ('PHONE', 'TRAINID', '')
+    """
+    domain, rest = _parted(name)
+    if rest == "id" and domain not in ("", "train", "bus"):
+        return "ID"
+    return spellings()["placeholder"].get(rest, "")
+
+
+def placeholder_domain(name: str) -> str:
+    """The domain that a placeholder names, "" for none.
+
+    >>> placeholder_domain("restaurant_phone"), placeholder_domain("value_phone")
+    ('restaurant', '')
+    """
+    return _parted(name)[0]
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Domain ("" for none, or for `value`) and the rest, in small letters without blanks and underscores."""
+    head, _, rest = name.strip().lower().partition("_")
+    if not rest or head not in (*spellings()["domain"], "value"):
+        head, rest = "", name.strip().lower()
+    return "" if head == "value" else head, rest.replace(" ", "").replace("_", "")
+
+
+def slot(name: str) -> str:
+    """A slot of a state or a database: no blanks, no capitals, `arrive` and `leave` for the times of a journey."""
+    name = name.lower().replace(" ", "").removeprefix("book-").removeprefix("semi-")
+    return {"arriveby": "arrive", "leaveat": "leave"}.get(name, name)
+
+
+def value(name: str, found: str) -> str:
+    """A value of that slot as the database would spell it."""
+    found = found.strip().lower()
+    if name in NAMES:
+        tidy = found.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
+        return spellings()["name"].get(tidy, tidy)
+    if name in TIMES:
+        return time(found)
+    if name in ("parking", "internet"):
+        return "yes" if found == "free" else found
+    return spellings()[name].get(found, found) if name in ("type", "food") else found
+
+
+def time(found: str) -> str:
+    """A time of day as HH:MM where it can be read, else what was found.
+
+    Twelve hours are added to every "pm", also to 12 and to 17: published numbers rest on that.
+
+    >>> [time(text) for text in ("after 5 pm", "9:15", "1745", "noon", "7:30am", "by 08:00", "soon")]
+    ['17:00', '09:15', '17:45', '12:00', '07:30', '08:00', 'soon']
+    """
+    found = found.strip().lower()
+    if found in spellings()["time"]:
+        return spellings()["time"][found]
+    found = re.sub(r"^(?:by|after|afer)\s*", "", found)
+    half = re.search(r"\s*(?:a\.?m|(p)\.?m)\.?$", found)
+    digits = re.sub(r"[.,?]$", "", found[: half.start()] if half else found)
+    parts = re.fullmatch(r"(\d\d)(\d\d)|(\d{1,2})(?:\s*:\s*(\d\d))?", digits)
+    if parts is None:
+        return found or "00:00"
+    hour = int(parts[1] or parts[3]) + (12 if half and half[1] else 0)
+    return f"{hour:02}:{parts[2] or parts[4] or '00'}"
+
+
+def minutes(clock: str) -> int:
+    """Minutes since midnight of HH:MM; 0 for what is no time, as the published rule has it."""
+    return int(clock[:2]) * 60 + int(clock[3:5]) if CLOCK.match(clock) else 0

@@ -1,0 +1,99 @@
+"""Joint goal accuracy and its relatives: predicted states against annotated ones, turn by turn.
+
+Joint: every slot of the state right and none too many. Slot accuracy counts the slots that both leave empty, so it is
+near 100 for a tracker that does nothing; average goal accuracy looks at the annotated slots alone and forgives what is
+too much. Micro-F1 of slots forgives neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dialogue.records import Dialogue
+from evaluators.task.matching import names_alike
+from evaluators.task.predictions import State, comparable_id
+from evaluators.task.spelling import NO_MATTER, slot, value
+
+BOOKING = frozenset({"people", "stay", "day", "time"})
+BOOKED_IN = frozenset({"hotel", "restaurant"})  # a train's day is searched for, only its people are booked
+Slots = Mapping[tuple[str, str], str]  # (domain, slot) -> value
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """One turn: is it right by each rule, and the counts of its slots."""
+
+    joint: bool
+    fuzzy: bool
+    dontcare_as_none: bool
+    without_booking: bool
+    tp: int
+    fp: int
+    fn: int
+    wrong: int  # slots of the corpus that differ, each once
+    wanted: int
+
+    @property
+    def goal_accuracy(self) -> float | None:
+        """The share of annotated slots that are right; nothing where none is annotated."""
+        return self.tp / self.wanted if self.wanted else None
+
+
+def tracked(gold: State, predicted: State) -> Tracked:
+    """One turn's predicted state against the annotated one."""
+    right, found = filled_slots(gold), filled_slots(predicted)
+    same = sum(found.get(name) == meant for name, meant in right.items())
+    differing = {name for name in right.keys() | found.keys() if right.get(name) != found.get(name)}
+    return Tracked(
+        right == found,
+        right.keys() == found.keys() and all(_alike(right[name], found[name]) for name in right),
+        _kept(right, _cared_for) == _kept(found, _cared_for),
+        _kept(right, _searched_for) == _kept(found, _searched_for),
+        same,
+        len(found) - same,
+        len(right) - same,
+        len(differing),
+        len(right),
+    )
+
+
+def filled_slots(state: State) -> dict[tuple[str, str], str]:
+    """The filled slots of a state."""
+    return {(domain, name): found for domain, slots in state.items() for name, found in slots.items() if found}
+
+
+def _alike(first: str, second: str) -> bool:
+    return first == second or names_alike(first, second)
+
+
+def _kept(slots: Slots, keep: Callable[[str, str, str], bool]) -> dict[tuple[str, str], str]:
+    return {(domain, name): found for (domain, name), found in slots.items() if keep(domain, name, found)}
+
+
+def _cared_for(_domain: str, _name: str, found: str) -> bool:
+    return found not in NO_MATTER
+
+
+def _searched_for(domain: str, name: str, _found: str) -> bool:
+    return not ((domain in BOOKED_IN and name in BOOKING) or name == "people")
+
+
+def gold_states(dialogues: Iterable[Dialogue]) -> dict[str, Sequence[State]]:
+    """Dialogue -> the annotated state behind each system turn; dialogues without states are left out."""
+    found: dict[str, Sequence[State]] = {}
+    for dialogue in dialogues:
+        beliefs = [turn.belief for turn in dialogue.turns[:-1] if turn.speaker == "user"]
+        if any(beliefs):
+            found[comparable_id(dialogue.dialogue)] = [state_of(belief or {}) for belief in beliefs]
+    return found
+
+
+def state_of(belief: Mapping[str, str]) -> State:
+    """A belief as a corpus has it, `domain-section-slot` -> value, as domain -> slot -> value."""
+    state: dict[str, dict[str, str]] = {}
+    for key, meant in belief.items():
+        domain, _, rest = key.partition("-")
+        name = slot(rest)
+        state.setdefault(domain, {})[name] = value(name, meant)
+    return state

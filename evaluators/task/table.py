@@ -1,0 +1,89 @@
+"""The score table of task success: a row for every dialogue (Inform, Success) and turn (states, BLEU)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialogue.cards import Card, TaskCard, metadata
+from dialogue.files import atomic, write_json
+from evaluators.task.bleu import COUNTS, bleu4
+from evaluators.task.evaluation import Evaluation, TaskSystem
+from evaluators.task.outcomes import DialogueOutcome
+from evaluators.task.states import Tracked
+
+STATS = ("tp", "fp", "fn", *COUNTS)
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("evaluator", "task", "model")),
+        ("seed", pa.int64()),
+        *((name, pa.string()) for name in ("checkpoint", "item", "rater")),
+        ("score", pa.float64()),
+        ("stats", pa.struct([(name, pa.float64()) for name in STATS])),
+        ("cluster", pa.string()),
+        ("condition", pa.string()),
+    ]
+)
+CARD = Card(
+    "task success",
+    5,
+    {
+        "inform": TaskCard("Inform", "share", 100.0, level="dialogue"),
+        "success": TaskCard("Success", "share", 100.0, level="dialogue"),
+        "jga": TaskCard("joint goal accuracy", "share", 100.0),
+        "slot_f1": TaskCard("slot F1", "share", 100.0, aggregate="micro_f1"),
+        "bleu": TaskCard("BLEU of one delexicalised reply", "points", main=False),
+    },
+)
+Row = dict[str, Any]
+
+
+def write_task_scores(folder: Path, found: Evaluation, document: Mapping[str, Any]) -> Path:
+    """Write task.parquet and task.json into a folder; the path of the table."""
+    folder.mkdir(parents=True, exist_ok=True)
+    schema = SCHEMA.with_metadata(metadata(found.signature, {"task": CARD}))
+    path = folder / "task.parquet"
+    with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
+        for system in found.systems:
+            writer.write_table(pa.Table.from_pylist(list(_rows(system)), schema=schema))
+    write_json(folder / "task.json", document)
+    return path
+
+
+def _rows(system: TaskSystem) -> Iterator[Row]:
+    for outcome in system.outcomes:
+        same = {
+            "evaluator": "task", "model": system.key.model, "seed": system.key.seed,
+            "checkpoint": system.key.checkpoint, "rater": f"domains by {system.rule or 'none'}",
+            "cluster": outcome.dialogue, "condition": "",
+        }  # fmt: skip
+        for task, item, score, stats in _scores(outcome):
+            yield {**same, "task": task, "item": item, "score": score, "stats": stats}
+
+
+def _scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[str, float] | None]]:
+    name = outcome.dialogue
+    if outcome.reached is not None:
+        yield "inform", name, float(outcome.reached.inform), None
+        yield "success", name, float(outcome.reached.success), None
+    for n, turn in enumerate(outcome.tracked):
+        counts = {"tp": float(turn.tp), "fp": float(turn.fp), "fn": float(turn.fn)}
+        yield "jga", _item(name, n), float(turn.joint), None
+        yield "slot_f1", _item(name, n), _f1(turn), counts
+    for n, row in enumerate(outcome.bleu):
+        yield "bleu", _item(name, n), float(bleu4(row)), dict(zip(COUNTS, map(float, row), strict=True))
+
+
+def _item(dialogue: str, answer: int) -> str:
+    """The context's id: answers stand at 1, 3, 5, ... in a dialogue."""
+    return f"{dialogue}:{2 * answer + 1}"
+
+
+def _f1(turn: Tracked) -> float:
+    """F1 of one turn; 1 where neither has a slot."""
+    all_slots = 2 * turn.tp + turn.fp + turn.fn
+    return 2 * turn.tp / all_slots if all_slots else 1.0

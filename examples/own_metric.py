@@ -1,0 +1,46 @@
+"""A metric of your own as a table: one row a response, a column for each metric.
+
+    python examples/own_metric.py runs/demo > own.csv
+
+Three stand-ins for what you would compute: `f1`, the words that a response shares with the reference (as BERTScore, a
+share); `reward`, how many different words it has (as a reward model, a bare number); `perplexity`, how far its words
+surprise a model of single words (lower is better).
+"""
+
+import csv
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from dialogue.files import read_records
+from dialogue.records import Response
+
+
+def main(study: Path) -> None:
+    """Print the table."""
+    references = {
+        one.item: one.target.text.lower().split() for one in examples(read_corpus(study / "corpus").dialogues)
+    }
+    seen = Counter(word for words in references.values() for word in words)
+    total = sum(seen.values()) + len(seen)
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(["model", "seed", "checkpoint", "item", "condition", "f1", "reward", "perplexity"])
+    for one in read_records(study / "responses.jsonl", Response):
+        if one.extra.get("draw", 0):
+            continue  # the first response to each context
+        words, wanted = one.text.lower().split(), references[one.item]
+        shared = (Counter(words) & Counter(wanted)).total()
+        f1 = 2 * shared / max(len(words) + len(wanted), 1)
+        nats = -sum(math.log((seen[word] + 1) / total) for word in words)
+        surprise = f"{math.exp(nats / len(words)):.3f}" if words else "NaN"  # nothing was said: no score
+        place = [one.model, one.seed, one.checkpoint, one.item, one.decoding]
+        table.writerow([*place, f"{f1:.4f}", len(set(words)), surprise])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

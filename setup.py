@@ -1,0 +1,65 @@
+"""What pyproject.toml cannot say: the extras, read from requirements.txt, so that no dependency is typed twice, and the
+files of the checkout's root that the installed tool needs (dialogue/shipped.py finds them)."""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+PARTS = ("rate", "analyse", "train", "probe")
+SHIPPED = ("CITATION.cff", "examples/votes.csv", "examples/pairs.jsonl", "examples/hit.toml")
+
+
+def requirements(name: str) -> list[tuple[str, str]]:
+    """Each requirement of a file, with its reason."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    split = [re.split(r"\s+#\s*", line, maxsplit=1) for line in lines if line and line[0] not in "#-"]
+    return [(requirement, reason) for requirement, reason in split]
+
+
+def plain() -> list[str]:
+    """What every installation brings: enough to rate and to analyse, and no torch."""
+    wanted = extras()
+    return list(dict.fromkeys([*wanted["rate"], *wanted["analyse"]]))
+
+
+def extras() -> dict[str, list[str]]:
+    """The requirements of every extra; `all` is what a whole study needs on one machine."""
+    found: dict[str, list[str]] = {part: [] for part in PARTS}
+    for requirement, reason in requirements("requirements.txt"):
+        for part in reason.partition(":")[0].split():
+            found[part].append(requirement)
+    found["all"] = sorted({one for part in PARTS for one in found[part]})
+    # Mephisto itself pins versions that nothing else can meet: docs/install.md says how it is put on top.
+    mephisto = [one for one, _ in requirements("requirements-mephisto.txt") if not one.startswith("mephisto")]
+    found["mephisto"] = mephisto
+    found["scale"] = [one for one, _ in requirements("requirements-scale.txt")]
+    return found
+
+
+class BuildWithShipped(build_py):
+    """Puts them into the wheel as dialogue/shipped/."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:  # the checkout has them
+            return
+        for name in SHIPPED:
+            target = Path(self.build_lib, "dialogue", "shipped", name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, target)
+
+
+if __name__ == "__main__":
+    # Built outside the checkout: a build/ that stays behind would bring deleted files into the next wheel.
+    with tempfile.TemporaryDirectory() as folder:
+        setup(
+            install_requires=plain(),
+            extras_require=extras(),
+            cmdclass={"build_py": BuildWithShipped},
+            options={"build": {"build_base": folder}},
+        )

@@ -1,0 +1,78 @@
+"""Ties that the server recorded for identical responses count in the share of ties, and are nobody's vote elsewhere."""
+
+import dataclasses
+import json
+
+import pytest
+
+from analysis.agreement.answer import answer
+from analysis.agreement.text import document
+from analysis.reading.study import read_study
+from analysis.reading.votes import read_votes
+from analysis.report.assembly import as_markdown, report
+from analysis.ties.answer import answer as ties
+from dialogue.errors import InputError
+from dialogue.files import read_records, write_records
+from dialogue.records import Candidate, Pair, Vote
+from tests.analysis.report_study import add_votes
+
+EXTRA = {"auto": True}
+
+
+def recorded(number):
+    """Three ties each for so many identical pairs, as `crowd export` writes them."""
+    return [
+        Vote(f"i{n}", f"auto-tie-{k}", "tie", k, dialogue=f"d{n}", identical=True, extra=EXTRA)
+        for n in range(number)
+        for k in (1, 2, 3)
+    ]
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory):
+    """The same study with and without recorded ties."""
+    folders = {}
+    for name, number in (("without", 0), ("with", 8)):
+        folder = add_votes(tmp_path_factory.mktemp(name), source="local")
+        votes = [*read_records(folder / "votes.jsonl", Vote), *recorded(number)]
+        pairs = list(read_records(folder / "pairs.jsonl", Pair))
+        same = Candidate("yes", "bilstm_attn", 0, "last"), Candidate("yes", "bilstm_attn", 1, "last")
+        one = dataclasses.replace(pairs[0], a=same[0], b=same[1], identical=True)
+        pairs += [dataclasses.replace(one, pair=f"i{n}") for n in range(number)]
+        write_records(folder / "votes.jsonl", votes, signature="test", kind=Vote)
+        write_records(folder / "pairs.jsonl", pairs, signature="test", kind=Pair)
+        folders[name] = folder
+    return folders
+
+
+def test_agreement_is_that_of_the_votes_that_somebody_gave(studies):
+    numbers = {name: document(answer(read_votes(folder / "votes.jsonl"))) for name, folder in studies.items()}
+    told = numbers["with"].pop("warnings")
+    known = numbers["without"].pop("warnings")
+    assert numbers["with"] == numbers["without"]
+    assert [line for line in told if line not in known] == [
+        "Left out: 24 ties that were recorded for identical responses and given by nobody."
+    ]
+
+
+def test_they_stay_in_the_share_of_ties_and_are_no_raters(studies):
+    with_them, without = (ties(read_votes(studies[name] / "votes.jsonl"), size=20) for name in ("with", "without"))
+    assert with_them.pooled.ties - without.pooled.ties == 24
+    assert with_them.effective_raters == without.effective_raters
+    votes = read_votes(studies["with"] / "votes.jsonl")
+    assert votes.voters == 9 and votes.source == {"local": 90}
+
+
+def test_the_report_names_as_many_raters_and_judgements_as_there_were_and_the_recorded_ties_apart(studies):
+    text = as_markdown(report(read_study(studies["with"])))
+    assert "30 pairs of responses were each judged 3 times, by 9 raters with 9 to 12 votes each." in text
+    assert "90 votes, 24 recorded ties, 30 pairs, 9 raters" in text
+    assert "24 ties recorded for pairs of two identical responses, which nobody was shown" in text
+    assert "auto-tie" not in text and "12 raters" not in text and "imported" not in text
+
+
+def test_votes_that_nobody_gave_have_no_agreement_and_are_told_so(tmp_path):
+    lines = [{"pair": "p", "rater": f"auto-tie-{k}", "choice": "tie", "auto": True} for k in (1, 2)]
+    (tmp_path / "votes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match="Nobody gave these 2 votes"):
+        answer(read_votes(tmp_path / "votes.jsonl"))

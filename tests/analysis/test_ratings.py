@@ -1,0 +1,112 @@
+"""Ratings on a scale: one truth in every form, known numbers, and intervals that hold."""
+
+import json
+
+import numpy as np
+import pytest
+
+from analysis.__main__ import COMMANDS
+from analysis.notebook import ratings
+from analysis.stats.ordinal import proportional_odds
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError, Unclear
+from tests.analysis import worlds_tables as worlds
+
+
+def only(file, **options):
+    (one,) = ratings(file, **options).document["differences"]
+    return one
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    return worlds.write(tmp_path_factory.mktemp("long") / "likert.csv", worlds.likert())
+
+
+def test_the_one_truth_in_long_form(long, capsys):
+    one = only(long)
+    assert [one[name] for name in ("higher", "lower", "equal")] == [101, 37, 62]
+    assert one["net"]["value"] == pytest.approx(0.32)
+    rows = worlds.likert()
+    means = [np.mean([row["score"] for row in rows if row["system"] == name]) for name in ("alpha", "beta")]
+    assert one["means"] == pytest.approx(means)
+    assert one["difference"]["value"] == pytest.approx(means[0] - means[1]) and one["difference"]["low"] > 0
+    assert one["odds"]["low"] > 1
+    assert dispatch("analysis", "", COMMANDS, ["ratings", str(long)]) == 0
+    said = capsys.readouterr().out
+    assert "Read as: ratings (score=score, system=system, item=item, rater=rater)." in said
+    assert "Read: 400 ratings of" in said and "400 compared. Left out: nothing." in said
+    assert "alpha is rated higher than beta" in said and "101 / 62 / 37" in said
+
+
+def test_one_column_a_system_and_one_row_a_person_say_the_same(tmp_path, long):
+    rows = worlds.likert()
+    both = {}
+    for row in rows:
+        both.setdefault((row["rater"], row["item"]), {})[row["system"]] = row["score"]
+    wide = [{"rater": rater, "item": item, **scores} for (rater, item), scores in both.items()]
+    file = worlds.write(tmp_path / "wide.xlsx", wide)
+    assert only(file, systems=["alpha", "beta"]) == only(long)
+    people = sorted({row["rater"] for row in rows})
+    names = [f"{row['item']}/{row['system']}" for row in rows]
+    given = {(row["rater"], f"{row['item']}/{row['system']}"): row["score"] for row in rows}
+    sheet = [["Timestamp", "Email address", *names]]
+    sheet += [["1/5/2026 10:00", who, *(given.get((who, name), "") for name in names)] for who in people]
+    file = worlds.write(tmp_path / "form.csv", sheet)
+    key = [
+        {"column": name, "item": row["item"], "system": row["system"]} for name, row in zip(names, rows, strict=True)
+    ]
+    found = only(file, wide=worlds.write(tmp_path / "key.csv", key))
+    for name in ("value", "low", "high"):
+        assert found["difference"][name] == pytest.approx(only(long)["difference"][name])
+
+
+def test_words_are_worth_what_is_stated_and_questions_are_not_pooled(tmp_path):
+    words = {1: "not at all", 2: "a little", 3: "so, so", 4: "rather", 5: "fully"}
+    rows = [{**row, "score": words[row["score"]], "criterion": name}
+            for name in ("fluent", "useful") for row in worlds.likert()]  # fmt: skip
+    file = worlds.write(tmp_path / "words.csv", rows)
+    with pytest.raises(Unclear) as doubt:
+        ratings(file)
+    assert doubt.value.ways == ({"--question": "fluent"}, {"--question": "useful"})
+    with pytest.raises(InputError, match=r"the score is '.*', which is not a number"):
+        ratings(file, question="fluent")
+    one = only(file, question="fluent", values=[(str(number), word) for number, word in words.items()])
+    assert (one["higher"], one["lower"], one["equal"]) == (101, 37, 62)
+
+
+def test_a_rating_without_its_partner_is_counted_and_one_given_twice_refused(tmp_path):
+    rows = worlds.likert()
+    result = ratings(worlds.write(tmp_path / "lone.csv", [*rows[1:], {**rows[5], "item": "x", "score": ""}]))
+    assert result.read[1].endswith(
+        "Left out: 1 (no score); 1 (no rating of the other system by the same rater on the same item)."
+    )
+    with pytest.raises(InputError, match=r"rated .* on item .* twice"):
+        ratings(worlds.write(tmp_path / "twice.csv", [*rows, rows[0]]))
+
+
+def test_the_odds_ratio_is_that_of_the_logit_where_the_scale_has_two_steps():
+    """With two steps the model is the logit, whose odds ratio is the cross product of the fourfold table."""
+    first, second = np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [20, 20])
+    found = proportional_odds(first, second, {})
+    assert found.ratio == pytest.approx(30 * 20 / (10 * 20), rel=1e-3)
+    assert proportional_odds(np.ones(9), np.ones(9), {}) is None  # all alike
+    assert proportional_odds(np.full(9, 5.0), np.ones(9), {}) is None  # no overlap
+
+
+@pytest.mark.slow
+def test_without_a_difference_the_odds_ratio_says_so_in_95_of_100_studies_of_a_crowd():
+    rng, missed, sets = np.random.default_rng(5), 0, 300
+    for _ in range(sets):
+        item, rater = np.repeat(np.arange(30), 4), np.tile(np.arange(20), 6)
+        lean = rng.normal(0, 0.7, 30)[item] + rng.normal(0, 0.7, 20)[rater]  # whoever favours one system does so often
+        rated = [np.digitize(sign * lean / 2 + rng.logistic(size=120), [-2, -0.7, 0.7, 2]) for sign in (1, -1)]
+        found = proportional_odds(*(part.astype(float) for part in rated), {"item": item, "rater": rater})
+        missed += not found.low <= 1 <= found.high
+    assert missed / sets < 0.085
+
+
+def test_the_json_holds_every_number(long, tmp_path, capsys):
+    assert dispatch("analysis", "", COMMANDS, ["ratings", str(long), "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["scale"] == [3.0, 5.0] and document["recipe"].startswith("ratings:400|scale:3,5|clusters:")

@@ -1,0 +1,82 @@
+"""Sentences that users stumbled over: each said as it is true, and each next command one that works."""
+
+import json
+
+import numpy as np
+
+from analysis.__main__ import COMMANDS
+from analysis.notebook import agreement, preference, ties
+from analysis.planning.answer import answer as plan
+from analysis.planning.text import parts
+from analysis.reading.systems import Contrast
+from analysis.reading.votes import votes_from_columns
+from analysis.showing.tables import MOST_ROWS, Table
+from analysis.stats.power import Assumptions
+from dialogue.command_line import dispatch
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair
+
+
+def said(capsys, *words):
+    assert dispatch("analysis", "", COMMANDS, [*map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def table(choices, raters=5):
+    return {
+        "pair": [f"p{k // 3}" for k in range(len(choices))],
+        "rater": [f"r{k * 7 % raters}" for k in range(len(choices))],
+        "choice": choices,
+    }
+
+
+def written(path, choices):
+    rows = zip(*table(choices).values(), strict=True)
+    path.write_text("pair,rater,choice\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    return path
+
+
+def test_a_single_vote_is_no_share():
+    assert "The only vote is a tie." in str(ties(table(["tie"]), size=1, replace=True))
+    assert "The only vote is no tie." in str(ties(table(["a"]), size=1, replace=True))
+
+
+def test_sets_of_votes_that_are_all_the_same_have_a_dash():
+    assert "0.0000" not in str(ties(table(["tie"] * 60), size=20))
+    assert "All votes are the same" in str(ties(table(["tie"] * 60), size=20))
+
+
+def test_after_one_vote_the_next_command_is_no_preference(tmp_path, capsys):
+    assert said(capsys, "agreement", written(tmp_path / "votes.csv", ["a"])).endswith("Next: python -m analysis plan\n")
+
+
+def test_of_very_many_running_comparisons_the_text_shows_some_and_json_all():
+    votes = votes_from_columns(table(np.random.default_rng(0).choice(["a", "b", "tie"], 12).tolist()))
+    many = [Contrast(f"s{k:02}", "t", votes) for k in range(40)]
+    found = plan(many, assumed=Assumptions(0.35))
+    (shown,) = [part for part in parts(found) if isinstance(part, Table) and "may stop" in part.caption]
+    assert len(shown.rows) == MOST_ROWS and "of 40; --json and report.json have all" in shown.caption
+    assert len(found.looks) == 40
+
+
+def test_ranks_that_say_something_else_than_p_are_told():
+    """Many close calls with the third system part the first two in the ranking, not in their own few votes."""
+    generator = np.random.default_rng(1)
+    choices = generator.choice(["a", "b"], 240, p=[0.56, 0.44]).tolist()
+    found = preference(table(choices, raters=60), clusters="vote")
+    net, ranks = found.document["net"], found.document["davidson"]["ranks"]
+    apart = ranks["a"]["all_high"] < ranks["b"]["all_low"]
+    assert ("Ranks and p (Holm) differ on a and b" in str(found)) == (apart != (net["p_holm"] < 0.05))
+
+
+def test_items_that_only_pairs_jsonl_names_are_joined_where_they_are_asked_for(tmp_path):
+    sides = [Candidate(text=name, model=name, seed=None, checkpoint="last") for name in "xy"]
+    pairs = [
+        Pair(pair=f"p{k}", item=f"i{k // 4}", context=[], a=sides[0], b=sides[1], identical=False) for k in range(20)
+    ]
+    write_records(tmp_path / "pairs.jsonl", pairs, signature="p", kind=Pair)
+    path = written(tmp_path / "votes.csv", np.random.default_rng(2).choice(["a", "b", "tie"], 60).tolist())
+    for found in (ties(path, size=20, clusters="item+rater"), agreement(path, clusters="item+rater")):
+        assert "clusters:item+rater" in found.document["signature"]
+    assert "item" not in ties(path, size=20).document["signature"]
+    assert json.dumps(preference(path, clusters="item+rater").document)

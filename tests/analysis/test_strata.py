@@ -1,0 +1,77 @@
+"""Groups of raters: joined by id, coarse, never fewer than five people, and intervals that hold."""
+
+import numpy as np
+import pytest
+
+from analysis.notebook import agreement, preference
+from analysis.stats.disparity import disparity
+from dialogue.errors import InputError
+from tests.analysis import worlds_tables as worlds
+
+PROLIFIC = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Time taken", "Completion code",
+            "Total approvals", "Age", "Sex", "Ethnicity simplified", "Country of residence")  # fmt: skip
+
+
+def prolific(path, sexes, ages=range(20, 40)):
+    """Prolific's demographic export of the twenty people of the one truth."""
+    rows = [dict(zip(PROLIFIC, (f"s{k}", f"person-{k:02}", "APPROVED", "2026", "2026", 60, "C", 9, age, sex, "x", "y"),
+                     strict=True)) for k, (sex, age) in enumerate(zip(sexes, ages, strict=True))]  # fmt: skip
+    return worlds.write(path, rows)
+
+
+@pytest.fixture
+def votes(tmp_path):
+    return worlds.write(tmp_path / "plain.csv", worlds.plain())
+
+
+def test_groups_stand_beside_the_whole_and_their_votes_add_up(tmp_path, votes):
+    people = prolific(tmp_path / "prolific.csv", ["Female", "Male"] * 10)
+    result = preference(votes, raters=people, by="sex")
+    groups = result.document["strata"]["groups"]
+    assert [(one["group"], one["people"], one["votes"]) for one in groups] == [("Female", 10, 100), ("Male", 10, 100)]
+    assert np.mean([one["net"]["value"] for one in groups]) == pytest.approx(0.32)
+    assert groups[0]["apart"]["value"] == pytest.approx(-groups[1]["apart"]["value"])
+    assert "Net preference by sex" in str(result)
+    assert result.document["net"] == preference(votes).document["net"]
+
+
+def test_agreement_within_groups(tmp_path):
+    rows = [{"pair": f"p{n}", "rater": f"person-{k:02}", "choice": "a" if k < 10 or n % 2 else "b"}
+            for n in range(12) for k in range(20)]  # fmt: skip
+    file = worlds.write(tmp_path / "votes.csv", rows)
+    people = prolific(tmp_path / "prolific.csv", ["F"] * 10 + ["M"] * 10)
+    groups = agreement(file, raters=people, by="Sex").document["strata"]["groups"]
+    assert groups[1]["alpha"]["value"] == pytest.approx(1.0)
+
+
+def test_ages_become_bands_and_small_groups_are_hidden_never_one_alone(tmp_path, votes):
+    people = prolific(tmp_path / "p.csv", ["Female"] * 9 + ["Male"] * 8 + ["CONSENT_REVOKED"] * 3)
+    strata = preference(votes, raters=people, by="Sex").document["strata"]
+    assert [one["group"] for one in strata["groups"]] == ["Female"]  # the second smallest would give the smallest away
+    assert strata["warnings"][0].startswith("2 groups of together 11 people (110 votes) not shown")
+    groups = preference(votes, raters=people, by="age").document["strata"]["groups"]
+    assert [one["group"] for one in groups] == ["18 to 24", "25 to 34", "35 to 44"]
+
+
+def test_a_table_that_does_not_fit_is_refused_in_a_sentence(tmp_path, votes):
+    people = prolific(tmp_path / "p.csv", ["F", "M"] * 10)
+    with pytest.raises(InputError, match=r"has 0 columns called 'gender'"):
+        preference(votes, raters=people, by="gender")
+    with pytest.raises(InputError, match=r"say which of its columns .* --by COLUMN"):
+        preference(votes, raters=people)
+    with pytest.raises(InputError, match=r"holds none of the 20 raters .*crowd demographics STUDY FILE"):
+        preference(votes, raters=worlds.write(tmp_path / "x.csv", [{"id": "nobody", "Sex": "F"}]), by="Sex")
+    many = [{"id": f"person-{k:02}", "town": f"t{k}"} for k in range(30)]
+    with pytest.raises(InputError, match=r"town has 30 different answers"):
+        preference(votes, raters=worlds.write(tmp_path / "y.csv", many), by="town")
+
+
+def test_without_a_disparity_95_of_100_intervals_hold_zero():
+    """Ten and ten people who all vote on the same items, each with a lean of their own: the clusters must be seen."""
+    rng, missed, sets = np.random.default_rng(3), 0, 400
+    item, rater = np.repeat(np.arange(25), 20), np.tile(np.arange(20), 25)
+    for _ in range(sets):
+        values = rng.normal(0, 0.5, 20)[rater] + rng.normal(0, 0.5, 25)[item] + rng.normal(size=500)
+        found = disparity(values, rater < 10, {"item": item, "rater": rater})
+        missed += not found.low <= 0 <= found.high
+    assert 0.015 < missed / sets < 0.08

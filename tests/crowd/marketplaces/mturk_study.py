@@ -1,0 +1,67 @@
+"""A study that is served, and a Mechanical Turk on this machine beside it."""
+
+from contextlib import contextmanager
+
+import boto3
+
+from crowd.__main__ import COMMANDS
+from crowd.exchange import exporting
+from crowd.marketplaces.ledger import PayoutLedger
+from crowd.study_folder import opened
+from crowd.watching.progress import progress
+from dialogue.command_line import dispatch
+from dialogue.files import read_json
+from tests.crowd.marketplaces.mturk_endpoint import serve
+from tests.crowd.marketplaces.study import Person, make_study, served
+
+
+class Study:
+    """A study that is served, and the marketplace beside it."""
+
+    def __init__(self, folder, app, url, turk, site):
+        self.folder, self.app, self.url, self.turk, self.site = folder, app, url, turk, site
+
+    def command(self, name, *arguments):
+        return dispatch("crowd", "", COMMANDS, [name, str(self.folder), *arguments])
+
+    def launch(self, *arguments):
+        return self.command("launch", "--mturk", "--sandbox", "--public-url", self.url, *arguments)
+
+    def hits(self):
+        return [hit["hit"] for hit in read_json(self.folder / "mturk.json")["hits"]]
+
+    def work(self, worker, prefers="a", hit=0, hand_in=True):
+        """Accept a HIT, work through the sitting, hand the form in."""
+        assignment = self.turk.accept(self.hits()[hit], worker)
+        person = Person(self.app, "mturk", worker, prefers, sitting=assignment, site=self.site)
+        person.work()
+        if hand_in:
+            assert self.turk.submit({"assignmentId": assignment, "answers": "8"})
+        return assignment
+
+    def export(self):
+        with opened(self.folder, None) as store, store.read() as connection:
+            return exporting.export(connection, votes_per_pair=3).votes
+
+    def progress(self):
+        with opened(self.folder, None) as store, store.read() as connection:
+            return progress(connection, 3)
+
+    def ledger(self, *states):
+        with opened(self.folder, None) as store:
+            return PayoutLedger(store, "mturk").rows(*states)
+
+
+@contextmanager
+def mturk_study(folder, monkeypatch):
+    server = serve()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    app = make_study(folder, sites=(server.url,), launched=False, invited=True, pay_per_sitting=0.75)
+    with served(app) as url:
+        yield Study(folder, app, url, server.turk, server.url)
+    app.extensions["desk"].store.close()
+    server.shutdown()
+    server.server_close()

@@ -1,0 +1,99 @@
+"""A study's pairs from a table of answers: the tutorial's form and other people's."""
+
+import csv
+import json
+
+import pandas as pd
+import pytest
+
+from crowd.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.records import Candidate, Pair, Utterance
+
+ROWS = [
+    {"id": "q1", "kind": "real", "user": "Hi, you?", "ours": "Fine.", "theirs": "I am\nfine."},
+    {"id": "q2", "kind": "real", "user": "Bye", "ours": "Bye!", "theirs": "Bye!"},
+    {"id": "c1", "kind": "check", "user": "Open?", "ours": "Yes, till six.", "theirs": "six till yes"},
+]
+
+
+def written(path, rows):
+    if path.suffix == ".xlsx":
+        pd.DataFrame(rows).to_excel(path, index=False)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        with path.open("w", newline="") as handle:
+            table = csv.DictWriter(handle, rows[0], delimiter=";")
+            table.writeheader()
+            table.writerows(rows)
+    return path
+
+
+def pairs(folder, rows, *options, name="answers.csv"):
+    out = folder / "study" / "pairs.jsonl"
+    out.unlink(missing_ok=True)
+    file = written(folder / name, rows)
+    assert dispatch("crowd", "", COMMANDS, ["pairs-from", str(file), "--out", str(out), *options]) == 0
+    return read_records(out, Pair)
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.xlsx", "answers.json"])
+def test_one_row_a_context_in_any_form(tmp_path, name, capsys):
+    made = pairs(tmp_path, ROWS, "--good", "ours", name=name)
+    assert made[0] == Pair(
+        pair="q1", item="q1:1", dialogue="q1", context=(Utterance("user", "Hi, you?"),), contrast="ours-theirs",
+        a=Candidate("Fine.", "ours"), b=Candidate("I am\nfine.", "theirs"),
+    )  # fmt: skip
+    assert [(one.kind, one.answer, one.identical) for one in made[1:]] == [("real", None, True), ("check", "a", False)]
+    said = capsys.readouterr().out
+    assert "Read as: answers of ours, theirs (id=id, context=user, kind=kind)." in said
+    assert "3 pairs from 3 contexts (2 real, 1 check; 1 with the same text)" in said
+
+
+def test_one_row_an_answer_and_three_systems(tmp_path):
+    talk = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello"},
+        {"role": "user", "content": "?"},
+    ]
+    rows = [{"item": f"d{k}", "prompt": talk, "model": model, "response": f"{model} {k}"}
+            for k in range(2) for model in ("x", "y", "z")]  # fmt: skip
+    made = pairs(tmp_path, rows, name="long.json")
+    assert [one.pair for one in made[:3]] == ["d0|x|y", "d0|x|z", "d0|y|z"] and len(made) == 6
+    assert made[0].item == "d0:3" and [one.speaker for one in made[0].context] == ["user", "system", "user"]
+    assert [one.contrast for one in pairs(tmp_path, rows, "--systems", "x,z", name="long.json")] == ["x-z"] * 2
+
+
+def changed(row, **more):
+    return [{**one, **(more if number == row else {})} for number, one in enumerate(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "sentence"),
+    [
+        (ROWS, [], r"answers.csv:5: a check needs its right answer .* --good ours"),
+        (ROWS, ["--good", "mine"], "--good is 'mine', which is not one of ours, theirs"),
+        (changed(1, id="q1"), ["--good", "ours"], r"answers.csv:4: id 'q1' a second time, after .*answers.csv:3"),
+        (changed(0, ours=" "), ["--good", "ours"], r"answers.csv:3: ours is empty"),
+        (changed(0, user=""), ["--good", "ours"], "user is empty; a rater must see"),
+        (changed(0, kind="chat"), ["--good", "ours"], r"kind is 'chat'.*--columns kind=-"),
+        ([{**one, "note": "x"} for one in ROWS], [], r"Candidates: ours, theirs, note\.[\s\S]*--systems ours,theirs"),
+        (ROWS, ["--systems", "ours,nobody"], "no column 'nobody'"),
+        ([{"ours": "a", "theirs": "b"}], [], "no column for id"),
+        (ROWS, ["--columns", "user=x"], "'user', which is not one of id, context"),
+    ],
+)
+def test_a_table_that_lacks_something_is_refused_in_a_sentence(tmp_path, rows, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        pairs(tmp_path, rows, *options)
+    assert not (tmp_path / "study").exists()
+
+
+def test_pairs_that_are_there_are_not_overwritten(tmp_path):
+    pairs(tmp_path, ROWS, "--good", "ours")
+    words = ["pairs-from", str(tmp_path / "answers.csv"), "--out", str(tmp_path / "study" / "pairs.jsonl")]
+    with pytest.raises(InputError, match="already exists"):
+        dispatch("crowd", "", COMMANDS, words)

@@ -1,0 +1,86 @@
+"""A chat-completions server that is stricter and unkinder than real ones: errors, cut lines, nonsense, on demand."""
+
+import json
+import socket
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class ChatServer:
+    """Answers what `script` says, one entry a request, and then the last message in capitals.
+
+    An entry may have `status`, `headers`, `raw` (the body as it is), `cut` (hang up instead), or `content`, `finish`,
+    `model`, `usage` of an answer. A request that is no call of the protocol, or has no key where one is needed, fails.
+    """
+
+    def __init__(self, *, key=None, answered=None):
+        self.asked, self.script, self.lock = [], [], threading.Lock()
+        self.key, self.answered = key, answered or (lambda number: None)
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with outer.lock:
+                    outer.asked.append((self.headers.get("Authorization"), body))
+                    number = len(outer.asked)
+                    how = outer.script.pop(0) if outer.script else {}
+                outer.reply(self, body, how)
+                outer.answered(number)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.http.handle_error = lambda *args: None  # a client that was killed hangs up without a word
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def reply(self, handler, body, how):
+        """Send what the script says, or hang up."""
+        if how.get("cut"):
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+            handler.connection.shutdown(socket.SHUT_RDWR)
+            handler.close_connection = True
+            return
+        status = how.get("status", 200 if self.legal(handler, body) else 400)
+        data = how["raw"] if "raw" in how else json.dumps(self.answer(body, how)).encode()
+        handler.send_response(status)
+        for name, value in how.get("headers", {}).items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    def legal(self, handler, body):
+        """Whether this is a call of the protocol, by somebody who may ask."""
+        known = {"model", "messages", "temperature", "seed", "max_tokens", "logprobs", "top_logprobs"}
+        whole = body["messages"] and all(set(m) == {"role", "content"} for m in body["messages"])
+        allowed = self.key is None or handler.headers.get("Authorization") == f"Bearer {self.key}"
+        return whole and set(body) <= known and handler.path == "/v1/chat/completions" and allowed
+
+    @staticmethod
+    def answer(body, how):
+        content = how.get("content", f" {body['messages'][-1]['content'].upper()} ")
+        usage = how.get("usage", {"prompt_tokens": 10, "completion_tokens": 2})
+        message = {"role": "assistant", "content": content}
+        return {"model": how.get("model", body["model"]), "usage": usage,
+                "choices": [{"message": message, "finish_reason": how.get("finish", "stop")}]}  # fmt: skip
+
+    @property
+    def times(self):
+        """How often every call was made, by what it asked."""
+        return Counter(json.dumps(body, sort_keys=True) for _, body in self.asked)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()

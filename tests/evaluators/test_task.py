@@ -1,0 +1,220 @@
+"""`python -m evaluators task` as a user meets it: files of every kind, wrong ones too."""
+
+import gzip
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from dialogue.command_line import parser_of
+from dialogue.corpora.reading import read_corpus
+from dialogue.corpora.toy.write import write_toy
+from dialogue.delexicalizing import delexicalized
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Response
+from evaluators.commands import task
+from evaluators.task.states import gold_states
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toy") / "corpus"
+    write_toy(folder, dialogues=120, seed=0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def oracle(corpus):
+    """What a perfect system would hand in, in the published form."""
+    dialogues = read_corpus(corpus).split("test")
+    gold = gold_states(dialogues)
+    return {
+        dialogue.dialogue: [
+            {"response": delexicalized(turn), "state": {name: dict(slots) for name, slots in state.items()}}
+            for turn, state in zip(
+                (turn for turn in dialogue.turns if turn.speaker != "user"),
+                gold[dialogue.dialogue.lower()],
+                strict=True,
+            )
+        ]
+        for dialogue in dialogues
+    }
+
+
+@pytest.fixture
+def run(corpus, tmp_path, capsys):
+    def call(content, *words, name="mine.json", beside=()):
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif content is not None:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+        parser = parser_of(task, "python -m evaluators task")
+        task.run(parser.parse_args([str(path), *map(str, beside), "--corpus", str(corpus), *map(str, words)]))
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_a_table_with_intervals_the_rules_and_a_score_file(run, oracle, tmp_path):
+    said = run(oracle, "--out", tmp_path / "out")
+    assert "100.0 (100.0-100.0)" in said and "domains:mine=state" in said
+    assert "Next: python -m analysis compare" in said
+    table = pq.read_table(tmp_path / "out" / "task.parquet")
+    assert table.schema.metadata[b"format"] == b"scores" and b"Inform" in table.schema.metadata[b"cards"]
+    rows = table.to_pylist()
+    turns = sum(map(len, oracle.values()))
+    assert len([row for row in rows if row["task"] == "inform"]) == len(oracle)
+    assert len([row for row in rows if row["task"] == "jga"]) == turns
+    assert {row["score"] for row in rows if row["task"] in ("inform", "success", "jga")} == {1.0}
+    assert json.loads((tmp_path / "out" / "task.json").read_text())["systems"][0]["rates"]["success"]["value"] == 100
+
+
+def test_ids_in_capitals_packed_files_and_lines_are_read(run, oracle):
+    capitals = {f"{name.upper()}.json": turns for name, turns in oracle.items()}
+    lines = "\n".join(json.dumps({"dialogue": name, "turns": turns}) for name, turns in oracle.items())
+    plain = json.loads(run(oracle, "--json"))
+    for content, name in (
+        (capitals, "mine.json"),
+        (gzip.compress(json.dumps(oracle).encode()), "mine.json.gz"),
+        (lines, "mine.jsonl"),
+    ):
+        assert json.loads(run(content, "--json", name=name)) == plain
+
+
+def test_missing_dialogues_are_named_and_may_count_as_failed(run, oracle):
+    fewer = dict(list(oracle.items())[2:])
+    share = 100 * len(fewer) / len(oracle)
+    said = run(fewer)
+    assert (
+        f"2 dialogues missing, e.g. {next(iter(oracle)).lower()}. If they count as failed: Inform {share:.1f}" in said
+    )
+    failed = json.loads(run(fewer, "--missing", "fail", "--json"))["systems"][0]["rates"]
+    assert failed["success"]["value"] == pytest.approx(share)
+    assert failed["combined"]["value"] == pytest.approx(share + 100)
+
+
+def test_what_the_corpus_does_not_know_is_said_and_not_counted(run, oracle):
+    name, turns = next(iter(oracle.items()))
+    said = run({**oracle, "stranger": turns, name: [*turns, turns[-1]]})
+    assert "1 dialogue not in the split and not counted, e.g. stranger." in said
+    assert f"1 dialogue with more or fewer answers than the corpus has, e.g. {name.lower()}" in said
+    odd = {**oracle, name: [{**turns[0], "response": "[hotel_smell]"}, *turns[1:]]}
+    assert "1 placeholder of no known kind: [hotel_smell] 1." in run(odd)
+
+
+def test_claims_stand_beside_and_their_sums_are_checked(run, oracle, tmp_path):
+    claims = tmp_path / "claims.csv"
+    claims.write_text("system,inform,success,bleu,combined\nmine,57.9,47.6,16.4,84.8\nother,1,2,3,\n")
+    said = run(oracle, "--claims", claims)
+    assert "84.8 !" in said and "printed Combined 84.8, but its own parts give 69.15." in said
+    assert "printed Inform 57.9, computed 100.0." in said
+
+
+def test_references_may_be_given(run, oracle, tmp_path):
+    path = tmp_path / "references.json"
+    path.write_text(json.dumps({name: ["other words altogether here"] * len(turns) for name, turns in oracle.items()}))
+    said = json.loads(run(oracle, "--references", path, "--json"))
+    assert said["systems"][0]["rates"]["bleu"]["value"] < 5 and "references:references.json" in said["signature"]
+
+
+def test_systems_are_ranked_on_what_all_answered(run, oracle, tmp_path, corpus):
+    worse = tmp_path / "worse.json"
+    worse.write_text(json.dumps({name: [{**t, "response": "ok ."} for t in turns] for name, turns in oracle.items()}))
+    found = json.loads(run(oracle, "--json", beside=[worse]))
+    assert [place["system"] for place in found["places"]] == ["mine", "worse"]
+    assert found["places"][0]["p_holm"] < 0.05 and found["places"][0]["ranks"] == [1, 1]
+
+
+def test_a_study_whose_responses_carry_states(oracle, corpus, tmp_path, capsys):
+    study = tmp_path / "study"
+    study.mkdir()
+    responses = [
+        Response(
+            f"{name}:{2 * n + 1}", "mine", 0, "last", turn["response"], state=turn["state"], domains=list(turn["state"])
+        )
+        for name, turns in oracle.items()
+        for n, turn in enumerate(turns)
+    ]
+    write_records(study / "responses.jsonl", responses, signature="x", kind=Response)
+    parser = parser_of(task, "python -m evaluators task")
+    task.run(parser.parse_args([str(study), "--corpus", str(corpus), "--json"]))
+    system = json.loads(capsys.readouterr().out)["systems"][0]
+    assert (system["system"], system["domains"]) == ("mine-0-last", "predicted")
+    write_records(study / "responses.jsonl", responses[1:], signature="x", kind=Response)
+    with pytest.raises(InputError, match="answers only some turns"):
+        task.run(parser.parse_args([str(study), "--corpus", str(corpus)]))
+    bare = [Response(one.item, one.model, one.seed, one.checkpoint, one.text) for one in responses]
+    write_records(study / "responses.jsonl", bare, signature="x", kind=Response)
+    with pytest.raises(InputError, match=r"responses\.jsonl:2: this response has no state"):
+        task.run(parser.parse_args([str(study), "--corpus", str(corpus)]))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("[1, 2]", "holds a list"),
+        ("{not json", "cannot be read as predictions"),
+        ("{}", "holds no dialogue"),
+        (b"\xff\xfe\x00", "cannot be opened"),
+        ({"a": []}, "is not a list of turns"),
+        ({"a": [{"text": "hi"}]}, "dialogue a, turn 0: no text under 'response'"),
+        ({"a": [{"response": "hi", "state": {"hotel": "north"}}]}, "state is not domain -> slot -> value"),
+        ({"a": [{"response": "hi", "state": {"hotel": {"area": None}}}]}, "hotel-area: the value is None"),
+        ({"a": [{"response": "hi", "state": {}, "active_domains": "hotel"}]}, "active_domains is 'hotel'"),
+        ({"A": [{"response": "hi"}], "a.json": [{"response": "ho"}]}, "occurs twice"),
+        ({"a": [{"response": "hi", "state": {}}]}, "none of its 1 dialogues is in the test split"),
+    ],
+)
+def test_wrong_files_get_a_sentence(run, content, sentence):
+    with pytest.raises(InputError, match=sentence):
+        run(content)
+
+
+def test_half_the_states_are_refused_and_so_is_a_rule_that_needs_more(run, oracle):
+    name, turns = next(iter(oracle.items()))
+    half = {**oracle, name: [{"response": turns[0]["response"], "state": None}, *turns[1:]]}
+    with pytest.raises(InputError, match=r"1 of [\d,]+ turns have no state"):
+        run(half)
+    partly = {**oracle, name: [{**turns[0], "active_domains": ["hotel"]}, *turns[1:]]}
+    with pytest.raises(InputError, match="--domains predicted needs active_domains in every turn"):
+        run(partly, "--domains", "predicted")
+
+
+def test_values_of_every_shape_are_read(run, oracle):
+    name, turns = next(iter(oracle.items()))
+    shaped = {**oracle, name: [{**turns[0], "state": {"Hotel": {"Stars ": [4], "leaveAt": "after 5 pm"}}}, *turns[1:]]}
+    assert "mine" in run(shaped)
+
+
+def test_databases_and_references_that_cannot_be_read_get_a_sentence(run, oracle, tmp_path):
+    with pytest.raises(InputError, match=r"holds no \*_db\.json"):
+        run(oracle, "--db", tmp_path)
+    (tmp_path / "hotel_db.json").write_text("{")
+    with pytest.raises(InputError, match="is not a list of rows"):
+        run(oracle, "--db", tmp_path)
+    (tmp_path / "r.json").write_text("[]")
+    with pytest.raises(InputError, match="cannot be read as references"):
+        run(oracle, "--references", tmp_path / "r.json")
+    (tmp_path / "c.csv").write_text("name,inform\nx,1\n")
+    with pytest.raises(InputError, match="has no column system"):
+        run(oracle, "--claims", tmp_path / "c.csv")
+    (tmp_path / "c.csv").write_text("system,inform\nx,high\n")
+    with pytest.raises(InputError, match=r"c\.csv:2: inform is 'high'"):
+        run(oracle, "--claims", tmp_path / "c.csv")
+
+
+def test_a_corpus_without_goals_gives_states_and_bleu_alone(oracle, tmp_path, corpus, capsys):
+    raw = json.loads((corpus / "data.json").read_text())
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("testListFile.txt", "valListFile.txt"):
+        (bare / name).write_text((corpus / name).read_text())
+    (bare / "data.json").write_text(json.dumps({name: {"log": one["log"], "goal": {}} for name, one in raw.items()}))
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(oracle))
+    task.run(parser_of(task, "x").parse_args([str(path), "--corpus", str(bare)]))
+    said = capsys.readouterr().out
+    assert "No Inform, no Success: they need goals and databases" in said and "JGA" in said
+    (tmp_path / "nothing").mkdir()

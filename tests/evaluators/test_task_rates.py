@@ -1,0 +1,159 @@
+"""BLEU by sacrebleu, rates of oracles and of fools on the built-in corpus, intervals by simulation, ranks."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from dialogue.corpora.reading import read_corpus
+from dialogue.corpora.toy.write import write_toy
+from dialogue.delexicalizing import delexicalized
+from evaluators.task.bleu import as_kinds, bleu4, counts, tokens_13a
+from evaluators.task.comparing import ranked
+from evaluators.task.evaluation import TaskRules, evaluate
+from evaluators.task.outcomes import DialogueOutcome
+from evaluators.task.predictions import Predictions, SystemKey, answer, comparable_id
+from evaluators.task.rates import rates, weights
+from evaluators.task.states import gold_states, tracked
+from evaluators.task.success import Reached
+from evaluators.task.world import world_of
+
+SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("toy")
+    write_toy(folder, dialogues=300, seed=0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def world(corpus):
+    return world_of(corpus, None, "test", None)
+
+
+def agent(corpus, speak, name="agent", states=True):
+    """Predictions of somebody who says `speak(turn, state)` at each system turn of the test split."""
+    dialogues = read_corpus(corpus).split("test")
+    gold = gold_states(dialogues)
+    found = {}
+    for dialogue in dialogues:
+        key = comparable_id(dialogue.dialogue)
+        replies = [turn for turn in dialogue.turns if turn.speaker != "user"]
+        said = [speak(turn, state) for turn, state in zip(replies, gold[key], strict=True)]
+        raw = [{"response": text, **({"state": state} if states else {})} for text, state in said]
+        found[key] = [answer(one, "here", Counter()) for one in raw]
+    return Predictions(SystemKey(name), found, {})
+
+
+def oracle(turn, state):
+    return delexicalized(turn), state
+
+
+def test_an_oracle_reaches_every_goal_of_the_built_in_corpus(corpus, world):
+    system = evaluate([agent(corpus, oracle)], world, SETTINGS).systems[0]
+    assert {name: rate.value for name, rate in system.rates.items() if name != "combined"} == {
+        name: pytest.approx(100) for name in system.rates if name != "combined"
+    }
+    assert system.rates["combined"].value == pytest.approx(200)
+
+
+def test_an_agent_without_states_is_told_those_of_the_corpus(corpus, world):
+    system = evaluate([agent(corpus, oracle, states=False)], world, SETTINGS).systems[0]
+    assert system.states == "annotated" and system.rates["success"].value == 100
+    assert "jga" not in system.rates  # it tracked nothing itself
+
+
+def test_a_silent_agent_succeeds_only_where_nothing_had_to_be_told(corpus, world):
+    system = evaluate([agent(corpus, lambda turn, state: ("ok .", {}))], world, SETTINGS).systems[0]
+    nothing = [
+        all(not goal.asked for goal in wanted.domains.values())
+        and all("name" in goal.wanted or name in ("taxi", "hospital", "train", "bus")
+                for name, goal in wanted.domains.items())
+        for wanted in world.goals.values()
+    ]  # fmt: skip
+    assert system.rates["success"].value == pytest.approx(100 * np.mean(nothing))
+    assert system.rates["success"].value < 25
+    empty = [not state for states in world.states.values() for state in states]
+    assert system.rates["jga"].value == pytest.approx(100 * np.mean(empty))
+
+
+def test_a_babbling_agent_informs_but_seldom(corpus, world):
+    draw = random.Random(0)
+    areas = ("north", "south", "east", "west", "centre")
+
+    def babble(turn, state):
+        return "[value_name] [value_phone]", {"hotel": {"area": draw.choice(areas), "stars": draw.choice("12345")}}
+
+    assert evaluate([agent(corpus, babble)], world, SETTINGS).systems[0].rates["success"].value < 25
+
+
+def test_venues_drawn_one_by_one_are_never_fewer_than_none_and_vary(corpus, world):
+    settings = TaskRules("test", None, "sampled", "skip", "own", 0)
+    draw = random.Random(1)
+
+    def vague(turn, state):
+        return delexicalized(turn), {name: dict(list(s.items())[: draw.randint(0, 2)]) for name, s in state.items()}
+
+    system = evaluate([agent(corpus, vague)], world, settings).systems[0]
+    assert system.sampled.inform >= system.rates["inform"].value  # one row of many fits more often than all of them
+    assert system.sampled.inform_sd > 0
+
+
+def test_bleu_is_sacrebleus(corpus):
+    draw = random.Random(0)
+    words = ["the", "[hotel_name]", "[value_area]", ",", "3.50", ".", "yes", "?", "a-b", "10-12", "it's", "&amp;"]
+    texts = [" ".join(draw.choices(words, k=draw.randint(0, 12))) for _ in range(80)]
+    pairs = [(as_kinds(a), as_kinds(b)) for a, b in zip(texts[:40], texts[40:], strict=True)]
+    for size in (1, 3, 40):
+        part = pairs[:size]
+        theirs = sacrebleu.corpus_bleu([a for a, _ in part], [[b for _, b in part]], force=True).score
+        assert bleu4(np.sum([counts(a, b) for a, b in part], 0)) == pytest.approx(theirs, abs=1e-9)
+    assert tokens_13a("it costs 4.50, ok?") == ["it", "costs", "4.50", ",", "ok", "?"]
+
+
+def test_states_are_counted_as_the_words_say():
+    gold = {"hotel": {"area": "north", "stars": "4", "people": "2"}}
+    turn = tracked(gold, {"hotel": {"area": "north", "stars": "dontcare"}, "train": {"day": "monday"}})
+    assert (turn.tp, turn.fp, turn.fn, turn.wrong, turn.wanted) == (1, 2, 2, 3, 3)
+    assert not turn.joint and tracked(gold, gold).joint and tracked({}, {}).joint
+    assert tracked({}, {"hotel": {"area": "dontcare"}}).dontcare_as_none
+    assert tracked(gold, {"hotel": {"area": "north", "stars": "4"}}).without_booking
+    assert tracked({"hotel": {"name": "the acorn"}}, {"hotel": {"name": "acorn"}}).fuzzy
+    train = {"train": {"day": "monday", "people": "1"}}
+    assert not tracked(train, {"train": {"people": "1"}}).without_booking  # a train's day is searched for
+
+
+def of(inform, success=None):
+    met = Reached(bool(inform), bool(inform if success is None else success), {}, {})
+    return DialogueOutcome("d", 1, met, (), np.empty((0, 10)))
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    """150 dialogues of a world in which .62 succeed, 400 times: binomial, so the truth is known."""
+    generator, held = np.random.default_rng(0), 0
+    for _ in range(400):
+        found = [of(one) for one in generator.random(150) < 0.62]
+        rate = rates(found, weights(150, generator=generator, draws=300), slots=30)["success"]
+        held += rate.low <= 62 <= rate.high
+    assert 0.92 <= held / 400 <= 0.97
+
+
+def test_systems_that_do_not_differ_share_their_ranks():
+    generator = np.random.default_rng(0)
+    hard = generator.random(400)
+    drawn = weights(400, generator=generator)
+    chance = {"good": 0.2, "same": 0.21, "bad": 0.5}
+    scores = {
+        name: rates([of(one) for one in hard > limit], drawn, slots=30)["reach"] for name, limit in chance.items()
+    }
+    order = {place.system: place for place in ranked(scores)}
+    assert [place.system for place in ranked(scores)] == ["good", "same", "bad"]
+    assert (order["bad"].best, order["bad"].worst) == (3, 3) and order["bad"].p is None
+    assert order["same"].p < 0.001
+    # Paired: two systems that fail on the same dialogues but four differ by what those four say.
+    assert order["good"].step == pytest.approx(100 * np.mean((hard > 0.2) != (hard > 0.21)))
+    assert order["good"].step_low >= 0

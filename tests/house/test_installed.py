@@ -1,0 +1,169 @@
+"""`pip install .` gives one command that works outside the checkout, with its data files, and no torch to rate."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import urllib.parse
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import setup as package
+from tests.house.doc_blocks import PACKAGES, ROOT, blocks
+from tests.house.installed import Installed, beside_present_packages, build_wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return build_wheel(tmp_path_factory.mktemp("wheel"), "--no-build-isolation")
+
+
+@pytest.fixture(scope="module")
+def seedvote(wheel, tmp_path_factory):
+    return beside_present_packages(wheel, tmp_path_factory.mktemp("installed"))
+
+
+def test_the_wheel_holds_every_module_and_every_data_file(wheel):
+    held = set(zipfile.ZipFile(wheel).namelist())
+    tracked = [path for name in (*PACKAGES, "templates") for path in (ROOT / name).rglob("*")]
+    wanted = {str(one.relative_to(ROOT)) for one in tracked if one.is_file() and "__pycache__" not in one.parts}
+    assert wanted <= held
+    assert {f"{name}/py.typed" for name in PACKAGES} <= held
+    assert {f"dialogue/shipped/{name}" for name in package.SHIPPED} <= held
+    tops = {name.split("/")[0] for name in held}
+    assert {name for name in tops if not name.endswith(".dist-info")} == {*PACKAGES, "templates"}
+
+
+def test_every_line_of_requirements_is_in_the_extras_that_it_names_and_nowhere_else(wheel):
+    told = zipfile.ZipFile(wheel).read("seedvote-0.2.0.dist-info/METADATA").decode()
+    for requirement, reason in package.requirements("requirements.txt"):
+        parts = reason.partition(":")[0].split()
+        assert parts and set(parts) <= set(package.PARTS), f"{requirement}: {reason!r} names no extra before a colon"
+        for part in package.PARTS:
+            line = f'Requires-Dist: {requirement}; extra == "{part}"'
+            assert (line in told) == (part in parts), line
+        assert bool(re.search(rf"Requires-Dist: {re.escape(requirement)}$", told, re.M)) == bool(
+            {"rate", "analyse"} & set(parts)
+        ), requirement
+
+
+def test_rating_and_analysing_need_no_torch():
+    assert not [one for one in package.plain() if re.match("torch|scikit-learn|safetensors|mephisto", one)]
+    assert any(one.startswith("torch") for one in package.extras()["train"])
+
+
+def test_make_hit_installs_the_lines_of_rating(tmp_path):
+    """The Makefile reads the same file by another program."""
+    planned = subprocess.run(["make", "-n", ".venv/rate"], cwd=tmp_path, capture_output=True, text=True)
+    assert planned.returncode  # no Makefile there: the real one stands in a copy
+    (tmp_path / "requirements.txt").write_text((ROOT / "requirements.txt").read_text())
+    rule = re.search(r"^RATE := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].replace(r"\#", "#")
+    read = subprocess.run(["sh", "-c", rule], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert read.split() == package.extras()["rate"]
+
+
+def test_it_tells_its_version_and_help_in_plain_words_without_anything_heavy(seedvote):
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert seedvote.run("--version") == f"seedvote {version}\n"
+    shown = seedvote.ask("--help", python=[sys.executable, "-X", "importtime"])
+    assert shown.returncode == 0
+    assert all(f"  {name} " in shown.stdout for name in ("report", "ties", "agreement", "crowd", "generation"))
+    heavy = ("numpy", "argparse._", "flask", "torch", "pyarrow", "sqlalchemy", "pandas")
+    assert not [name for name in heavy if re.search(rf"\| +{name}$", shown.stderr, re.M)]
+    nothing = seedvote.ask("reprot")
+    assert nothing.returncode == 2 and "reprot is no command of seedvote. There are: " in nothing.stderr
+
+
+def test_help_messages_and_next_commands_are_those_of_the_installed_command(seedvote):
+    assert seedvote.run("crowd", "serve", "--help").startswith("usage: seedvote crowd serve")
+    assert seedvote.run("report", "--help").startswith("usage: seedvote report")
+    made = seedvote.run("dialogue", "examples")
+    assert "Next: seedvote ties examples/votes.csv --out runs/first" in made
+    assert "Already there, and left alone: votes.csv" in seedvote.run("dialogue", "examples")
+    wrong = seedvote.ask("crowd", "status", "runs/nowhere")
+    assert wrong.returncode == 2 and "python -m" not in wrong.stderr and "seedvote crowd serve" in wrong.stderr
+
+
+def test_votes_are_analysed_outside_the_checkout(seedvote):
+    seedvote.run("dialogue", "examples")
+    told = seedvote.run("ties", "examples/votes.csv", "--out", "runs/first", "--sets", 200)
+    assert "Next: seedvote agreement examples/votes.csv" in told
+    assert (seedvote.folder / "runs" / "first" / "ties.png").exists()
+
+
+def test_the_rating_page_is_served_outside_the_checkout(seedvote):
+    seedvote.run("dialogue", "examples")
+    words = ("runs/hit", "--pairs", "examples/pairs.jsonl", "--hit", "examples/hit.toml", "--port", 0, "--walk-in")
+    server = seedvote.start("crowd", "serve", *words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        address, said = None, ""
+        while address is None:
+            line = server.stdout.readline()
+            assert line, said
+            said += line
+            address = re.search(r"Raters begin at (http\S+)", said)
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        page = browser.open(f"{address[1]}?rater=me").read().decode()
+        style = re.search(r'href="([^"]+\.css[^"]*)"', page)[1]
+        assert browser.open(urllib.parse.urljoin(address[1], style)).status == 200
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+def test_what_is_not_installed_is_named_with_its_extra(seedvote):
+    seedvote.run("dialogue", "toy", "runs/mine/corpus", "--dialogues", 20)
+    told = seedvote.ask("generation", "train", "runs/mine", python=[sys.executable, "-S"])  # without site-packages
+    assert told.returncode == 2 and told.stdout == ""
+    assert re.fullmatch(
+        r"error: (torch|numpy) is not installed for \S+\. Type: pip install 'seedvote\[train\]' \(with pipx or uv, .*",
+        told.stderr.strip(),
+    )
+
+
+@pytest.mark.slow
+def test_the_notebook_page_works_with_the_installed_package(seedvote):
+    """Every cell, in a folder with nothing but the example files."""
+    seedvote.run("dialogue", "examples")
+    (seedvote.folder / "runs" / "first").mkdir(parents=True, exist_ok=True)
+    (seedvote.folder / "cells.txt").write_text("\n".join(blocks(ROOT / "docs" / "notebooks.md", "pycon")))
+    script = (
+        "import analysis, doctest, sys; assert analysis.__file__.startswith(sys.argv[1]); "
+        "sys.exit(doctest.testfile('cells.txt', module_relative=False).failed)"
+    )
+    site = str(seedvote.program.parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script, site], cwd=seedvote.folder, env=seedvote.environ, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_from_nothing_an_empty_environment_rates_analyses_and_trains(wheel, tmp_path):
+    """Packages come by name from wherever pip takes them; torch only when it is asked for."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    pip = [tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt"]
+    subprocess.run([*pip, wheel], check=True)
+    own = Installed(tmp_path / "venv" / "bin" / "seedvote", tmp_path / "elsewhere")
+    site = next((tmp_path / "venv" / "lib").glob("python3*/site-packages"))
+    assert not (site / "torch").exists()
+    own.run("dialogue", "examples")
+    own.run("ties", "examples/votes.csv", "--out", "runs/first")
+    own.run("agreement", "examples/votes.csv")
+    own.run("dialogue", "toy", "runs/mine/corpus", "--dialogues", 20)
+    train = ("generation", "train", "runs/mine", "--models", "seq2seq", "--seeds", 0, "--preset", "small")
+    refused = own.ask(*train, "--epochs", 1, "--jobs", 1)
+    sentence = re.search(r"pip install '(seedvote\[train\])'", refused.stderr)
+    assert refused.returncode == 2 and sentence
+    subprocess.run([*pip, sentence[1]], check=True)  # as it told; pip knows the installed package
+    own.run(*train, "--epochs", 1, "--jobs", 1)
+    assert list((own.folder / "runs" / "mine" / "models").glob("*/*.safetensors"))
+    own.run("crowd", "serve", "--help")
+    study = Path("runs/hit")
+    own.run("crowd", "simulate", study, "--pairs", "examples/pairs.jsonl", "--raters", 4, "--seed", 0)
+    own.run("crowd", "export", study)
+    own.run("report", study)
+    assert (own.folder / study / "report.html").exists()
