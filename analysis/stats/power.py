@@ -7,7 +7,7 @@ freedom of the interval that will be shown (effective clusters - 1), so that pla
 
 Power is averaged over the law of the error that will be estimated (stats/error_law.py). With one way of clustering that
 is noncentral t for a difference, and Owen's Q (1965) for two one-sided tests; statsmodels has the first only, and
-tests/analysis/test_power.py holds the two equal.
+tests/analysis/stats/test_power.py holds the two equal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Print the test files that belong to what has changed: `make check` runs them.
 
 Those are the changed test files themselves; the tests that import a changed module directly, or sit at its mirrored
-place (crowd/rating/gate.py: tests/crowd/test_gate.py); and the tests of the rules of the house. Changed means: against
+place (crowd/rating/gate.py: tests/crowd/rating/test_gate.py); and the rules of the house. Changed means: against
 the commit where this branch left its upstream (or main), with what is not committed yet and what git does not know yet.
 """
 
@@ -16,7 +16,7 @@ LONG = (
     "tests/house/test_demo.py",
     "tests/house/test_docs.py",
     "tests/house/test_tutorial.py",
-    "tests/dialogue/test_engines.py",
+    "tests/dialogue/engines/test_engines.py",
     "tests/dialogue/test_jobs.py",
     "tests/crowd/chromium/",
     "tests/crowd/marketplaces/test_mephisto.py",

@@ -9,10 +9,10 @@ FILES = {
     "crowd/rating/gate.py": "",
     "crowd/rating/pool.py": "",
     "tests/crowd/study.py": "",
-    "tests/crowd/test_gate.py": GATE,
-    "tests/crowd/test_desk.py": "import crowd.rating.pool\n",
-    "tests/crowd/test_pool.py": "",
-    "tests/analysis/test_pool.py": "",
+    "tests/crowd/rating/test_gate.py": GATE,
+    "tests/crowd/rating/test_desk.py": "import crowd.rating.pool\n",
+    "tests/crowd/rating/test_pool.py": "",
+    "tests/analysis/report/test_pool.py": "",
     "tests/house/test_layout.py": "",
     "tests/house/test_demo.py": "import crowd.rating.gate\n",
     "README.md": "",
@@ -30,10 +30,10 @@ def test_a_changed_module_brings_the_tests_that_import_it_or_mirror_it_and_the_r
     lay_out(tmp_path)
     house = "tests/house/test_layout.py"
     expected = {
-        "crowd/rating/gate.py": ["tests/crowd/test_gate.py", house],
-        "crowd/rating/pool.py": ["tests/crowd/test_desk.py", "tests/crowd/test_pool.py", house],
-        "tests/crowd/study.py": ["tests/crowd/test_gate.py", house],
-        "tests/analysis/test_pool.py": ["tests/analysis/test_pool.py", house],
+        "crowd/rating/gate.py": ["tests/crowd/rating/test_gate.py", house],
+        "crowd/rating/pool.py": ["tests/crowd/rating/test_desk.py", "tests/crowd/rating/test_pool.py", house],
+        "tests/crowd/study.py": ["tests/crowd/rating/test_gate.py", house],
+        "tests/analysis/report/test_pool.py": ["tests/analysis/report/test_pool.py", house],
         "README.md": [house],
     }
     assert {path: changed.chosen({path}, tmp_path) for path in expected} == expected

@@ -147,8 +147,7 @@ PROMISES = {
     "notebook": "the face for notebooks",
     "one_answer": "command, report and notebook say the same",
     "planned_power": "plans keep their promise in simulated studies",
-    "report_files": "what stands beside the page",
-    "report_real": "a report on real votes",
+    "files": "what stands beside the page of the report",
     "faults": "kills, cuts and full disks",
     "hostile": "texts and requests that mean harm",
     "proxy": "behind a real nginx",
@@ -158,10 +157,9 @@ PROMISES = {
     "mturk_study": "a whole study on Mechanical Turk's stand-in",
     "prolific_study": "a whole study on Prolific's stand-in",
     "axe": "accessibility of every page",
-    "corpora_errors": "what is wrong with a corpus, in one sentence",
-    "corpora_real": "the published corpora",
+    "real": "the published corpora, and real votes",
     "said": "sentences that users stumbled over",
-    "task_published": "published numbers of task success",
+    "published": "published numbers of task success",
 }
 
 

@@ -8,7 +8,7 @@ import torch
 
 from probes import codelength
 from probes.classifiers.features import fit_features
-from tests.probes.test_logistic import as_labels, one_of, states
+from tests.probes.classifiers.test_logistic import as_labels, one_of, states
 
 
 @pytest.fixture(autouse=True)

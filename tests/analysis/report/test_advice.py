@@ -1,0 +1,147 @@
+"""Planning in words, verdicts and the checklist: simulations with a known truth, and what is not to be claimed."""
+
+import doctest
+
+import numpy as np
+import pytest
+from scipy.stats import f
+
+from analysis.comparison import verdicts as verdicts_module
+from analysis.comparison.answer import ComparedMethod, ComparisonAnswer, rankings
+from analysis.comparison.methods import panels_of
+from analysis.comparison.orders import Generalisability, ordered
+from analysis.comparison.verdicts import verdicts
+from analysis.reading.panel import Method
+from analysis.reading.study import read_study
+from analysis.report.advice import advice
+from analysis.report.answers import VotesAnswers, votes_answers
+from analysis.report.checklist import checklist
+from analysis.stats.spread import sd_ratio, seed_spread
+from tests.analysis.report_study import add_scores, add_votes
+from tests.analysis.stats.test_seed_power import panel
+
+NONE = VotesAnswers(None, None, None, ())
+
+
+def test_examples_in_the_docstrings():
+    assert doctest.testmod(verdicts_module).failed == 0
+
+
+def test_the_ratio_of_two_sds_covers_the_truth():
+    random = np.random.default_rng(2)
+    inside = 0
+    for _ in range(3000):
+        found = sd_ratio(seed_spread(random.normal(0, 3, 4)), seed_spread(random.normal(0, 1, 6)))
+        inside += found.low <= 3 <= found.high
+    assert inside / 3000 == pytest.approx(0.95, abs=0.012)
+    assert (
+        sd_ratio(seed_spread([1.0]), seed_spread([1.0, 2.0])) is None
+        and sd_ratio(seed_spread([1.0, 1.0]), seed_spread([1.0, 2.0])) is None
+    )
+
+
+def method(kind, name, values):
+    seeds = tuple(range(len(values)))
+    return Method(kind, name, "hred", "last", seeds, tuple(values), (1.0,) * len(values), 10)
+
+
+def answered(*methods):
+    """A comparison of these methods, for what may be claimed from it."""
+    compared = tuple(ComparedMethod(None, one, None) for one in methods)
+    return ComparisonAnswer((), compared, (), rankings(methods), (), (), (), 2.0, None, (), False, (), (), "methods")
+
+
+def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
+    def one(kind, name, low):
+        share = Generalisability(0.8, low, 0.9, 5.0, (2, 98))
+        return ComparedMethod(None, method(kind, name, (0.0, 1.0, 2.0)), share)
+
+    def said(*compared):
+        answer = ComparisonAnswer((), compared, (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
+        return [sentence for sentence in verdicts(answer) if "told apart" in sentence]
+
+    (alone,) = said(one("people", "net preference", 0.0))
+    assert alone == "By people, the seeds of hred cannot be told apart (E rho^2 0.80, 95 % interval 0.00 to 0.90)."
+    (two,) = said(one("probe", "A", 0.2), one("probe", "B", 0.0))
+    assert two.startswith("By probe, seeds can be told apart in 1 of 2 cases, each a task on an architecture")
+    assert (
+        said(ComparedMethod(None, method("probe", "A", (1.0, 1.0)), Generalisability(np.nan, 0, 1, np.nan, (1, 9))))
+        == []
+    )
+
+
+def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_one():
+    person, near = method("people", "net preference", (0.0, 3.0, 6.0)), method("probe", "A", (0.0, 1.0, 2.0))
+    said = verdicts(answered(person, near))
+    assert said[0].startswith("Over 3 seeds of hred, people's SD is 3 times the SD of 1 other method (95 % interval")
+    assert said[0].endswith("no method's SD can be told apart from people's.")
+    assert f"{3 / np.sqrt(f.ppf(0.975, 2, 2)):.2g} to {3 * np.sqrt(f.ppf(0.975, 2, 2)):.2g}" in said[0]
+    assert "the true SD may be 0.5 to 6.3 times as large" in said[1]
+    far = method("probe", "B", (0.0, 0.01, 0.02))
+    assert verdicts(answered(person, far))[0].endswith("; it can be told apart, and is lower.")
+    (three,) = rankings([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
+    assert three.median == sd_ratio(person.over_seeds, near.over_seeds)
+    said = verdicts(answered(person, far, near, method("probe", "C", (0.0, 1.5, 3.0))))[0]
+    assert "people's SD is 3 times the median of 3 other methods" in said
+    assert said.endswith("; only one can be told apart, and it is lower.")
+    wide = method("probe", "D", (0.0, 900.0, 1800.0))
+    said = verdicts(answered(person, far, near, wide))[0]
+    assert said.endswith("; 2 of them can be told apart, each tested by itself: 1 lower and 1 higher.")
+
+
+def test_advice_names_votes_seeds_and_hours(tmp_path):
+    study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
+    said = advice(study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study)))
+    assert "enough to show a net preference of" in said[0] and "of rating" in said[0]
+    assert any("With 9 seeds, the 95 % interval of an SD ends below twice the SD; that is 6 more" in s for s in said)
+
+
+def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
+    study = read_study(add_scores(tmp_path, seeds=1))
+    assert advice(study, None, panels_of(study), ordered(panels_of(study))) == []
+
+
+def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp_path):
+    study = read_study(add_scores(add_votes(tmp_path)))
+    asked = checklist(study, votes_answers(study, None, "auto"), panels_of(study))
+    answers = {one.what: one for one in asked}
+    assert answers["Judgements per item"].answer == "3, 90 in all"
+    assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
+    assert not answers["Ethics review"].known and answers["Ethics review"].answer.startswith("For the author to add: ")
+    assert not answers["Pay, and whether it is fair where raters live"].known
+    (tmp_path / "hit.toml").write_text('question = "Which is kinder?"\npay_per_sitting = 2.5\n')
+    again = {one.what: one for one in checklist(study, NONE, [])}
+    assert "Which is kinder?" in again["Which quality was judged, and how it was worded"].answer
+    assert again["Pay, and whether it is fair where raters live"].answer == "2.5 USD a sitting"
+    assert not again["Agreement, with its interval"].known
+
+
+def test_without_votes_only_models_and_files_are_asked_about(tmp_path):
+    study = read_study(add_scores(tmp_path))
+    assert [one.what for one in checklist(study, NONE, panels_of(study))] == [
+        "More than one training seed",
+        "Decoding of the responses",
+        "Data and recipe to repeat it",
+    ]
+
+
+def advised(tmp_path, seed_sd, item_sd):
+    """The advice on two architectures of four seeds each, judged on the same 50 items, one point apart."""
+    random = np.random.default_rng(6)
+    seeds = seed_sd * np.array([-1.3, -0.4, 0.4, 1.3])[:, None] / 1.13
+    items = random.standard_normal((2, 1, 50))
+    items = item_sd * (items - items.mean(2, keepdims=True)) / items.std()
+    made = panel(np.array([1.0, 0.0])[:, None, None] + seeds + items + 0.01 * random.standard_normal((2, 4, 50)))
+    return " ".join(advice(read_study(add_scores(tmp_path)), None, [made], ordered([made])))
+
+
+def test_more_seeds_are_not_advised_where_the_doubt_comes_from_items(tmp_path):
+    said = advised(tmp_path, seed_sd=0.05, item_sd=5.0)
+    assert "By probe, a re-run may well reverse 1 of 1 order of two architectures." in said
+    assert "times the items for 1, where more seeds would not do, since all seeds share the items" in said
+    assert "seeds per architecture" not in said
+
+
+def test_seeds_are_advised_where_they_are_enough(tmp_path):
+    said = advised(tmp_path, seed_sd=1.0, item_sd=0.05)
+    assert "seeds per architecture for 1 of them." in said and "items" not in said

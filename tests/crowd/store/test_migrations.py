@@ -1,0 +1,87 @@
+"""A store that the program of 0.2.0 wrote opens, and the gate judges its raters by their whole life."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from crowd.exchange import exporting
+from crowd.rating.change_control import OLDER, take_up
+from crowd.rating.desk import Desk
+from crowd.store.store import open_store, settings
+from crowd.store.tables import leases, pairs, raters, votes
+from tests.crowd.study import SHORT, Clock, database, seated, vote
+
+OLD = Path(__file__).with_name("store_0_2_0.sql")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path):
+    with database(request.param, tmp_path) as found:
+        yield found
+
+
+def restored(url):
+    """The store that the program of 0.2.0 wrote (tests/crowd/store/store_0_2_0.sql), in this database."""
+    engine = sa.create_engine(url)
+    keys = {"leases": "lease", "votes": "vote", "events": "event"}
+    with engine.begin() as connection:
+        for statement in OLD.read_text().split(";\n"):
+            if statement.startswith(("CREATE", "INSERT")):
+                if engine.dialect.name == "postgresql":
+                    statement = _as_serial(statement, keys)
+                connection.exec_driver_sql(statement.replace("%", "%%"))
+        if engine.dialect.name == "postgresql":
+            for table, key in keys.items():
+                highest = f"(SELECT max({key}) FROM {table})"
+                connection.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table}', '{key}'), {highest})")
+    engine.dispose()
+    return open_store(url)
+
+
+def _as_serial(statement, keys):
+    for table, key in keys.items():
+        if statement.startswith(f"CREATE TABLE {table} "):
+            return statement.replace(f"{key} INTEGER NOT NULL", f"{key} SERIAL NOT NULL")
+    return statement
+
+
+OLD_HIT = dataclasses.replace(SHORT, first_checks=3, later_checks=2, max_failures=3)
+
+
+def test_a_store_of_0_2_0_opens_and_its_walker_owes_the_checks_he_was_shown(url):
+    store = restored(url)
+    try:
+        with store.read() as connection:
+            assert settings(connection)["schema"] != "1"
+            before = exporting.export(connection, votes_per_pair=3)
+            assert connection.scalar(sa.select(sa.func.sum(votes.c.aside))) == 4
+        assert sum(vote.counted for vote in before.votes) == 12  # 8 of them the walker's, who answered no check
+        because, followed = take_up(store, OLD_HIT, 2e6)
+        assert because == OLDER and "0 count that did not, 8 no longer do" in followed
+        assert take_up(store, OLD_HIT, 2e6) == []
+        desk = Desk(store, OLD_HIT, Clock())
+        desk.clock.now = 2e6
+        seat, kinds = seated(desk, "walker", "again"), []
+        while (place := desk.next_step(seat)).stage == "task" and len(kinds) < 5:
+            kinds.append(place.shown.pair.kind)
+            vote(desk, seat, "a")
+        assert kinds == ["check"] * 5
+        with store.read() as connection:
+            after = exporting.export(connection, votes_per_pair=3)
+        assert sum(vote.counted for vote in after.votes) == 12
+        assert {row.rater: row.status for row in after.raters}[seat.rater] == "passed"
+    finally:
+        store.close()
+
+
+def test_a_new_store_has_the_tables_of_a_migrated_one(url):
+    restored(url).close()
+    engine = sa.create_engine(url)
+    try:
+        for table in (pairs, raters, leases, votes):
+            found = {column["name"] for column in sa.inspect(engine).get_columns(table.name)}
+            assert found == {column.name for column in table.columns}
+    finally:
+        engine.dispose()

@@ -1,0 +1,320 @@
+"""The researcher's page: its numbers against slow twins and published values, and its door."""
+
+import itertools
+import math
+import sqlite3
+import statistics
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flask import g
+from scipy import stats
+
+from crowd.commands.status import _ties as status_line
+from crowd.exchange.exporting import export
+from crowd.hit import Hit
+from crowd.rating.desk import Desk
+from crowd.study_folder import prepare_study
+from crowd.watching import refreshing
+from crowd.watching.curves import law_of_ties, set_size
+from crowd.watching.overview import overview
+from crowd.web.app import ServerConfig, create_app, study_token
+from crowd.web.dashboard import render
+from dialogue.files import read_json
+from dialogue.seeds import child_random
+from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, work
+from tests.house.waiting import wait_for
+
+ROOT = Path(__file__).resolve().parents[3]
+HIT = Hit(pairs_per_sitting=8, later_checks=2, pay_per_sitting=1.5, currency="EUR")
+START = 1_800_000_000.0
+DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf")
+
+
+class Clock:
+    """Ten seconds a step."""
+
+    def __init__(self):
+        self.at = START
+
+    def __call__(self):
+        return self.at
+
+
+def judge(desk, clock, worker, choose):
+    """One sitting of one rater."""
+    seat = desk.arrive(worker, "1", "simulated")
+    desk.consent(seat)
+    for number in range(1, 5):
+        place = desk.instructed(seat, number, "tie")
+    while place.stage == "task":
+        clock.at += 10
+        _, place = desk.answer(seat, place.shown.token, choose(place.shown), 10.0)
+
+
+def careful(task, generator):
+    """Right on checks; elsewhere a tie two times in five, else the left side more often than not."""
+    if task.pair.kind == "check":
+        return "left" if task.pair.answer == task.left else "right"
+    return generator.choices(["left", "right", "tie"], [4, 2, 4])[0]
+
+
+def voted(folder, url=None):
+    """Seven careful raters of 8 pairs each and one who fails three checks: the application, its desk, its clock."""
+    url = prepare_study(folder, ROOT / "examples/pairs.jsonl", HIT, url, seed=0, simulated=True)
+    app = create_app(ServerConfig(database=url, hit=HIT, folder=folder, rate=0, source="simulated"))
+    clock = Clock()
+    desk = Desk(app.extensions["desk"].store, HIT, clock)
+    judge(desk, clock, "clicker", lambda task: "tie")
+    for number in range(7):
+        generator = child_random(0, "dashboard", number)
+        judge(desk, clock, f"rater-{number}", lambda task, generator=generator: careful(task, generator))
+    return app, desk, clock
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    app, desk, clock = voted(tmp_path_factory.mktemp("study"))
+    yield app, desk, clock
+    desk.store.close()
+
+
+@pytest.fixture
+def client(study):
+    return study[0].test_client()
+
+
+@pytest.fixture
+def researcher(study):
+    client = study[0].test_client()
+    assert client.get(f"/study?token={study_token(study[0])}").status_code == 303
+    return client
+
+
+def now(study):
+    _, desk, clock = study
+    with desk.store.read() as connection:
+        return overview(connection, HIT, clock()), export(connection, votes_per_pair=3)
+
+
+def test_counts_ties_and_rounds_are_those_of_the_exported_votes(study):
+    found, exported = now(study)
+    counted = [vote for vote in exported.votes if vote.counted and vote.kind == "real"]
+    assert found.real == len(counted) == found.progress.counted == 56
+    assert found.ties == sum(vote.choice == "tie" for vote in counted)
+    for k, (number, ties) in enumerate(found.rounds, 1):
+        mine = [vote for vote in counted if vote.round == k]
+        assert (number, ties) == (len(mine), sum(vote.choice == "tie" for vote in mine))
+
+
+def test_the_raters_table_is_that_of_a_slow_twin(study):
+    found, exported = now(study)
+    assert [line.rater for line in found.raters] == [rater.rater for rater in exported.raters]
+    for line, rater in zip(found.raters, exported.raters, strict=True):
+        mine = [vote for vote in exported.votes if vote.rater == line.rater]
+        assert (line.status, line.votes) == (rater.status, len(mine))
+        assert (line.checks_seen, line.checks_failed) == (rater.checks_seen, rater.checks_failed)
+        if not mine:
+            assert line.tie_rate is line.left_rate is line.agreement is line.median_seconds is None
+            continue
+        decided = [vote for vote in mine if vote.choice != "tie"]
+        assert line.tie_rate == 1 - len(decided) / len(mine)
+        assert line.left_rate == sum(vote.choice == vote.left for vote in decided) / len(decided)
+        assert line.median_seconds == statistics.median(vote.seconds for vote in mine)
+        met = [(a, b) for a, b in itertools.product(mine, exported.votes) if a.pair == b.pair and a is not b]
+        assert line.agreement == sum(a.choice == b.choice for a, b in met) / len(met)
+
+
+def test_pace_time_and_money_follow_from_the_clock_and_the_hit(study):
+    found, _ = now(study)
+    hours = (study[2]() - START - 10) / 3600
+    assert found.per_hour == pytest.approx(56 / hours, rel=0.01)
+    assert found.hours_to_go == pytest.approx((72 - 56) / found.per_hour)
+    assert (found.sittings, found.sittings_to_go) == (8, 2)
+    assert sum(missing * number for missing, number in found.short) == 72 - 56
+    assert all(have < 3 for _, have, _ in found.shortest)
+
+
+def test_postgresql_says_the_same(study, tmp_path):
+    with database("postgresql", tmp_path) as url:
+        other = voted(tmp_path, url)
+        assert now(other)[0] == now(study)[0]
+        other[1].store.close()
+
+
+def test_the_law_of_ties_is_the_papers():
+    law = law_of_ties(2000, 700, 200)
+    assert law == pytest.approx(stats.hypergeom(2000, 700, 200).pmf(np.arange(201)), rel=1e-8)
+    share = np.arange(201) / 200
+    sd = math.sqrt(np.dot(law, share**2) - np.dot(law, share) ** 2)
+    assert round(sd, 4) == 0.0320
+    assert sum(law[101:]) == pytest.approx(1.5e-6, rel=0.05)
+    assert set_size(2000) == 200
+
+
+def test_the_law_stays_within_what_there_is():
+    assert law_of_ties(12, 2, 10) == pytest.approx(stats.hypergeom(12, 2, 10).pmf(np.arange(11)))
+
+
+@pytest.mark.parametrize("path", ["/study", "/study?token=guess", "/study?token=%00é", "/study/file/ties.json"])
+def test_without_the_token_the_page_does_not_exist(client, path):
+    reply = client.get(path)
+    unknown = client.get("/no-such-page")
+    assert reply.status_code == unknown.status_code == 404
+    assert "Set-Cookie" not in reply.headers
+    assert b"HumanExp" not in reply.data and len(reply.data) == len(unknown.data)
+    assert client.post("/study/state", data={"state": "stopped"}).status_code == 404
+
+
+def test_the_token_becomes_a_cookie_that_only_this_page_gets(study, client):
+    reply = client.get(f"/study?token={study_token(study[0])}")
+    assert reply.status_code == 303 and reply.headers["Location"] == "/study"
+    cookie = reply.headers["Set-Cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=Strict", "Path=/study"))
+    assert study_token(study[0]) not in cookie
+    assert client.get("/study").status_code == 200
+
+
+def test_the_page_shows_progress_ties_curves_raters_short_pairs_and_money(researcher):
+    text = researcher.get("/study").get_data(as_text=True)
+    for part in ("56 of 72", "chance 33.3", "HumanExp-3", "<polyline", "blocked", "12.00 EUR", "3.00 EUR", "short of"):
+        assert part in text, part
+    assert "kind:real|unit:pair,rater" in text and "|set:10|replace:no" in text
+
+
+@pytest.mark.parametrize("key", ["rater", "status", "votes", "ties", "left", "checks", "seconds", "agreement"])
+def test_the_table_is_sorted_by_every_column_both_ways(researcher, key):
+    up, down = (researcher.get(f"/study?sort={key}&order={way}").get_data(as_text=True) for way in ("up", "down"))
+    rows = [[row.split("</tr>")[0] for row in text.split("<tr><th scope")[1:]] for text in (up, down)]
+    assert len(rows[0]) == 8 and sorted(rows[0]) == sorted(rows[1])
+    assert 'aria-sort="ascending"' in up and 'aria-sort="descending"' in down
+
+
+def test_an_unknown_column_is_no_error(researcher):
+    assert researcher.get("/study?sort=<b>&order=x").status_code == 200
+
+
+def csrf_of(client):
+    return client.get("/study").get_data(as_text=True).split('name="csrf" value="')[1].split('"')[0]
+
+
+def test_pause_resume_and_stop_reach_the_raters(study, researcher):
+    rater = study[0].test_client()
+    csrf = (
+        rater.get("/?rater=someone&source=simulated")
+        .get_data(as_text=True)
+        .split('name="csrf" value="')[1]
+        .split('"')[0]
+    )
+    rater.post("/consent", data={"csrf": csrf, "agree": "yes"})
+    for number in range(1, 5):
+        rater.post(f"/instructions/{number}", data={"csrf": csrf, "choice": "tie"})
+    assert "Pair 1" in rater.get("/task").get_data(as_text=True)
+    for state, word in (("paused", "The study is paused"), ("stopped", "This study has ended"), ("running", "Pair 1")):
+        reply = researcher.post("/study/state", data={"state": state, "csrf": csrf_of(researcher)})
+        assert reply.status_code == 303
+        assert f'class="state {state}"' in researcher.get("/study").get_data(as_text=True)
+        assert word in rater.get("/task").get_data(as_text=True)
+
+
+@pytest.mark.parametrize("form", [{"state": "paused"}, {"state": "paused", "csrf": "é"}, {"state": "gone"}])
+def test_a_switch_without_the_pages_own_form_is_refused(researcher, form):
+    if form["state"] == "gone":
+        form = {**form, "csrf": csrf_of(researcher)}
+    assert researcher.post("/study/state", data=form).status_code == 400
+    assert 'class="state running"' in researcher.get("/study").get_data(as_text=True)
+
+
+def test_figures_are_shown_where_they_are_and_nothing_else_of_the_folder_is(study, researcher):
+    folder = study[0].extensions["config"].folder
+    assert "--dashboard" in researcher.get("/study").get_data(as_text=True)
+    (folder / "ties.json").write_text("{}", encoding="utf-8")
+    (folder / "ties.png").write_bytes(b"png")
+    try:
+        assert "/study/file/ties.png" in researcher.get("/study").get_data(as_text=True)
+        with researcher.get("/study/file/ties.json") as reply:
+            assert reply.status_code == 200 and reply.get_json() == {}
+        for name in ("crowd.sqlite", "..%2fcrowd.sqlite", "ties.pdf"):
+            assert researcher.get(f"/study/file/{name}").status_code == 404
+    finally:
+        (folder / "ties.json").unlink()
+        (folder / "ties.png").unlink()
+
+
+def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
+    url = prepare_study(tmp_path, ROOT / "examples/pairs.jsonl", HIT, None, seed=0, simulated=True)
+    app = create_app(ServerConfig(database=url, hit=replace(HIT, title="Empty"), rate=0))
+    client = app.test_client()
+    client.get(f"/study?token={study_token(app)}")
+    text = client.get("/study").get_data(as_text=True)
+    for part in ("0 of 72", "unknown", "no counted vote yet", "No raters yet", "24 pairs short of 3"):
+        assert part in text, part
+    app.extensions["desk"].store.close()
+
+
+def test_figures_are_drawn_when_there_are_new_votes_and_again_where_that_failed(study, monkeypatch):
+    outcomes = iter([False, True])
+    monkeypatch.setattr(refreshing, "refresh", lambda folder, database: next(outcomes))
+    seen = [(None, 0)]
+    for _ in range(3):
+        seen.append(refreshing.refresh_if_new(study[1].store, study[0].extensions["config"].folder, None, seen[-1]))
+    assert seen[1] == seen[0] != seen[2] == seen[3]
+    assert next(outcomes, "no third time") == "no third time"
+
+
+def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
+    folder = study[0].extensions["config"].folder
+    (tmp_path / "pairs.jsonl").write_bytes((ROOT / "examples/pairs.jsonl").read_bytes())
+    (tmp_path / "crowd.sqlite").write_bytes(snapshot(folder / "crowd.sqlite"))
+    command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--dashboard", "--stop-with-stdin"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert b"http://" in server.stdout.readline()
+        wait_for(lambda: all((tmp_path / name).exists() for name in DRAWN))
+        assert read_json(tmp_path / "ties.json")["pooled"]["votes"] == 56
+
+
+def snapshot(path):
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(":memory:")) as copy:
+        source.backup(copy)
+        return copy.serialize()
+
+
+def test_a_step_that_fails_is_told_in_the_log(tmp_path, caplog):
+    assert not refreshing.refresh(tmp_path, None)
+    assert caplog.records[-1].message == "figures"
+
+
+@pytest.mark.parametrize("raters", [0, 1, 4])
+def test_ties_recorded_for_identical_responses_count_as_in_the_analysis(tmp_path, raters):
+    from analysis.notebook import ties
+
+    hit = replace(SHORT, identical="tie", pairs_per_sitting=6)
+    with desk_of(f"sqlite:///{tmp_path / 'crowd.sqlite'}", tmp_path, hit, make_pairs(real=6, identical=2)) as desk:
+        for number in range(raters):
+            work(desk, seated(desk, f"w{number}"), choice=("a", "tie", "b", "b")[number])
+        with desk.store.read() as connection:
+            found = overview(connection, hit, desk.clock())
+            votes = export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=True).votes
+    pooled = ties([vote for vote in votes if vote.counted], size=1, replace=True).document
+    assert found.automatic == 6 == pooled["pooled"]["automatic_ties"]
+    assert (found.real, found.ties) == (pooled["pooled"]["votes"], pooled["pooled"]["ties"])
+    assert found.rounds == tuple((one["votes"], one["ties"]) for one in pooled["experiments"])
+    ours, theirs = found.interval, pooled["pooled"]["interval"]
+    assert (ours.low, ours.high) == pytest.approx((theirs["low"], theirs["high"]), abs=1e-9)
+    assert "counted in the share of ties" in page_of(found, hit, tmp_path)
+    assert f"{found.real} votes (6 of them recorded for identical responses)" in status_line(found)
+
+
+def page_of(found, hit, folder):
+    """The researcher's page of a standing."""
+    app = create_app(ServerConfig(f"sqlite:///{folder / 'crowd.sqlite'}", hit, rate=0))
+    with app.test_request_context("/study"):
+        g.nonce = "n"
+        written = render(found, hit, "", "votes", "down", [])
+    app.extensions["desk"].store.close()
+    return written
