@@ -280,7 +280,7 @@ def variance(
 
     from analysis.variance import answer as variances
     from analysis.variance.cubes import compared_models
-    from analysis.variance.tables import chosen_tables, score_files
+    from analysis.variance.tables import chosen_tables
     from analysis.variance.text import document, parts
 
     check_ranges(locals(), sets=(2, math.inf))
@@ -288,11 +288,17 @@ def variance(
     read = [_variance_tables(source, score, factors, pairs, **reading) for source in sources]
     tables, left = [one for some, _ in read for one in some], [one for _, some in read for one in some]
     kept = chosen_tables(tables, only=only, target=target, sizes=sizes)
-    files = [file for source in sources for file in score_files(source)]
-    compared = compared_models(files, compare, metric, only, paired=paired, seed=seed) if compare else ()
+    compared, apart = compared_models(sources, compare, metric, only, paired=paired, seed=seed) if compare else ((), ())
     shown = tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
     found = variances.answer(
-        shown, score=score, target=target, sizes=sizes, compared=compared, not_used=left, sets=sets, seed=seed
+        shown,
+        score=score,
+        target=target,
+        sizes=sizes,
+        compared=compared,
+        not_used=[*left, *apart],
+        sets=sets,
+        seed=seed,
     )
 
     def draw() -> Any:

@@ -81,6 +81,16 @@ def _read_parquet(path: Path, wanted: Mapping[str, pa.DataType], _record: str) -
     return table.select([name for name in names if name in wanted])
 
 
+def parquet_names(path: Path) -> tuple[str, ...]:
+    """The columns that a Parquet file has."""
+    if not path.exists():
+        raise InputError(f"{path} cannot be read: there is no such file.")
+    try:
+        return tuple(pyarrow.parquet.read_schema(path).names)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
+
+
 def columns_of_table(table: RawTable, wanted: Mapping[str, pa.DataType]) -> Columns:
     """The wanted columns of a table, typed; an empty cell of a text file is nothing."""
     empty = Columns(table.path, {}, table.names, table)

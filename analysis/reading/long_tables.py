@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.reading.cautions import told_of_reading
-from analysis.reading.columns import Columns, codes_of, columns_in_memory, read_columns
+from analysis.reading.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
 from analysis.reading.systems import UNKNOWN, Matches
 from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import net_scores
@@ -47,7 +48,23 @@ class LongTable:
 
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
     """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""
-    return _tables(read_columns(path, _wanted(score, factors), record=""), score, factors)
+    wanted = _wanted(score, factors)
+    read = _codes(path, wanted) if path.suffix == ".parquet" else read_columns(path, wanted, record="")
+    return _tables(read, score, factors)
+
+
+def _codes(path: Path, wanted: Mapping[str, pa.DataType]) -> Columns:
+    """The wanted columns of a Parquet file, names as codes: millions of rows repeat a few thousand names."""
+    names = parquet_names(path)
+    kept = [name for name in names if name in wanted]
+    try:
+        with pq.ParquetFile(path, read_dictionary=[name for name in kept if wanted[name] == pa.string()]) as file:
+            table = file.read(columns=kept)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
+    texts = {name for name in kept if pa.types.is_dictionary(table.schema.field(name).type)}
+    read = columns_of(path, table.select([name for name in kept if name not in texts]), wanted)
+    return Columns(path, {**read.arrays, **{name: table[name].unify_dictionaries() for name in texts}}, names)
 
 
 def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
@@ -78,11 +95,11 @@ def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable
         if rows.any()
     )
     keys = [name for name in GROUPS if name in read.arrays and name not in used]
-    labels = _labels([read.arrays[name] for name in keys], len(values))
+    labels, label = _labels([read.arrays[name] for name in keys], len(values))
     tables = []
-    for label in sorted(set(labels)):
-        rows = np.flatnonzero(whole & (labels == label))
-        table = _table(label or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings)
+    for name in sorted(set(labels)):
+        rows = np.flatnonzero(whole & np.isin(label, [k for k, one in enumerate(labels) if one == name]))
+        table = _table(name or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings)
         if table.factors:
             tables.append(table)
     if not tables:
@@ -99,10 +116,16 @@ def _reasons(read: Columns, rows: NDArray[np.bool_]) -> str:
     return f" ({', '.join(f'{text} {number:,}' for text, number in told)})"
 
 
-def _labels(columns: Sequence[Any], n: int) -> NDArray[np.object_]:
-    """The groups' names, e.g. `probe IsMultiTopic best_bleu test`."""
-    texts = [column.fill_null("").to_pylist() for column in columns]
-    return np.array([" ".join(filter(None, parts)) for parts in zip(*texts, strict=True)] or [""] * n, dtype=object)
+def _labels(columns: Sequence[Any], n: int) -> tuple[list[str], Ints]:
+    """The groups' names, e.g. `probe IsMultiTopic best_bleu test`, and which of them each row is in."""
+    code, parts = np.zeros(n, np.int64), [[""]]
+    for column in columns:
+        codes, names = codes_of(column)
+        joint = code * (len(names) + 1) + codes + 1  # -1: the row names none
+        kept, code = np.unique(joint, return_inverse=True)
+        known = ["", *names]
+        parts = [[*parts[k // len(known)], known[k % len(known)]] for k in kept.tolist()]
+    return [" ".join(filter(None, one)) for one in parts], np.asarray(code, np.int64)
 
 
 def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, warnings: tuple[str, ...]) -> LongTable:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.reading.columns import ABSENT, Columns, columns_of_table, read_columns
+from analysis.reading.columns import ABSENT, Columns, columns_of_table, parquet_names, read_columns
 from dialogue.cards import COUNTS, Card
 from dialogue.errors import InputError
 from dialogue.files import read_records
@@ -111,7 +111,7 @@ def read_own(
     if unknown := [name for name in columns if name not in legal]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(legal)}.")
     table = None if path.suffix == ".parquet" else read_table(path)
-    names = _parquet_names(path) if table is None else table.names
+    names = parquet_names(path) if table is None else table.names
     ours = {columns.get(name, name): name for name in legal}
     if absent := [f"{name}={theirs}" for name, theirs in columns.items() if theirs not in names]:
         raise InputError(f"{path} has no column for {absent[0]} (found: {', '.join(names)}).")
@@ -147,15 +147,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return text in ABSENT
     return True
-
-
-def _parquet_names(path: Path) -> tuple[str, ...]:
-    if not path.exists():
-        raise InputError(f"{path} cannot be read: there is no such file.")
-    try:
-        return tuple(pq.read_schema(path).names)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
 
 
 def _kind(name: str) -> pa.DataType:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.reading.scores import NEEDED, TEXTS, read_scores
-from analysis.reading.summing import Batches, ByRows, Gaps, gaps_of, scale_of, summed
+from analysis.reading.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
 from analysis.reading.values import Key, Value
 from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, joined
 from dialogue.errors import InputError
@@ -96,17 +96,39 @@ def read_study_scores(folder: Path) -> Scores | None:
     return _read(files, other) if files else None
 
 
-def scores_of(sources: Sequence[Any]) -> Scores:
-    """The same from files or tables in memory, whose rows are taken together."""
-    tables = [read_scores([source]) for source in sources]
-    cards = joined((str(source), _carried(Path(source))) for source in sources if str(source).endswith(".parquet"))
-    names = {name for table in tables for name in table.column_names}
+def open_scores(sources: Sequence[Any], needed: Sequence[str]) -> list[ScoreFile]:
+    """Files, those of study folders, and tables in memory, to be read batch by batch; checked for `needed` columns."""
+    found = []
+    for source in sources:
+        if isinstance(source, str | Path) and Path(source).is_dir():
+            found += [
+                _open(path, str(path.relative_to(source)), _condition(path, Path(source)), needed)
+                for path in find_score_files(Path(source))[0]
+            ]
+        elif str(source).endswith(".parquet"):
+            found.append(_open(Path(source), str(source), "", needed))
+        else:
+            name = str(source) if isinstance(source, str | Path) else "the scores"
+            found.append(_whole(name, [read_scores([source], needed=needed)], {}))
+    return found
+
+
+def _whole(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> ScoreFile:
+    """Tables that are read already."""
+    names = {column for table in tables for column in table.column_names}
 
     def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         del wanted
         return chain.from_iterable(table.to_batches(max_chunksize=BATCH) for table in tables)
 
-    return _read([ScoreFile("the scores", "", cards, batches, "cluster" in names)], [])
+    return ScoreFile(name, "", cards, batches, "cluster" in names)
+
+
+def scores_of(sources: Sequence[Any]) -> Scores:
+    """The same from files or tables in memory, whose rows are taken together."""
+    tables = [read_scores([source]) for source in sources]
+    cards = joined((str(source), _carried(Path(source))) for source in sources if str(source).endswith(".parquet"))
+    return _read([_whole("the scores", tables, cards)], [])
 
 
 def _condition(path: Path, folder: Path) -> str:
@@ -129,18 +151,20 @@ def _carried(path: Path) -> dict[str, Card]:
     return cards_from(held["cards"], str(path)) if "cards" in held else {}
 
 
-def _open(path: Path, name: str, condition: str) -> ScoreFile:
-    schema = pq.read_schema(path)
-    if absent := [column for column in NEEDED if column not in schema.names]:
-        raise InputError(f"{path}: column {', '.join(absent)} missing; a score table has {', '.join(NEEDED)}.")
+def _open(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED) -> ScoreFile:
+    cards, schema = _carried(path), pq.read_schema(path)
+    if absent := [column for column in needed if column not in schema.names]:
+        raise InputError(f"{path}: column {', '.join(absent)} missing; a score table has {', '.join(needed)}.")
     texts = [one.name for one in schema if one.name in TEXTS and pa.types.is_string(one.type)]
 
     def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             for batch in file.iter_batches(BATCH, columns=list(wanted)):
+                if "item" in batch.schema.names and (empty := batch.column("item").null_count):
+                    raise InputError(f"{path}: item is empty in {empty:,} rows or more; every score needs one.")
                 yield _under(batch, condition) if condition and "evaluator" in wanted else batch
 
-    return ScoreFile(name, condition, _carried(path), batches, "cluster" in schema.names)
+    return ScoreFile(name, condition, cards, batches, "cluster" in schema.names)
 
 
 def _under(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
@@ -161,7 +185,8 @@ def _read(files: Sequence[ScoreFile], other: Sequence[Unused]) -> Scores:
     left = list(other)
     for file in files:
         found = summed(file.batches, cards, gaps)
-        left += _joined_values(values, origin, found, file.name)
+        left += _joined_values(values, origin, found.values, file.name)
+        left += _uncounted(found)
     left += [Unused(_named(key, seed), "none of its scores could be made") for key, seed in gaps.alone]
     left += [Unused(_named(scale, None), "no item has a score from every model") for scale in _emptied(gaps, values)]
     left += _people(values)
@@ -201,6 +226,15 @@ def _joined_values(
             values.setdefault(key, {})[seed] = value
     for first, number in again.items():
         yield Unused(name, f"{number:,} of its models and tasks stand in {first} too, with the same scores")
+
+
+def _uncounted(found: Summed) -> Iterator[Unused]:
+    """A line for each task of a model whose counts are not there, whichever its seeds."""
+    seeds: dict[tuple[Key, str], list[int | None]] = {}
+    for key, seed, why in found.without:
+        seeds.setdefault((key, why), []).append(seed)
+    for (key, why), those in seeds.items():
+        yield Unused(_named(key, those[0] if len(those) == 1 else None), why)
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -18,7 +18,7 @@ from dialogue.errors import InputError
 
 NEEDED = ("evaluator", "task", "model", "seed", "checkpoint", "item", "rater", "score")
 NAMING = ("evaluator", "task", "checkpoint", "rater", "condition")  # may be empty
-TEXTS = (*NAMING, "model", "item", "cluster")
+TEXTS = (*NAMING, "model", "item", "cluster", "reason")
 TYPES = {**dict.fromkeys(TEXTS, pa.string()), "seed": pa.int64(), "score": pa.float64()}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.reading.values import Floats, Ints, Key, Value, of_counts, ratio
-from dialogue.cards import ASIDE, COUNTS, Aggregate, Card
+from dialogue.cards import ASIDE, COUNTS, PROBE, Aggregate, Card
 
 Bools = NDArray[np.bool_]
 KEYS = (*Key._fields, "seed")
@@ -48,17 +48,19 @@ def scale_of(key: Key) -> Key:
 def gaps_of(batches: Batches) -> Gaps:
     """Look for scores that are not there; where there are none, one column is read."""
     found = Gaps()
-    if all(np.isfinite(_scores(batch)).all() for batch in batches(["score"])):
+    if all(np.isfinite(numbers_in(batch)).all() for batch in batches(["score"])):
         return found
     scored, empty = Counter[tuple[Key, int | None]](), Counter[tuple[Key, int | None]]()
     lost: dict[tuple[Key, int | None], set[str]] = {}
     for batch in batches([*KEYS, "item", "score", "reason"]):
         groups, code = grouped(batch)
-        absent = ~np.isfinite(_scores(batch))
+        absent = ~np.isfinite(numbers_in(batch))
         for k, number in enumerate(np.bincount(code[~absent], minlength=len(groups))):
             scored[groups[k]] += int(number)
         rows = np.flatnonzero(absent)
-        for k, item, reason in zip(code[rows], _texts(batch, "item", rows), _texts(batch, "reason", rows), strict=True):
+        for k, item, reason in zip(
+            code[rows], texts_of(batch, "item", rows), texts_of(batch, "reason", rows), strict=True
+        ):
             key, _ = groups[k]
             empty[groups[k]] += 1
             found.reasons.setdefault((key.evaluator, key.task), Counter())[reason or UNSAID] += 1
@@ -70,11 +72,13 @@ def gaps_of(batches: Batches) -> Gaps:
     return found
 
 
-def _scores(batch: pa.RecordBatch) -> Floats:
+def numbers_in(batch: pa.RecordBatch) -> Floats:
+    """The scores, NaN where there is none."""
     return np.asarray(batch.column("score").cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
 
-def _texts(batch: pa.RecordBatch, name: str, rows: Ints) -> list[str]:
+def texts_of(batch: pa.RecordBatch, name: str, rows: Ints) -> list[str]:
+    """What some rows say in a column; empty where they say nothing."""
     if name not in batch.schema.names:
         return [""] * len(rows)
     return [text or "" for text in batch.column(name).take(pa.array(rows)).to_pylist()]
@@ -141,7 +145,14 @@ def _added(groups: Ints, clusters: Ints, numbers: Floats) -> tuple[Ints, Ints, F
     return np.asarray(cells // width, np.int64), np.asarray(cells % width, np.int64), np.asarray(sums, np.float64)
 
 
-def summed(batches: Batches, cards: Mapping[str, Card], gaps: Gaps) -> ByRows:
+class Summed(NamedTuple):
+    """Values, and those that cannot be made from what their rows hold, each with the reason."""
+
+    values: ByRows
+    without: list[tuple[Key, int | None, str]]
+
+
+def summed(batches: Batches, cards: Mapping[str, Card], gaps: Gaps) -> Summed:
     """Key without the seed -> seed -> value with its error by dialogue."""
     kinds: set[Aggregate] = {task.aggregate for card in cards.values() for task in card.tasks.values()} | {"micro_f1"}
     counts = tuple(sorted({name for kind in kinds & {"bleu", "combined"} for name in _counts(kind)}))
@@ -149,11 +160,11 @@ def summed(batches: Batches, cards: Mapping[str, Card], gaps: Gaps) -> ByRows:
     nested = sorted({f"stats.{name}" for kind in kinds for name in _counts(kind)})
     for batch in batches([*KEYS, "item", "cluster", "score", *nested]):
         groups, code = grouped(batch)
-        kept = np.isfinite(_scores(batch)) & ~_gone(batch, groups, code, gaps)
+        kept = np.isfinite(numbers_in(batch)) & ~_gone(batch, groups, code, gaps)
         if not kept.all():
             batch, code = batch.filter(pa.array(kept)), code[kept]
         place = np.array([sums.groups.setdefault(group, len(sums.groups)) for group in groups], np.int64)
-        sums.add(place[code], _clusters(batch, sums.clusters), _numbers(batch, groups, code, cards, counts))
+        sums.add(place[code], cluster_codes(batch, sums.clusters), _numbers(batch, groups, code, cards, counts))
     return _values(sums, cards)
 
 
@@ -174,7 +185,7 @@ def _gone(batch: pa.RecordBatch, groups: Sequence[tuple[Key, int | None]], code:
     return gone
 
 
-def _clusters(batch: pa.RecordBatch, known: dict[str, int]) -> Ints:
+def cluster_codes(batch: pa.RecordBatch, known: dict[str, int]) -> Ints:
     """The dialogue of each row as a code; a row without one is a cluster of its own item."""
     if "cluster" not in batch.schema.names or batch.column("cluster").null_count:
         items = batch.column("item").cast(pa.string())
@@ -196,9 +207,11 @@ def _numbers(
     counts: Sequence[str],
 ) -> Floats:
     """What every row adds: 1, its numerator, its denominator, and counts of corpus metrics that are no ratio."""
-    top, bottom = _scores(batch).copy(), np.ones(len(batch))
-    stats = _stats(batch)
+    top, bottom = numbers_in(batch).copy(), np.ones(len(batch))
+    stats = counts_in(batch)
     kinds = np.array([_kind(key, cards) for key, _ in groups], object)[code] if len(groups) else np.zeros(0, object)
+    if (rows := _by_f1(groups, cards)[code] if len(groups) else np.zeros(0, bool)).any():
+        top[rows] = bottom[rows] = np.nan
     if set(COUNTS["micro_f1"]) <= set(stats):
         rows = ((kinds == "micro_f1") | (kinds == "")) & np.isfinite(stats["tp"])
         double = 2 * stats["tp"][rows]
@@ -210,6 +223,12 @@ def _numbers(
     return np.stack([np.ones(len(batch)), top, bottom, *rest], 1)
 
 
+def _by_f1(groups: Sequence[tuple[Key, int | None]], cards: Mapping[str, Card]) -> Bools:
+    """Whether counts alone make the value; a probe's row without them (version 0.2.0) counts as right or wrong."""
+    own = (cards.get(key.evaluator) != PROBE and key.evaluator not in ASIDE for key, _ in groups)
+    return np.array([mine and _kind(key, cards) == "micro_f1" for mine, (key, _) in zip(own, groups, strict=True)])
+
+
 def _kind(key: Key, cards: Mapping[str, Card]) -> Aggregate | Literal[""]:
     """How single scores make one number; empty where no card says so: then counts decide, or the mean."""
     owner = cards.get(key.evaluator) or next(
@@ -219,7 +238,7 @@ def _kind(key: Key, cards: Mapping[str, Card]) -> Aggregate | Literal[""]:
     return task.aggregate if task else ""
 
 
-def _stats(batch: pa.RecordBatch) -> dict[str, Floats]:
+def counts_in(batch: pa.RecordBatch) -> dict[str, Floats]:
     """The counts of `stats` that are there, each (rows,); NaN where a row has none."""
     if "stats" not in batch.schema.names or not pa.types.is_struct(batch.schema.field("stats").type):
         return {}
@@ -232,22 +251,41 @@ def _stats(batch: pa.RecordBatch) -> dict[str, Floats]:
     }
 
 
-def _values(sums: Sums, cards: Mapping[str, Card]) -> ByRows:
+def _values(sums: Sums, cards: Mapping[str, Card]) -> Summed:
     groups, clusters, numbers = sums.settled()
     names = list(sums.clusters)
     bounds = np.searchsorted(groups, np.arange(len(sums.groups) + 1))
-    found: ByRows = {}
+    made = Summed({}, [])
     for (key, seed), k in sums.groups.items():
         part, codes = numbers[bounds[k] : bounds[k + 1]], clusters[bounds[k] : bounds[k + 1]]
         if not len(part):
             continue
-        kind, rows = _kind(key, cards), int(part[:, 0].sum())
+        kind, counted = _kind(key, cards), dict(zip(sums.fields, part.T, strict=True))
+        if why := _lacking(kind, counted):
+            made.without.append((key, seed, why))
+            continue
+        rows = int(part[:, 0].sum())
         if kind in ("bleu", "combined"):
-            counted = {
-                name: column for name, column in zip(sums.fields, part.T, strict=True) if not np.isnan(column).all()
-            }
-            value = of_counts(kind, counted, tuple(names[c] for c in codes), rows)
+            whole = {name: column for name, column in counted.items() if not np.isnan(column).all()}
+            value = of_counts(kind, whole, tuple(names[c] for c in codes), rows)
         else:
             value = ratio(part[:, 1], part[:, 2], codes, names, examples=rows)
-        found.setdefault(key, {})[seed] = value
-    return found
+        made.values.setdefault(key, {})[seed] = value
+    return made
+
+
+def _lacking(kind: Aggregate | Literal[""], counted: Mapping[str, Floats]) -> str:
+    """Why a corpus metric cannot be made from what is there; empty where it can."""
+    if kind == "" or kind == "mean":
+        return ""
+    needed = ", ".join(COUNTS[kind])
+    if kind in ("bleu", "combined"):
+        used = [name for name in _counts(kind) if name in COUNTS[kind] or not np.isnan(counted[name]).all()]
+        lost = [name for name in used if np.isnan(counted[name]).any()]
+        empty = not lost and counted["total1"].sum() > 0 >= counted["length"].sum()
+    else:
+        lost = [needed] if np.isnan(counted["top"]).any() or np.isnan(counted["bottom"]).any() else []
+        empty = not lost and kind == "ratio" and counted["bottom"].sum() == 0
+    if lost:
+        return f"its card adds it up as {kind} from the counts {needed}; rows lack {', '.join(lost)}"
+    return f"its counts add up to 0, which makes no {kind}" if empty else ""

@@ -21,6 +21,13 @@ Floats = NDArray[np.float64]
 Metric = Callable[[Floats], Floats]
 
 
+COUNTED = {  # what each metric adds up, beside the scores themselves
+    "mean": (),
+    "micro_f1": ("tp", "fp", "fn"),
+    "bleu2": ("match1", "total1", "match2", "total2", "length", "reference"),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Cube:
     """Summable counts of one system: (seeds, items, counts), with the names of all three and the items' clusters."""
@@ -49,7 +56,7 @@ class Bootstrapped:
 # tests/house/test_twins.py holds them equal.
 def micro_f1_metric(names: Sequence[str]) -> Metric:
     """2 tp / (2 tp + fp + fn), 0 to 1."""
-    tp, fp, fn = _places(names, ("tp", "fp", "fn"))
+    tp, fp, fn = _places(names, COUNTED["micro_f1"])
     return lambda sums: 2 * sums[..., tp] / np.maximum(2 * sums[..., tp] + sums[..., fp] + sums[..., fn], 1e-300)
 
 
@@ -58,7 +65,7 @@ def bleu2_metric(names: Sequence[str]) -> Metric:
 
     Where no response has a bigram, unigrams alone count (sacrebleu's effective order).
     """
-    m1, t1, m2, t2, length, reference = _places(names, ("match1", "total1", "match2", "total2", "length", "reference"))
+    m1, t1, m2, t2, length, reference = _places(names, COUNTED["bleu2"])
 
     def value(sums: Floats) -> Floats:
         first = sums[..., m1] / np.maximum(sums[..., t1], 1)

@@ -1,45 +1,153 @@
 """Two models of a score table compared by the multi-bootstrap, on cubes of summable counts (seeds, items, counts).
 
 There is a cube for each evaluator, task, checkpoint and model; two models are compared on the items that both have.
+Tables are read batch by batch and only the two models' rows are kept, as codes. A score that is not there (NaN) is
+counted with its reason, and its item is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.reading.columns import codes_of
-from analysis.reading.scores import read_scores
-from analysis.stats.multibootstrap import Cube, difference, one_system
+from analysis.reading.score_files import Unused, open_scores
+from analysis.reading.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
+from analysis.reading.values import Floats, Ints
+from analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 
 DRAWN_SETS = 5000  # of the multi-bootstrap
-NAMED = ("evaluator", "task", "checkpoint", "condition")
+NEEDED_HERE = ("model", "seed", "item", "score")
 
 
-def read_cubes(sources: Sequence[Any]) -> dict[str, dict[str, Cube]]:
-    """Name of the scale (`token bleu2 last test`) -> model -> cube, on the items that all its seeds have."""
-    table = read_scores(sources, needed=("model", "seed", "item", "score"))
-    # A score that could not be made (NaN, or none) is no number: its item is left out, as if it were not there.
-    table = table.filter(pc.and_(pc.is_valid(table["seed"]), pc.is_finite(table["score"])))
-    texts = [table[name].cast(pa.string()).fill_null("").to_pylist() for name in NAMED]
-    scale = np.array([" ".join(filter(None, parts)) or "scores" for parts in zip(*texts, strict=True)], dtype=object)
-    model = np.array(table["model"].to_pylist(), dtype=object)
-    counts = _counts(table)
-    return {
-        name: {
-            who: _cube(who, table.filter(pa.array(rows)), {key: column[rows] for key, column in counts.items()})
-            for who in sorted(set(model[scale == name]))
-            for rows in [(scale == name) & (model == who)]
-        }
-        for name in sorted(set(scale))
-    }
+@dataclass(slots=True)
+class Cubes:
+    """What two models (or all) are compared on, and what is not there."""
+
+    scales: dict[str, dict[str, Cube]]  # name of the scale (`token bleu2 last test`) -> model -> cube
+    models: frozenset[str]  # all names in the tables
+    missing: tuple[str, ...]  # sentences on scores that are not there
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of one model on one scale, in batches: codes of seeds, items and clusters, and the counts."""
+
+    seeds: list[Ints] = field(default_factory=list)
+    items: list[Ints] = field(default_factory=list)
+    clusters: list[Ints] = field(default_factory=list)
+    counts: list[dict[str, Floats]] = field(default_factory=list)
+    lost: dict[int, list[Ints]] = field(default_factory=dict)  # seed -> items without a score
+    reasons: Counter[str] = field(default_factory=Counter)
+    seedless: int = 0
+
+    @property
+    def gaps(self) -> Ints:
+        """Items without a score under a seed that has others."""
+        there = {int(batch[0]) for batch in self.seeds}
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *chain.from_iterable(
+            items for seed, items in self.lost.items() if seed in there
+        )]))  # fmt: skip
+
+
+def read_cubes(sources: Sequence[Any], models: Sequence[str] = (), metric: str = "micro_f1") -> Cubes:
+    """Cubes for a metric of these models, of all where none is named, on the items that all seeds of a model have."""
+    counts = [f"stats.{name}" for name in COUNTED[metric]]
+    rows: dict[tuple[str, str], _Rows] = {}
+    items, clusters, known = dict[str, int](), dict[str, int](), set[str]()
+    for file in open_scores(sources, NEEDED_HERE):
+        for batch in file.batches([*KEYS, "item", "cluster", "score", "reason", *counts]):
+            known |= set(filter(None, pc.unique(batch.column("model")).to_pylist()))
+            _sort(_of_models(batch, models), rows, items, clusters)
+    names, scales, said = list(items), dict[str, dict[str, Cube]](), list[str]()
+    for scale, model in sorted(rows):
+        found = rows[scale, model]
+        said += _told(f"{scale} of {model}", found)
+        if (cube := _cube(model, found, names)) is None:
+            why = "no item was scored under all of its seeds" if found.seeds else "it has no score under any seed"
+            said.append(str(Unused(f"{scale} of {model}", why)))
+        else:
+            scales.setdefault(scale, {})[model] = cube
+    return Cubes(scales, frozenset(known), tuple(said))
+
+
+def _of_models(batch: pa.RecordBatch, models: Sequence[str]) -> pa.RecordBatch:
+    if not models:
+        return batch
+    return batch.filter(pc.is_in(batch.column("model").cast(pa.string()), value_set=pa.array(models, pa.string())))
+
+
+def _sort(
+    batch: pa.RecordBatch, rows: dict[tuple[str, str], _Rows], items: dict[str, int], clusters: dict[str, int]
+) -> None:
+    """Put every row of a batch where it belongs, scores that are not there apart."""
+    groups, code = grouped(batch)
+    item, cluster = cluster_codes(batch.select(["item"]), items), cluster_codes(batch, clusters)
+    score = numbers_in(batch)
+    counts = {"n": np.ones(len(batch)), "score": score, **counts_in(batch)}
+    for k, (key, seed) in enumerate(groups):
+        scale = " ".join(filter(None, (key.evaluator, key.task, key.checkpoint, key.condition))) or "scores"
+        into = rows.setdefault((scale, key.model), _Rows())
+        at = np.flatnonzero(code == k)
+        if seed is None:
+            into.seedless += len(at)
+            continue
+        there = np.isfinite(score[at])
+        if (gone := at[~there]).size:
+            into.reasons.update(text or UNSAID for text in texts_of(batch, "reason", gone))
+            into.lost.setdefault(seed, []).append(item[gone])
+        if (at := at[there]).size:
+            into.seeds.append(np.full(len(at), seed))
+            into.items.append(item[at])
+            into.clusters.append(cluster[at])
+            into.counts.append({name: column[at] for name, column in counts.items()})
+
+
+def _told(what: str, rows: _Rows) -> Iterator[str]:
+    """What of a model's scores is not used, and why."""
+    if rows.reasons:
+        number, left = sum(rows.reasons.values()), len(rows.gaps)
+        why = ", ".join(f"{reason} {n:,}" for reason, n in rows.reasons.most_common(5))
+        were = "score is missing" if number == 1 else "scores are missing"
+        enter = "enters" if number == 1 else "enter"
+        items = "1 item is" if left == 1 else f"{left:,} items are"
+        yield f"{what}: {number:,} {were} ({why}) and {enter} no mean; {items} left out for both models."
+    there = {int(batch[0]) for batch in rows.seeds}
+    for seed in sorted(set(rows.lost) - there):
+        yield str(Unused(f"{what} seed {seed}", "none of its scores could be made"))
+    if rows.seedless:
+        yield str(Unused(what, f"{rows.seedless:,} of its rows name no seed"))
+
+
+def _cube(model: str, rows: _Rows, names: Sequence[str]) -> Cube | None:
+    """Arrange the rows; several raters (classifiers) of one seed and item are summed. None where no item is whole."""
+    if not rows.seeds:
+        return None
+    seeds, place = np.unique(np.concatenate(rows.seeds), return_inverse=True)
+    items, item = np.unique(np.concatenate(rows.items), return_inverse=True)
+    shared = [name for name in rows.counts[0] if all(name in part for part in rows.counts)]
+    counts = {name: np.concatenate([part[name] for part in rows.counts]) for name in shared}
+    counts = {name: column for name, column in counts.items() if np.isfinite(column).all()}
+    cube = np.zeros((len(seeds), len(items), len(counts)))
+    for k, column in enumerate(counts.values()):
+        cells = np.bincount(place * len(items) + item, column, len(seeds) * len(items))
+        cube[:, :, k] = cells.reshape(len(seeds), len(items))
+    kept = np.flatnonzero((cube[:, :, 0] > 0).all(0) & ~np.isin(items, rows.gaps))
+    if not len(kept):
+        return None
+    cluster = np.zeros(len(items), dtype=np.int64)
+    cluster[item] = np.concatenate(rows.clusters)
+    order = sorted(kept.tolist(), key=lambda k: names[int(items[k])])
+    told = tuple(names[int(items[k])] for k in order)
+    return Cube(model, tuple(int(s) for s in seeds), told, tuple(counts), cube[:, order], cluster[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +168,38 @@ class ComparedModels:
 
 def compared_models(
     sources: Sequence[Any], models: tuple[str, str], metric: str = "mean", only: str = "", *, paired: bool, seed: int
-) -> tuple[ComparedModels, ...]:
-    """Both models and their difference, seeds and items resampled at once, on every scale that has both."""
-    if not sources:
+) -> tuple[tuple[ComparedModels, ...], tuple[str, ...]]:
+    """Both models and their difference, seeds and items resampled at once, on every scale that has both.
+
+    Then what was not compared, and the scores that are not there, in sentences.
+    """
+    read = read_cubes(sources, models, metric)
+    if not read.models:
         raise InputError("--compare needs scores with counts, and the study has none: it compares models by a metric.")
-    scales = read_cubes(sources)
-    found = [
-        line
-        for scale, cubes in scales.items()
-        if set(models) <= set(cubes) and set(only.split()) <= set(scale.split())
-        for line in _on_one_scale(scale, cubes, models, metric, paired=paired, seed=seed)
-    ]
+    found, left = list[ComparedModels](), list(read.missing)
+    for scale, cubes in read.scales.items():
+        if not set(only.split()) <= set(scale.split()):
+            continue
+        if absent := [model for model in models if model not in cubes]:
+            left.append(str(Unused(scale, f"{absent[0]} has no whole item there")))
+            continue
+        try:
+            found += _on_one_scale(scale, cubes, models, metric, paired=paired, seed=seed)
+        except InputError as error:
+            left.append(str(Unused(f"{scale} by {metric}", str(error).rstrip("."))))
     if not found:
-        known = ", ".join(sorted({model for cubes in scales.values() for model in cubes}))
-        first, second = models
-        raise InputError(f"No scale has both {first!r} and {second!r} (found: {known}); write --compare MODEL,MODEL.")
-    return tuple(found)
+        _refuse(models, read.models, left)
+    return tuple(found), tuple(f"--compare: {line}" for line in left)
+
+
+def _refuse(models: tuple[str, str], known: Collection[str], left: Sequence[str]) -> None:
+    """Say why nothing is compared: a model that no table has, else what was found out scale by scale."""
+    if set(models) <= set(known) and left:
+        raise InputError(f"--compare {','.join(models)} finds nothing to compare. {'; '.join(left[:3])}.")
+    raise InputError(
+        f"No scale has both {models[0]!r} and {models[1]!r} (found: {', '.join(sorted(known))}); "
+        "write --compare MODEL,MODEL."
+    )
 
 
 def _on_one_scale(
@@ -104,41 +228,3 @@ def _restricted(cube: Cube, items: Sequence[str]) -> Cube:
     place = {name: k for k, name in enumerate(cube.items)}
     kept = np.array([place[name] for name in items])
     return replace(cube, items=tuple(items), counts=cube.counts[:, kept], cluster=cube.cluster[kept])
-
-
-def _counts(table: pa.Table) -> Mapping[str, np.ndarray]:
-    """`n`, `score` and the fields of `stats`, each (rows,)."""
-    counts = {"n": np.ones(len(table)), "score": np.asarray(table["score"], dtype=np.float64)}
-    if "stats" in table.column_names:
-        stats = table["stats"].combine_chunks()
-        fields = [field.name for field in stats.type] if pa.types.is_struct(stats.type) else []
-        counts |= {name: np.asarray(pc.fill_null(pc.struct_field(stats, name), 0.0), np.float64) for name in fields}
-    return counts
-
-
-def _cube(model: str, table: pa.Table, counts: Mapping[str, np.ndarray]) -> Cube:
-    """Arrange the rows; several raters (classifiers) of one seed and item are summed."""
-    item, items = codes_of(table["item"])
-    seed = np.asarray(table["seed"], dtype=np.int64)
-    seeds, place = np.unique(seed, return_inverse=True)
-    cube = np.zeros((len(seeds), len(items), len(counts)))
-    for k, column in enumerate(counts.values()):
-        np.add.at(cube[:, :, k], (place, item), column)
-    kept = (cube[:, :, 0] > 0).all(0)
-    if not kept.any():
-        raise InputError(f"{model}: no item was scored under all of its seeds.")
-    item_names = table["item"].combine_chunks()
-    # An item without a dialogue is a cluster of its own.
-    named = "cluster" in table.column_names
-    cluster, _ = codes_of(pc.coalesce(table["cluster"].combine_chunks(), item_names) if named else item_names)
-    of_item = np.zeros(len(items), dtype=np.int64)
-    of_item[item] = cluster
-    order = np.array(sorted(np.flatnonzero(kept), key=lambda k: items[k]))
-    return Cube(
-        model,
-        tuple(int(s) for s in seeds),
-        tuple(items[k] for k in order),
-        tuple(counts),
-        cube[:, order],
-        of_item[order],
-    )

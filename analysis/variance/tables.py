@@ -6,14 +6,12 @@ One function builds them for `analysis variance STUDY` and for the report, so bo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from analysis.reading.long_tables import LongTable, long_from_votes
 from analysis.reading.panel import PEOPLE, UNSEEN, Panel
-from analysis.reading.score_files import Unused, find_score_files
+from analysis.reading.score_files import Unused
 from analysis.reading.study import Study
 from analysis.reading.systems import fixed_sides, match
 from dialogue.errors import InputError
@@ -81,13 +79,6 @@ def _why_none(panel: Panel) -> str:
     if panel.cells is None or min(panel.cells.shape) < 2:
         return "one model or one dialogue has nothing to vary with"
     return "its scores are all the same" if np.isfinite(panel.cells).all() else "some dialogue gives no number"
-
-
-def score_files(source: Any) -> list[Any]:
-    """The score tables of a study folder; anything else as it is."""
-    if not isinstance(source, str | Path) or not Path(source).is_dir():
-        return [source]
-    return find_score_files(Path(source))[0]
 
 
 def chosen_tables(

@@ -7,13 +7,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.colors import to_hex
 
 from analysis.__main__ import COMMANDS
 from analysis.comparison.answer import answer
+from analysis.comparison.figures import PALETTE, figures
 from analysis.reading import score_files
 from analysis.reading.score_files import read_study_scores
 from analysis.reading.study import read_study
 from analysis.reading.values import bleu, of_counts
+from analysis.showing.plots import GREY
 from dialogue.cards import BUILT_IN, Card, TaskCard
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
@@ -194,6 +197,75 @@ def test_a_ratio_adds_up_its_counts_and_bleu_is_that_of_the_corpus(tmp_path):
     write(tmp_path / "x.parquet", table, {"x": card(aggregate="ratio", scale=1.0)})
     assert compared(tmp_path).methods[0].method.values == pytest.approx((0.25, 0.25, 0.25))
     assert MODELS == ("good", "poor")
+
+
+NEEDS = {
+    "ratio": "numerator, denominator",
+    "bleu": "match1, total1, length, reference",
+    "combined": "inform, success, match1, total1, length, reference",
+    "micro_f1": "tp, fp, fn",
+}
+
+
+@pytest.mark.parametrize("kind", list(NEEDS))
+@pytest.mark.parametrize("stats", [None, {"other": 1.0}], ids=["no stats", "other stats"])
+def test_a_card_that_adds_up_counts_which_are_not_there_leaves_a_line_and_no_number(tmp_path, kind, stats):
+    """Neither NaN in the tables nor the mean of the scores under the name of a corpus metric."""
+    table = [row | ({"stats": stats} if stats else {}) for row in rows("x")]
+    write(tmp_path / "x.parquet", table, {"x": card(aggregate=kind)})
+    write(tmp_path / "y.parquet", rows("y"), {"y": card("other judge")})
+    found = compared(tmp_path)
+    assert {one.method.kind for one in found.methods} == {"y"}
+    told = f"(its card adds it up as {kind} from the counts {NEEDS[kind]}; rows lack {NEEDS[kind]})"
+    assert [str(one) for one in found.not_compared] == [
+        f"not compared: x quality of {model} last {told}" for model in MODELS
+    ]
+
+
+def test_counts_that_some_rows_lack_or_that_add_up_to_nothing_leave_a_line_too(tmp_path):
+    def stats(row):
+        whole = {"numerator": 1.0, "denominator": 0.0 if row["model"] == "poor" else 4.0}
+        return (
+            {**whole, "denominator": None} if (row["model"], row["seed"], row["item"]) == ("good", 1, "d3:0") else whole
+        )
+
+    write(tmp_path / "x.parquet", [row | {"stats": stats(row)} for row in rows("x")], {"x": card(aggregate="ratio")})
+    found = compared(tmp_path)
+    assert [(one.method.model, one.method.seeds) for one in found.methods] == [("good", (0, 2))]
+    assert [str(one) for one in found.not_compared] == [
+        "not compared: x quality of good seed 1 last (its card adds it up as ratio from the counts numerator, "
+        "denominator; rows lack numerator, denominator)",
+        "not compared: x quality of poor last (its counts add up to 0, which makes no ratio)",
+    ]
+
+
+def colours_of(found, name):
+    """Tick label -> colour of its dot, as drawn."""
+    (axes,) = figures(found)[name].axes
+    labels = [tick.get_text() for tick in axes.get_yticklabels()]
+    inks = [
+        to_hex(line.get_color())
+        for line in axes.lines
+        if line.get_marker() == "o" and line.get_markerfacecolor() != "white"
+    ]
+    return dict(zip(labels, inks, strict=True))
+
+
+@pytest.mark.parametrize("better", ["higher", "lower", "neither"])
+def test_the_colours_of_the_figures_follow_direction_chance_and_order_of_the_card(tmp_path, better):
+    """Grey is the side of chance that the card calls worse; the evaluator's colour goes by its place, not its name."""
+    told = card("made-up judge", chance=0.6, better=better)
+    write(tmp_path / "x.parquet", rows("x"), {"x": told})
+    write(tmp_path / "a.parquet", rows("a"), {"a": card("later judge", order=99)})
+    found = compared(tmp_path)
+    drawn = colours_of(found, "-x")
+    grey = {"higher": "poor", "lower": "good", "neither": None}[better]
+    for model in MODELS:
+        (ink,) = (ink for label, ink in drawn.items() if model in label)
+        assert ink == (GREY if model == grey else PALETTE[0]).lower()
+    assert set(colours_of(found, "-a").values()) == {PALETTE[1].lower()}
+    write(tmp_path / "a.parquet", rows("a"), {"a": card("later judge", order=1)})
+    assert set(colours_of(compared(tmp_path), "-a").values()) == {PALETTE[0].lower()}
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with its card", "without a card"])

@@ -1,18 +1,22 @@
 """The multi-bootstrap: exact variances, a slow twin, coverage, and the command on a score table."""
 
 import json
+import math
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import COMMANDS
+from analysis.reading import score_files
 from analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
 from analysis.variance.cubes import on_common_items, read_cubes
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from tests.analysis.evaluators_study import card, rows, without, write
 
 COUNTS = ("tp", "fp", "fn")
 
@@ -106,8 +110,10 @@ def score_file(path):
 
 
 def test_a_score_table_becomes_cubes_without_the_rows_that_have_no_seed(tmp_path):
-    (scale,) = read_cubes([score_file(tmp_path / "scores.parquet")]).items()
+    read = read_cubes([score_file(tmp_path / "scores.parquet")])
+    (scale,) = read.scales.items()
     assert scale[0] == "probe T last test"
+    assert read.missing[0] == "not compared: probe T last test of bare (39 of its rows name no seed)"
     assert set(scale[1]) == {"seq2seq", "hred"}
     one = scale[1]["hred"]
     assert one.counts.shape == (3, 40, 5)
@@ -126,8 +132,69 @@ def test_the_command_compares_two_models(tmp_path, capsys):
     assert found[2]["low"] < found[2]["value"] < found[2]["high"]
     assert dispatch("analysis", "", COMMANDS, words) == 0
     assert "Seeds and items resampled together" in capsys.readouterr().out
-    with pytest.raises(InputError, match=r"No scale has both 'hred' and 'nobody' \(found: hred, seq2seq\)"):
+    with pytest.raises(InputError, match=r"No scale has both 'hred' and 'nobody' \(found: bare, hred, seq2seq\)"):
         dispatch("analysis", "", COMMANDS, ["variance", str(path), "--compare", "hred,nobody"])
+
+
+def compare_command(capsys, *words):
+    assert dispatch("analysis", "", COMMANDS, ["variance", *map(str, words), "--sets", "20", "--json", "-"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_missing_scores_are_counted_with_their_reason_and_their_items_left_out(tmp_path, capsys):
+    """As `analysis compare` does: a score that could not be made is never averaged, and never just gone."""
+    hard, refused = ("d0:0", "d1:1"), ("good", 2)
+    table = without(rows("x"), lambda row: row["model"] == "poor" and row["item"] in hard, "too long")
+    table = [
+        r | ({"score": math.nan, "reason": "refused"} if (r["model"], r["seed"]) == refused else {}) for r in table
+    ]
+    write(tmp_path / "x.parquet", table, {"x": card()})
+    found = compare_command(capsys, tmp_path, "--compare", "good,poor")
+    said = "\n".join(found["not_used"])
+    assert "--compare: x quality last of poor: 6 scores are missing (too long 6) and enter no mean; 2 items are" in said
+    assert "--compare: not compared: x quality last of good seed 2 (none of its scores could be made)" in said
+    difference_of = found["compared"][2]
+    assert (difference_of["items"], difference_of["seeds"]) == (38, [2, 3])
+    kept = pd.DataFrame(table).query("item not in ('d0:0', 'd1:1') and score == score")
+    means = kept.groupby(["model", "seed"]).score.mean().groupby("model").mean()
+    assert difference_of["value"] == pytest.approx(means["good"] - means["poor"])
+
+
+def test_conditions_in_folders_are_scales_of_their_own_for_compare(tmp_path, capsys):
+    write(tmp_path / "x.parquet", rows("x"), {"x": card()})
+    write(tmp_path / "conditions" / "typos@0.5" / "x.parquet", rows("x", base=0.2), {"x": card()})
+    found = compare_command(capsys, tmp_path, "--compare", "good,poor")["compared"]
+    assert [row["name"] for row in found[::3]] == ["x quality last", "x quality last typos@0.5"]
+    assert found[0]["value"] > 0.5 > found[3]["value"]
+
+
+def test_a_scale_without_the_counts_of_the_metric_is_named_and_the_others_are_compared(tmp_path, capsys):
+    counted = [row | {"stats": {"tp": 3.0, "fp": 1.0, "fn": 2.0}} for row in rows("f")]
+    write(tmp_path / "f.parquet", counted, {"f": card()})
+    write(tmp_path / "x.parquet", rows("x"), {"x": card()})
+    words = ("--compare", "good,poor", "--metric", "micro_f1")
+    found = compare_command(capsys, tmp_path, *words)
+    assert [row["name"] for row in found["compared"]] == ["f quality last"] * 3
+    assert found["compared"][0]["value"] == pytest.approx(6 / 9)
+    (line,) = (line for line in found["not_used"] if line.startswith("--compare"))
+    assert line.startswith("--compare: not compared: x quality last by micro_f1 (The scores have no count tp, fp, fn")
+    (tmp_path / "f.parquet").unlink()
+    with pytest.raises(InputError, match=r"finds nothing to compare. not compared: x quality last by micro_f1"):
+        dispatch("analysis", "", COMMANDS, ["variance", str(tmp_path), *words])
+
+
+def test_cubes_read_in_small_batches_are_the_same(tmp_path, monkeypatch):
+    path = score_file(tmp_path / "scores.parquet")
+    whole = read_cubes([path])
+    monkeypatch.setattr(score_files, "BATCH", 7)
+    parts = read_cubes([path])
+    assert parts.missing == whole.missing
+    for scale, models in whole.scales.items():
+        for model, one in models.items():
+            other = parts.scales[scale][model]
+            assert (other.items, other.seeds, other.names) == (one.items, one.seeds, one.names)
+            assert np.array_equal(other.counts, one.counts)
+            assert len(np.unique(np.stack([one.cluster, other.cluster]), axis=1).T) == 20  # the same dialogues
 
 
 @pytest.mark.slow

@@ -256,6 +256,9 @@ def test_a_score_that_could_not_be_made_leaves_its_item_out_of_a_comparison(tmp_
     ]  # fmt: skip
     rows[5]["score"] = math.nan
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "mine.parquet")
-    found = {line.what: line for line in compared_models([tmp_path / "mine.parquet"], ("a", "b"), paired=True, seed=0)}
+    lines, told = compared_models([tmp_path / "mine.parquet"], ("a", "b"), paired=True, seed=0)
+    found = {line.what: line for line in lines}
+    assert told == ("--compare: mine t last of a: 1 score is missing (no reason given 1) and enters no mean; 1 item is "
+                    "left out for both models.",)  # fmt: skip
     assert found["difference"].items == 29 and found["difference"].value == pytest.approx(-1)
     assert all(math.isfinite(line.value) and math.isfinite(line.low) for line in found.values())
