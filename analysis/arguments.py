@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialogue.errors import InputError
+from dialogue.wording import as_typed
 
 if TYPE_CHECKING:
     from analysis.reading.votes import Votes
@@ -144,6 +145,6 @@ def deliver(args: argparse.Namespace, found: Result, *, more: str = "", then: st
         return
     if args.json:
         write_json(args.json, found.document)
-    sys.stdout.write(f"{found}{more}".rstrip("\n") + "\n")
+    sys.stdout.write(as_typed(f"{found}{more}".rstrip("\n")) + "\n")
     if then:
-        sys.stdout.write(f"Next: {then}\n")
+        sys.stdout.write(f"Next: {as_typed(then)}\n")

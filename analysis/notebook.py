@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import check_margin, check_ranges
-from analysis.reading.cautions import told_of_reading
+from analysis.reading.cautions import reading_of, told_of_reading
 from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, votes_of
 from analysis.reading.naming import Names
 from analysis.showing.result import Result
@@ -60,7 +60,7 @@ def ties(
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw, told_of_reading(read))
+    return Result(_with_reading(document(found), read), parts(found), draw, told_of_reading(read))
 
 
 def agreement(
@@ -90,7 +90,7 @@ def agreement(
 
         return figures(found)
 
-    result = Result(document(found), parts(found), draw, told_of_reading(read))
+    result = Result(_with_reading(document(found), read), parts(found), draw, told_of_reading(read))
     return result if raters is None else _with_agreement_by(result, read, Path(raters), by, clusters)
 
 
@@ -129,8 +129,14 @@ def preference(
 
         return figures(found)
 
-    result = Result(document(found), parts(found), draw, told_of_reading(matches.votes))
+    shown = _with_reading(document(found), matches.votes, matches.systems)
+    result = Result(shown, parts(found), draw, told_of_reading(matches.votes))
     return result if raters is None else _with_preference_by(result, matches, Path(raters), by, clusters)
+
+
+def _with_reading(document: Mapping[str, Any], votes: Votes | None, systems: Sequence[str] = ()) -> dict[str, Any]:
+    """The same with what was read and what was left out of it; null where no votes were."""
+    return {**document, "reading": None if votes is None else reading_of(votes, systems)}
 
 
 def _with_preference_by(result: Result, matches: Matches, raters: Path, by: str, clusters: str) -> Result:
@@ -200,7 +206,10 @@ def ratings(
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw, [read.ledger.line, told])
+    ledger = read.ledger
+    held = {"form": ledger.form, "rows": ledger.read, "columns": dict(ledger.columns), "notes": list(ledger.notes),
+            "left_out": dict(ledger.left_out), "compared": ratings, "systems": list(read.systems)}  # fmt: skip
+    return Result({**document(found), "reading": held}, parts(found), draw, [ledger.line, told])
 
 
 def plan(
@@ -251,8 +260,10 @@ def plan(
 
         return figures(found)
 
-    said = [] if matches is None else told_of_reading(matches.votes)
-    return Result(document(found), parts(found), draw, said)
+    if matches is None:
+        return Result(_with_reading(document(found), None), parts(found), draw)
+    shown = _with_reading(document(found), matches.votes, matches.systems)
+    return Result(shown, parts(found), draw, told_of_reading(matches.votes))
 
 
 def variance(
@@ -307,7 +318,8 @@ def variance(
         return figures(found)
 
     said = [line for table in kept[:1] for line in table.read] if score in ("tie", "net") else []
-    return Result(document(found), parts(found), draw, said)
+    held = next((table.reading for table in kept if table.reading is not None), None)
+    return Result({**document(found), "reading": held}, parts(found), draw, said)
 
 
 def _variance_tables(
@@ -365,4 +377,4 @@ def compare(
 
         return figures(found)
 
-    return Result(document(found), parts(found), draw)
+    return Result(_with_reading(document(found), read.votes), parts(found), draw)

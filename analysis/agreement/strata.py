@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from analysis.reading.clusters import clusters_of
 from analysis.reading.strata import Strata
 from analysis.reading.votes import Votes
 from analysis.showing.tables import Table
-from analysis.showing.words import number, plain
+from analysis.showing.words import number, p_value, plain
 from analysis.stats.between_raters.agreement import Coefficient, coefficients
 from analysis.stats.disparity import Disparity
+from analysis.stats.sign_tests import holm_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +28,19 @@ class GroupAgreement:
     votes: int
     alpha: Coefficient | None  # nominal; None where no pair has two votes of the group
     apart: Disparity | None
+    p_holm: float | None = None
 
 
 def agreement_by(votes: Votes, strata: Strata, clusters: str) -> list[GroupAgreement]:
-    """Every group by itself and against all others."""
+    """Every group by itself and against all others; the p values are adjusted for all groups together."""
     made = []
     for code, group in enumerate(strata.names):
         inside = strata.code == code
         mine, others = (_alpha(votes.select(part), clusters) for part in (inside, ~inside))
         apart = None if mine is None or others is None else _apart(mine, others)
         made.append(GroupAgreement(group, strata.people[code], int(inside.sum()), mine, apart))
-    return made
+    adjusted = holm_where([None if one.apart is None else one.apart.p for one in made])
+    return [replace(one, p_holm=p) for one, p in zip(made, adjusted, strict=True)]
 
 
 def _alpha(votes: Votes, clusters: str) -> Coefficient | None:
@@ -66,10 +69,26 @@ def agreement_strata_document(found: list[GroupAgreement], by: str, notes: tuple
 
 
 def agreement_strata_parts(found: list[GroupAgreement], by: str, notes: tuple[str, ...]) -> list[Table | str]:
-    """A table of groups."""
-    head = (by, "people", "votes", "alpha (95 %)", "apart from the others (95 %)")
-    rows = [(one.group, str(one.people), f"{one.votes:,}", _reach(one.alpha), _reach(one.apart)) for one in found]
-    return [Table(head, rows, f"Krippendorff's alpha within groups, by {by}"), *notes]
+    """A table of groups, and what they say."""
+    head = (by, "people", "votes", "alpha (95 %)", "apart from the others (95 %)", "p (Holm)")
+    rows = [
+        (one.group, str(one.people), f"{one.votes:,}", _reach(one.alpha), _reach(one.apart), p_value(one.p_holm))
+        for one in found
+    ]
+    return [Table(head, rows, f"Krippendorff's alpha within groups, by {by}"), *_said(found), *notes]
+
+
+def _said(found: list[GroupAgreement]) -> list[str]:
+    """Which groups agree otherwise, after the correction; that none is shown to, where some were tested."""
+    tested = [(one.group, one.apart, one.p_holm) for one in found if one.apart is not None and one.p_holm is not None]
+    differ = [(group, apart) for group, apart, p in tested if p < 0.05]
+    if tested and not differ:
+        return ["No group is shown to agree otherwise than the others; small groups show large differences only."]
+    return [
+        f"Raters of the group {group!r} agree {'more' if apart.value > 0 else 'less'} with each other than the others "
+        f"do: alpha {apart.value:+.3f}."
+        for group, apart in differ
+    ]
 
 
 def _reach(found: Coefficient | Disparity | None) -> str:

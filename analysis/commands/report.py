@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
     edited = write_kit(found.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []
-    for sentence in [] if study.votes is None else told_of_reading(study.votes):
+    for sentence in [] if study.votes is None else told_of_reading(study.votes, alone=True):
         print(sentence)
     for sentence in found.findings:
         print(f"- {sentence}")

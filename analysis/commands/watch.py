@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int | None:
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the three files; the sentence tells what they show."""
     from analysis.arguments import votes_from
+    from analysis.reading.cautions import reading_of
     from analysis.reading.voters import not_people
     from analysis.showing.plots import save
     from analysis.showing.words import percent
@@ -63,7 +64,7 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     votes = votes_from(args)
     found = answer(votes, size=args.size, replace=smallest_experiment(votes) <= args.size)
     out = args.out or path.parent
-    write_json(out / "ties.json", document(found))
+    write_json(out / "ties.json", {**document(found), "reading": reading_of(votes)})
     save(laws_figure(found), out / "ties")
     drawn = f"{len(votes):,} votes, {percent(found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
     return " ".join([drawn, *not_people(found.voters)])

@@ -15,7 +15,7 @@ from analysis.showing.tables import Table
 from analysis.showing.words import p_value, plain
 from analysis.stats.disparity import Disparity, disparity
 from analysis.stats.intervals import Interval, mean_interval
-from analysis.stats.sign_tests import holm
+from analysis.stats.sign_tests import holm_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,8 @@ class GroupPreference:
 def preference_by(contrasts: list[tuple[Contrast, Strata]], clusters: str) -> list[GroupPreference]:
     """Every group on every two systems; the p values are adjusted for all of them together."""
     found = [one for contrast, strata in contrasts for one in _groups(contrast, strata, clusters)]
-    tested = [k for k, one in enumerate(found) if one.apart is not None]
-    p_values = np.array([one.apart.p for one in found if one.apart is not None])
-    adjusted = holm(p_values).tolist() if tested else []
-    by_place = dict(zip(tested, adjusted, strict=True))
-    return [replace(one, p_holm=by_place.get(k)) for k, one in enumerate(found)]
+    adjusted = holm_where([None if one.apart is None else one.apart.p for one in found])
+    return [replace(one, p_holm=p) for one, p in zip(found, adjusted, strict=True)]
 
 
 def _groups(contrast: Contrast, strata: Strata, clusters: str) -> list[GroupPreference]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
+from dialogue.ballots.ledger import Ledger, left_out
 
 NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
@@ -21,8 +25,11 @@ def cautions(votes: Votes) -> list[str]:
     return [*said, "One vote has no interval."] if len(votes) == 1 else said
 
 
-def told_of_reading(votes: Votes) -> list[str]:
-    """How the table was read, what it held and what was left out of it; nothing for data in memory."""
+def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
+    """How the table was read, what it held and what was left out of it; nothing for data in memory.
+
+    `alone` says that no caution follows, so that checks and late votes are named here.
+    """
     if votes.ledger is None or not votes.ledger.read:
         return []
     counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
@@ -33,14 +40,38 @@ def told_of_reading(votes: Votes) -> list[str]:
     told = ", ".join([*shown, *([] if ties is None else [count(ties, "tie")])])
     people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
     held = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {told}."
-    return [votes.ledger.line, f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes)}".rstrip()]
+    return [votes.ledger.line, f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes, alone)}".rstrip()]
 
 
-def _lost(votes: Votes) -> str:
+def _lost(votes: Votes, alone: bool) -> str:
     """What was left out; what the cautions say of checks and late votes is not said twice."""
-    if votes.ledger is None or (votes.warnings and not votes.ledger.dropped):
+    if votes.ledger is None or (votes.warnings and not votes.ledger.dropped and not alone):
         return ""
-    return votes.ledger.lost
+    return left_out(votes.ledger.left_out) if alone else votes.ledger.lost
+
+
+def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:
+    """The key `reading` of `--json`: what was read, what was left out of it and why, what is analysed.
+
+    `systems` are those that pairs.jsonl names. `rows` is null for data in memory, which no file was read for.
+    """
+    ledger = votes.ledger or Ledger("columns", 0)
+    counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
+    choices = dict(zip(votes.labels, counts, strict=True))
+    return {
+        "form": ledger.form,
+        "rows": ledger.read or None,
+        "columns": dict(ledger.columns),
+        "words": dict(ledger.words),
+        "notes": list(ledger.notes),
+        "left_out": dict(ledger.left_out),
+        "votes": len(votes),
+        "pairs": groups(votes.pair),
+        "raters": None if votes.rater is None else groups(votes.rater),
+        "choices": choices,
+        "ties": choices.get("tie"),
+        "systems": list(systems or votes.systems),
+    }
 
 
 def _wins(votes: Votes) -> list[str]:

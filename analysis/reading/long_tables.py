@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.reading.cautions import told_of_reading
+from analysis.reading.cautions import reading_of, told_of_reading
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
 from analysis.reading.systems import UNKNOWN, Matches
 from analysis.reading.voters import Voters, voters
@@ -42,6 +42,7 @@ class LongTable:
     warnings: tuple[str, ...] = ()
     voters: Voters | None = None  # of votes: who cast them
     read: tuple[str, ...] = ()  # of votes: how their table was read, and what was left out
+    reading: Mapping[str, Any] | None = None  # the same for programs
     title: str = ""  # as tables and figures show it, where it is not the name
     better: Better = "higher"  # which level leads
 
@@ -159,4 +160,5 @@ def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors
     kept = {name: codes_by[name] for name in factors or codes_by}
     warnings = votes.warnings if named or scale == "tie" else (*votes.warnings, UNKNOWN)
     name = "ties" if scale == "tie" else "net preference"
-    return LongTable(name, score, kept, names, warnings, voters(votes), tuple(told_of_reading(votes)))
+    said, reading = tuple(told_of_reading(votes)), reading_of(votes, systems if named else ())
+    return LongTable(name, score, kept, names, warnings, voters(votes), said, reading)

@@ -21,6 +21,7 @@ from dialogue.ballots.rankings import taken_apart
 from dialogue.ballots.recognising import recognised
 from dialogue.ballots.settling import Imported, ImportRules, as_votes, values_of
 from dialogue.ballots.systems import SystemColumns, system_columns
+from dialogue.ballots.texts import text_columns, with_sides
 from dialogue.ballots.tools import TOOLS, judgements
 from dialogue.ballots.wide import melted
 from dialogue.errors import InputError, Unclear
@@ -100,7 +101,8 @@ def _is_lines_of_votes(path: Path, names: Mapping[str, str]) -> bool:
             return path.suffix == ".jsonl" and b"\0" not in head  # its own complaint names the line
         if isinstance(row, dict) and "format" in row and "version" in row:
             return True
-        return isinstance(row, dict) and all(names.get(name, name) in row for name in ("pair", "choice"))
+        needed = isinstance(row, dict) and all(names.get(name, name) in row for name in ("pair", "choice"))
+        return needed and text_columns(row) is None  # texts are compared with the answers, row by row
     return False
 
 
@@ -150,6 +152,7 @@ def _plain(
     """A table with the columns of votes, of one question."""
     one, question = of_one_question(table, asked)
     systems = system_columns(one.names, asked.columns)
+    one = with_sides(one, asked.columns, systems)
     shown = {name: asked.columns.get(name, name) for name in wanted if asked.columns.get(name, name) in one.names}
     if systems is not None:
         shown |= {"system_a": systems.a, "system_b": systems.b}

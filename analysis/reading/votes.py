@@ -27,8 +27,10 @@ from dialogue.ballots.judgement import JUDGEMENT_FIELDS
 from dialogue.ballots.ledger import Ledger
 from dialogue.ballots.naming import IGNORED
 from dialogue.ballots.systems import system_columns
+from dialogue.ballots.texts import text_columns, with_sides
 from dialogue.errors import InputError
 from dialogue.judges import refuse_verdicts
+from dialogue.tables.table import RawTable
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -207,6 +209,9 @@ def votes_from_columns(
     names = names if systems is None else {**names, "system_a": systems.a, "system_b": systems.b}
     wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
     refuse_verdicts(Path("votes"), [str(name) for name in table])
+    if text_columns(map(str, table)) is not None:
+        raw = RawTable(Path("votes"), {str(name): list(table[name]) for name in table})
+        table = with_sides(raw, names, systems).columns
     found = Opened(columns_in_memory("votes", table, wanted), names, Ledger("columns", 0), systems)
     how = Reading(tuple(beside), with_judges)
     return _votes(found, values or {}, labels, tuple(kinds), uncounted, tuple(also), how)
@@ -229,7 +234,7 @@ def _votes(
     given = {ours: read.arrays.get(names.get(ours, ours)) for ours in [*FIELDS, *also]}
     _complain_of_missing(read, names, given)
     given["source"], of_judges = doors_of(read, given["source"], given["rater"], how)
-    kept, left_out = _kept(read, given, kinds, uncounted)
+    kept, left_out, excluded = _kept(read, given, kinds, uncounted)
     rows = np.flatnonzero(kept)
     if not len(rows):
         raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
@@ -269,7 +274,8 @@ def _votes(
         also={name: _texts(given[name]) for name in also if given[name] is not None},
         warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
-    said = replace(opening.ledger, words={**opening.ledger.words, **{w: words[w] for w in found if w in words}})
+    meant = {**opening.ledger.words, **{word: words[word] for word in found if word in words}}
+    said = replace(opening.ledger, words=meant, excluded=excluded)
     turned = {} if sides is None else oriented(votes.pair, votes.pairs, choice, left, item, sides)
     return replace(votes, ledger=said, **turned)
 
@@ -286,17 +292,20 @@ def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping
             )
 
 
-def _kept(read: Columns, given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool) -> tuple[Bools, list[str]]:
-    """Which votes to keep, and what is left out, e.g. `12 votes on check pairs`."""
+def _kept(
+    read: Columns, given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool
+) -> tuple[Bools, list[str], dict[str, int]]:
+    """Which votes to keep, and what is left out: in sentences, e.g. `12 votes on check pairs`, and by reason."""
     kept = np.ones(len(given["choice"]), dtype=bool)
-    said, real = [], kept.copy()
+    said, real, excluded = [], kept.copy(), {}
     if given["kind"] is not None:
         codes, names = codes_of(given["kind"].fill_null("real"))
         _check_kinds(read, codes, names)
         real = np.isin(codes, [code for code, name in enumerate(names) if name == "real"])
         for code, name in enumerate(names):
             if name not in kinds:
-                said.append(f"Left out: {count(int((codes == code).sum()), 'vote')} on {name} pairs")
+                excluded[f"on {name} pairs"] = int((codes == code).sum())
+                said.append(f"Left out: {count(excluded[f'on {name} pairs'], 'vote')} on {name} pairs")
                 kept &= codes != code
     if given["counted"] is not None:
         counted = _flags(given["counted"], missing=True)
@@ -305,8 +314,9 @@ def _kept(read: Columns, given: Mapping[str, Any], kinds: tuple[str, ...], uncou
             known = int((kept & ~counted & ~real).sum())  # named, or two commands would seem to count differently
             more = f", {known:,} of them on control pairs" if known else ""
             said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked later){more}")
+            excluded |= {} if uncounted else {"not counted: late, or of raters blocked later": late}
         kept &= counted | uncounted
-    return kept, said
+    return kept, said, excluded
 
 
 def _check_kinds(read: Columns, codes: Ints, names: Sequence[str]) -> None:

@@ -12,11 +12,13 @@ from analysis.agreement.text import document as agreement_document
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
+from analysis.reading.cautions import reading_of
 from analysis.reading.clusters import with_items
 from analysis.reading.inputs import JUDGED, matches_of
 from analysis.reading.panel import Panel
 from analysis.reading.score_files import Unused
 from analysis.reading.study import Study
+from analysis.reading.votes import Votes
 from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
 from analysis.ties.section import asked_size
@@ -35,13 +37,17 @@ class VotesAnswers:
     agreement: AgreementAnswer | None
     preference: PreferenceAnswer | None
     refusals: tuple[str, ...]
+    votes: Votes | None = None
 
     def documents(self) -> dict[str, Any]:
-        """Every room's numbers under the keys of its command's `--json`."""
+        """Every room's numbers under the keys of its command's `--json`, with what it read."""
+        read = {"reading": self.votes and reading_of(self.votes)}
+        judged = self.preference and self.preference.matches
         return {
-            "ties": self.ties and ties_document(self.ties),
-            "agreement": self.agreement and _nameless(agreement_document(self.agreement)),
-            "preference": self.preference and preference_document(self.preference),
+            "ties": self.ties and ties_document(self.ties) | read,
+            "agreement": self.agreement and _nameless(agreement_document(self.agreement)) | read,
+            "preference": self.preference
+            and preference_document(self.preference) | {"reading": judged and reading_of(judged.votes, judged.systems)},
         }
 
 
@@ -53,7 +59,7 @@ def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAns
     ties, preference, refusal = ties_and_preference(study, margin, clusters)
     votes = with_items(votes, clusters, study.folder)
     agreement = ask_agreement(votes, clusters=clusters) if len(votes.given()) else None
-    return VotesAnswers(ties, agreement, preference, (refusal,) if refusal else ())
+    return VotesAnswers(ties, agreement, preference, (refusal,) if refusal else (), votes)
 
 
 def ties_and_preference(

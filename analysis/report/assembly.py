@@ -40,6 +40,7 @@ from analysis.ties import section as ties
 from analysis.variance import section as variance
 from analysis.variance.text import document as variance_document
 from dialogue.signature import VERSION
+from dialogue.wording import as_typed
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 3
@@ -140,7 +141,7 @@ def report(
         findings=tuple(sentences),
         picture=_footnoted(picture, study) if picture and votes.ties else picture,
         facts=tuple(facts(study, panels)),
-        sections=_marked(without_repeats([one for one in sections if one is not None], told(study)), study),
+        sections=_typed(_marked(without_repeats([one for one in sections if one is not None], told(study)), study)),
         samples=_samples(study),
         document=plain(document),
         answers=votes,
@@ -169,6 +170,15 @@ def without_repeats(sections: Sequence[Section], told: Sequence[str]) -> tuple[S
         kept.append(replace(one, notes=tuple(note for note in one.notes if note not in seen)))
         seen.update(one.notes)
     return tuple(kept)
+
+
+def _typed(sections: Sequence[Section]) -> tuple[Section, ...]:
+    """The same sections, whose sentences name commands as this person types them."""
+
+    def spelt(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(as_typed, texts))
+
+    return tuple(replace(one, text=spelt(one.text), items=spelt(one.items), notes=spelt(one.notes)) for one in sections)
 
 
 def _marked(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:

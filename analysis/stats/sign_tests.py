@@ -7,6 +7,7 @@ They take votes as independent unless they say otherwise; intervals that allow f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,12 @@ def holm(values: Floats) -> Floats:
     from statsmodels.stats.multitest import multipletests
 
     return np.asarray(multipletests(values, method="holm")[1])
+
+
+def holm_where(values: Sequence[float | None]) -> list[float | None]:
+    """The same for those that are there; None where nothing was tested."""
+    adjusted = iter(holm(np.array([value for value in values if value is not None])).tolist())
+    return [None if value is None else next(adjusted) for value in values]
 
 
 def sign_test(choice: Ints) -> SignTest:

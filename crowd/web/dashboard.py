@@ -27,6 +27,7 @@ from crowd.watching.curves import law_of_ties, polyline, set_size
 from crowd.watching.overview import Overview, RaterLine, overview
 from crowd.watching.progress import StudyState, set_state
 from crowd.web import page
+from dialogue.wording import as_typed
 
 COOKIE = "seedvote_study"
 SWITCHES: dict[StudyState, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
@@ -130,7 +131,7 @@ def render(found: Overview, hit: Hit, csrf: str, sort: str, order: str, figures:
     values |= {"slips": SLIPS, "doubtful": DOUBTFUL}
     drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
     template = page.jinja_environment().get_template("study/dashboard.html")
-    return template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn)
+    return as_typed(template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn))
 
 
 def curves(found: Overview) -> list[ExperimentCurve]:

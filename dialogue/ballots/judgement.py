@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dialogue.records import Side
 from dialogue.tables.reading import read_table
 
 ToolRow = tuple[str, dict[str, Any]]  # place in the file, values
@@ -16,6 +17,7 @@ JUDGEMENT_FIELDS = (
     *("pair", "rater", "choice", "left", "left_text", "submitted", "seconds", "submission", "status"),
     *("system_a", "system_b", "item", "dialogue", "source"),
 )
+LEFT: dict[str, Side] = {"a": "a", "b": "b", "0": "a", "1": "b", "ab": "a", "ba": "b", "[0, 1]": "a", "[1, 0]": "b"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Judgement:
     source: str = ""  # read for one word alone: that a judge is behind the row
     models: tuple[str, str] | None = None  # what the columns of the systems say
     shown: tuple[str, str] | None = None  # whom the first and the second answer stand for
+    said: Mapping[str, str] = field(default_factory=dict)  # system, or response a and b -> its text, if the row has it
     placed: bool = False  # who was shown on the left is known, not only whom a letter stands for
 
 

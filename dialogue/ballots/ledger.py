@@ -18,6 +18,7 @@ class Ledger:
     words: Mapping[str, str] = field(default_factory=dict)  # theirs -> ours
     dropped: Mapping[str, int] = field(default_factory=dict)  # reason -> judgements
     notes: Sequence[str] = ()
+    excluded: Mapping[str, int] = field(default_factory=dict)  # reason -> votes of our own form that are not analysed
 
     @property
     def line(self) -> str:
@@ -31,5 +32,15 @@ class Ledger:
     @property
     def lost(self) -> str:
         """`Left out: 3 (nothing was chosen); 1 (the same submission again).`, or that nothing was."""
-        said = "; ".join(f"{number:,} ({reason})" for reason, number in self.dropped.items())
-        return f"Left out: {said or 'nothing'}."
+        return left_out(self.dropped)
+
+    @property
+    def left_out(self) -> Mapping[str, int]:
+        """Reason -> rows, of all that were read and are not analysed."""
+        return {**self.dropped, **self.excluded}
+
+
+def left_out(reasons: Mapping[str, int]) -> str:
+    """One sentence on what was left out and why; that nothing was, where there is no reason."""
+    said = "; ".join(f"{number:,} ({reason})" for reason, number in reasons.items())
+    return f"Left out: {said or 'nothing'}."

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dialogue.ballots.naming import IGNORED, typed_names
 from dialogue.ballots.systems import plain_name, system_columns
+from dialogue.ballots.texts import text_columns
 from dialogue.ballots.tools import TOOLS
 from dialogue.ballots.words import spoken
 from dialogue.errors import InputError, Unclear
@@ -93,6 +94,8 @@ def _likely(table: RawTable, stated: Mapping[str, str]) -> str:
 def _says_choice(table: RawTable, name: str) -> bool:
     systems = system_columns(table.names, {})
     named = {cell_text(v) for column in (systems.a, systems.b) for v in table.columns[column]} if systems else set()
+    texts = text_columns(one for one in table.names if one != name)
+    named |= {cell_text(v) for column in (texts.a, texts.b) for v in table.columns[column]} if texts else set()
     return all(spoken(value) or value in named for value in table.values(name)[:20])
 
 

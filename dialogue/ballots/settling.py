@@ -15,15 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from dialogue.ballots.judgement import Judgement
+from dialogue.ballots.judgement import LEFT, Judgement
 from dialogue.ballots.systems import SystemColumns, refuse_place_for_letter
+from dialogue.ballots.texts import same_text
 from dialogue.ballots.tools import TOOLS, Judged
 from dialogue.ballots.words import spoken
 from dialogue.errors import InputError
 from dialogue.judges import JUDGE, refusal, whose
 from dialogue.records import Candidate, Choice, Pair, Side, Vote
 
-LEFT: dict[str, Side] = {"a": "a", "b": "b", "0": "a", "1": "b", "ab": "a", "ba": "b", "[0, 1]": "a", "[1, 0]": "b"}
 TOO_LATE = 1e11  # seconds since 1970 (the year 5138); a larger number is in milliseconds and not a time here
 ANSWERED_NOT = ("rejected", "true", "discarded", "draft")  # states in which an answer is none
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
@@ -74,6 +74,8 @@ def as_votes(
     for time, one in kept:
         rounds[one.pair] += 1
         pair = known[one.pair] if known is not None else None
+        if pair is not None:
+            _refuse_swapped(one, pair)
         votes.append(_vote(one, time, rounds[one.pair], rules, pair, rater_id))
     if not votes:
         raise InputError(f"None of the {len(found)} judgements can be used: {_listed(dropped)}.")
@@ -307,6 +309,18 @@ def _recorded(one: Judgement, pair: Pair | None) -> Side | None:
     if not fits:
         raise InputError(f"{one.where}: the text shown first is neither response of pair {one.pair!r}.")
     return fits[0] if len(fits) == 1 else None
+
+
+def _refuse_swapped(one: Judgement, pair: Pair) -> None:
+    """Texts that the table and the pairs file both have must stand on the same sides."""
+    for side, mine, other in (("a", pair.a, pair.b), ("b", pair.b, pair.a)):
+        text = next((one.said[name] for name in (side, *_names(mine)) if name in one.said), "")
+        if text and same_text(text, other.text) and not same_text(text, mine.text):
+            raise InputError(
+                f"{one.where}: the table and the pairs file have the two responses of pair {one.pair!r} on opposite "
+                f"sides: response {side} there is the other response here. Give the pairs file that was shown, or mend "
+                "the columns of the texts."
+            )
 
 
 def _number(one: Judgement) -> float | None:

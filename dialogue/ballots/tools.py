@@ -10,18 +10,20 @@ no plain tables. The commands, what they recognise and the words for its choices
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dialogue.ballots import arena, argilla, label_studio, mturk, potato
 from dialogue.ballots.answers import choice_column, each, picked, refuse_unread
-from dialogue.ballots.judgement import JUDGEMENT_FIELDS, Judgement, Tool, ToolRow
+from dialogue.ballots.judgement import JUDGEMENT_FIELDS, LEFT, Judgement, Tool, ToolRow
 from dialogue.ballots.naming import IGNORED
 from dialogue.ballots.systems import SystemColumns, system_columns
+from dialogue.ballots.texts import SideCheck, quoted_side, sides_named, text_columns
 from dialogue.errors import InputError, Unclear
 from dialogue.judges import refuse_verdicts
 
+LETTERS = {"a": "a", "b": "b", "tie": "tie"}  # as most tools' templates have it
 USUAL = ("pair", "left", "submitted", "seconds", "item", "dialogue", "source")
 
 
@@ -55,8 +57,10 @@ def judgements(paths: Sequence[Path], tool: str, stated: Mapping[str, str], ques
     systems = system_columns(held, stated)
     if kind.names_models and systems is None:
         raise InputError(f"{rows[0][0]}: {tool}'s table needs model_1 and model_2, which its values stand for.")
-    found = [_judgement(where, row, one, systems) for where, row in rows for one in each(row, names)]
-    kept = _of_question([one for one in found if one is not None], question if names.get("question") in held else "")
+    texts = text_columns(name for name in held if name not in names.values())
+    check = None if texts is None else SideCheck(texts)
+    found = [_judgement(where, row, one, systems, check) for where, row in rows for one in each(row, names)]
+    kept = _of_question(found, question if names.get("question") in held else "")
     shown = {field: name for field, name in names.items() if name in held or "{n}" in name or field == "choice"}
     return Judged(tool, kept, shown, systems)
 
@@ -112,18 +116,37 @@ def _complain_of_missing(rows: Sequence[ToolRow], names: Mapping[str, str], stat
 
 
 def _judgement(
-    where: str, row: Mapping[str, Any], fields: Mapping[str, str], systems: SystemColumns | None
-) -> Judgement | None:
+    where: str,
+    row: Mapping[str, Any],
+    fields: Mapping[str, str],
+    systems: SystemColumns | None,
+    check: SideCheck | None,
+) -> Judgement:
     known: dict[str, Any] = {field: fields[field] for field in (*JUDGEMENT_FIELDS, "question") if field in fields}
     known.setdefault("rater", "")
     if not known["pair"]:
         raise InputError(f"{where}: pair is empty; every judgement needs one.")
-    if systems is None:
-        return Judgement(where=where, **known)
-    both = picked(row, systems.a), picked(row, systems.b)
-    if not all(both):
-        raise InputError(f"{where}: {systems.a} or {systems.b} is empty; both systems are needed.")
-    return Judgement(where=where, **known, models=both)
+    if systems is not None:
+        known["models"] = picked(row, systems.a), picked(row, systems.b)
+        if not all(known["models"]):
+            raise InputError(f"{where}: {systems.a} or {systems.b} is empty; both systems are needed.")
+    one = Judgement(where=where, **known)
+    return one if check is None else _by_text(one, row, check, systems)
+
+
+def _by_text(one: Judgement, row: Mapping[str, Any], check: SideCheck, systems: SystemColumns | None) -> Judgement:
+    """With the side whose text the answer quotes; refused where the texts of its pair were swapped."""
+    texts = picked(row, check.columns.a), picked(row, check.columns.b)
+    known = one.left in LEFT or bool(one.models and one.left in one.models)
+    turned = (LEFT.get(one.left) == "b" or bool(one.models and one.left == one.models[1])) if known else None
+    sides = sides_named(check.columns, systems, one.models or ("", ""), turned)
+    if sides is not None:
+        check.see(one.pair, sides, texts, one.where)
+    side = quoted_side(one.choice, texts, check.columns, one.where)
+    if side != one.choice and check.columns.kind == "letters" and turned:
+        side = "a" if side == "b" else "b"  # a letter is the place here, and response b was shown first
+    known_by = dict(zip(sides, texts, strict=True)) if sides is not None and set(sides) != {"left", "right"} else {}
+    return replace(one, choice=side, said=known_by)
 
 
 def _of_question(found: Sequence[Judgement], question: str) -> list[Judgement]:
@@ -156,9 +179,7 @@ TOOLS = {
         values={
             "model_a": "a",
             "model_b": "b",
-            "a": "a",
-            "b": "b",
-            "tie": "tie",
+            **LETTERS,
             "tie (bothbad)": "tie",
             "both_bad": "tie",
             "bothbad": "tie",
@@ -169,7 +190,7 @@ TOOLS = {
     ),
     "potato": Tool(
         columns={"pair": "instance_id", "rater": "user_id"},
-        values={"a": "a", "b": "b", "tie": "tie"},
+        values=LETTERS,
         read=potato.read_potato,
         forms="a table, .jsonl or the annotation_output folder",
         choice=potato.dotted_choice,
@@ -202,7 +223,7 @@ TOOLS = {
             "status": "AssignmentStatus",
         },
         instead={"pair": ("Input.pair_id", "Input.id", "HITId")},
-        values={"a": "a", "b": "b", "left": "a", "right": "b", "tie": "tie"},
+        values={**LETTERS, "left": "a", "right": "b"},
         read=mturk.read_mturk,
         choice=mturk.mturk_choice,
         known=mturk.known_mturk,
@@ -210,7 +231,7 @@ TOOLS = {
     "argilla": Tool(
         columns={"pair": "pair", "rater": "user_id", "status": "response_status"},
         instead={"pair": ("pair_id", "id", "external_id")},
-        values={"a": "a", "b": "b", "tie": "tie"},
+        values=LETTERS,
         read=argilla.read_argilla,
         choice=argilla.argilla_choice,
         known=argilla.known_argilla,

@@ -46,17 +46,23 @@ def command(*words):
     return json.loads(done.stdout)
 
 
+def numbers(document):
+    """The same with what was read, and without the form that it had: a file has one, data in memory have none."""
+    formless = {k: v for k, v in document["reading"].items() if k not in ("form", "rows", "columns", "words")}
+    return {**document, "reading": formless}
+
+
 def test_a_frame_a_mapping_records_and_the_file_give_the_numbers_of_the_command(pytestconfig, frame):
     told = command("agreement", VOTES)
     forms = [frame, dict(frame), frame.to_dict("records"), pytestconfig.rootpath / VOTES]
-    assert [agreement(form).document == told for form in forms] == [True] * 4
+    assert [numbers(agreement(form).document) == numbers(told) for form in forms] == [True] * 4
 
 
 def test_a_folder_knows_its_pairs_and_records_take_them(pytestconfig, study):
     folder, pairs, votes = study
     told = command("preference", folder, "--sets", "50")
     assert preference(folder, sets=50).document == told
-    assert preference(votes, pairs=pairs, sets=50).document == told
+    assert numbers(preference(votes, pairs=pairs, sets=50).document) == numbers(told)
     assert set(told["systems"]) == {"<script>alert(1)</script>", "theirs"}
 
 
@@ -64,7 +70,7 @@ def test_the_names_of_another_tool_are_mapped_as_on_the_command_line(frame):
     theirs = frame.rename(columns={"pair": "item", "choice": "label"})
     theirs["label"] = theirs["label"].map({"a": "left", "b": "right", "tie": "same"})
     names = {"columns": {"pair": "item", "choice": "label"}, "values": {"a": "left", "b": "right", "tie": "same"}}
-    assert ties(theirs, **names).document == ties(frame).document
+    assert numbers(ties(theirs, **names).document) == numbers(ties(frame).document)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +150,8 @@ def test_compare_takes_frames_as_it_takes_a_folder(study, scores):
     assert {m["kind"] for m in people.document["methods"]} == {"people"}
     scores.to_parquet(folder / "scores.parquet", index=False)
     told = compare(folder).document
-    assert compare(scores, votes=votes, pairs=pairs).document == told
-    assert compare(folder / "scores.parquet", votes=folder).document == told
+    assert numbers(compare(scores, votes=votes, pairs=pairs).document) == numbers(told)
+    assert numbers(compare(folder / "scores.parquet", votes=folder).document) == numbers(told)
     alone = compare(scores).document
     assert alone["methods"] == [m for m in told["methods"] if m["kind"] == "probe"]
     assert alone["orders"][0]["kind"] == "probe"

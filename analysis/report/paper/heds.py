@@ -21,6 +21,7 @@ from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count
 from analysis.stats.power import smallest_shown
+from dialogue.wording import as_typed
 
 AUTHOR = "**For the author to answer.**"
 OURS = {"local", "mturk", "prolific", "mephisto"}  # doors of the tool's own rating page
@@ -167,10 +168,8 @@ def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item
     yield Item("3.3.3.1", "Which kinds of quality assurance?", checks)
     details = f"{count(seen, 'hidden check')} among the pairs; {count(blocked, 'rater')} blocked." if seen else ""
     yield Item("3.3.3.2", "By which methods?", details)
-    preview = (
-        "Write its pages with `python -m crowd preview`, and publish them." if ours else "A screenshot, or a copy."
-    )
-    yield Item("3.3.4.1", "Where can the form be seen?", "", preview)
+    preview = "Write them by `python -m crowd preview`, and publish them." if ours else "A screenshot, or a copy."
+    yield Item("3.3.4.1", "Where can the form be seen?", "", as_typed(preview))
     shown = "The conversation, two responses side by side without names of systems, the question and three buttons."
     yield Item("3.3.4.2", "What did evaluators see?", shown if ours else "")
     lease = f" A pair was held for {hit.get('lease_minutes', 10)} minutes." if ours else ""

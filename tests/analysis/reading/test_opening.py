@@ -266,3 +266,24 @@ def test_where_output_is_for_programs_the_reading_is_told_aside(tmp_path, capsys
     out, aside = capsys.readouterr()
     assert json.loads(out)["contrasts"]
     assert "Read as: arena table" in aside and "Left out: 1 (" in aside
+
+
+def test_json_holds_what_was_read_and_what_was_left_out(tmp_path, capsys):
+    """A program that reads standard output alone knows what its numbers rest on."""
+    rows = [{**row, "kind": "check" if n < 5 else "real"} for n, row in enumerate(worlds.plain())]
+    path = worlds.write(tmp_path / "votes.csv", rows)
+    for words in (["agreement", path], ["preference", path, "--sets", "50"], ["plan", path],
+                  ["ties", path, "--out", tmp_path, "--size", "50"]):  # fmt: skip
+        assert dispatch("analysis", "", COMMANDS, [*map(str, words), "--json", "-"]) == 0
+        read = json.loads(capsys.readouterr().out)["reading"]
+        assert (read["rows"], read["votes"], read["left_out"]) == (200, 195, {"on check pairs": 5})
+        assert read["ties"] == read["choices"]["tie"] and read["systems"] == ["alpha", "beta"]
+    assert dispatch("analysis", "", COMMANDS, ["report", str(path)]) == 0
+    assert "Left out: 5 (on check pairs)." in capsys.readouterr().out
+
+
+def test_the_next_command_is_named_as_it_was_typed(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/usr/local/bin/seedvote", "ratings"])
+    rows = [{"item": n, "rater": "one", "system": s, "score": n % 3 + k} for n in range(4) for k, s in enumerate("xy")]
+    assert dispatch("analysis", "", COMMANDS, ["ratings", str(worlds.write(tmp_path / "rated.csv", rows))]) == 0
+    assert capsys.readouterr().out.endswith("\nNext: seedvote plan\n")

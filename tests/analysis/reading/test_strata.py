@@ -75,3 +75,22 @@ def test_without_a_disparity_95_of_100_intervals_hold_zero():
         found = disparity(values, rater < 10, {"item": item, "rater": rater})
         missed += not found.low <= 0 <= found.high
     assert 0.015 < missed / sets < 0.08
+
+
+def test_differences_in_agreement_are_corrected_for_their_number(tmp_path):
+    """Three groups: one nearly of one mind, two that answer by a coin."""
+    rng = np.random.default_rng(5)
+    right = [[k < 10 and rng.random() < 0.9 for k in range(30)] for _ in range(40)]
+    rows = [{"pair": f"p{n}", "rater": f"person-{k:02}", "choice": "ab"[n % 2] if right[n][k] else rng.choice([*"ab"])}
+            for n in range(40) for k in range(30)]  # fmt: skip
+    people = [{"id": f"person-{k:02}", "town": f"t{k // 10}"} for k in range(30)]
+    tables = worlds.write(tmp_path / "votes.csv", rows), worlds.write(tmp_path / "people.csv", people)
+    found = agreement(tables[0], raters=tables[1], by="town")
+    groups = found.document["strata"]["groups"]
+    plain = [one["apart"]["p"] for one in groups]
+    ranked = sorted(plain)
+    steps = [min(1.0, (3 - k) * p) for k, p in enumerate(ranked)]
+    slow = [max(steps[: ranked.index(p) + 1]) for p in plain]
+    assert [one["p_holm"] for one in groups] == pytest.approx(slow)
+    assert "p (Holm)" in str(found) and "Raters of the group 't0' agree more with each other" in str(found)
+    assert "'t1'" in str(found) or slow[1] >= 0.05
