@@ -10,7 +10,7 @@ import numpy as np
 from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
-from dialogue.ballots.ledger import Ledger, left_out
+from dialogue.ballots.ledger import Ledger, said_left_out
 
 NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
@@ -47,7 +47,7 @@ def _lost(votes: Votes, alone: bool) -> str:
     """What was left out; what the cautions say of checks and late votes is not said twice."""
     if votes.ledger is None or (votes.warnings and not votes.ledger.dropped and not alone):
         return ""
-    return left_out(votes.ledger.left_out) if alone else votes.ledger.lost
+    return said_left_out(votes.ledger.left_out) if alone else votes.ledger.lost
 
 
 def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:

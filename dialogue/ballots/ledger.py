@@ -32,7 +32,7 @@ class Ledger:
     @property
     def lost(self) -> str:
         """`Left out: 3 (nothing was chosen); 1 (the same submission again).`, or that nothing was."""
-        return left_out(self.dropped)
+        return said_left_out(self.dropped)
 
     @property
     def left_out(self) -> Mapping[str, int]:
@@ -40,7 +40,7 @@ class Ledger:
         return {**self.dropped, **self.excluded}
 
 
-def left_out(reasons: Mapping[str, int]) -> str:
+def said_left_out(reasons: Mapping[str, int]) -> str:
     """One sentence on what was left out and why; that nothing was, where there is no reason."""
     said = "; ".join(f"{number:,} ({reason})" for reason, number in reasons.items())
     return f"Left out: {said or 'nothing'}."

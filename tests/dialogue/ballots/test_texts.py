@@ -12,7 +12,7 @@ from dialogue.ballots.tools import judgements
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair
 from tests.analysis import worlds_tables as worlds
-from tests.analysis.test_opening import TRUE, counted, reading
+from tests.analysis.reading.test_opening import TRUE, counted, reading
 
 
 def quoting():
