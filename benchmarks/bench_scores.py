@@ -3,7 +3,7 @@
 Both give every model's value on every task and its error by dialogue. Ours reads batch by batch, names as codes, and
 adds up by dialogue; the naive way reads the whole table with pandas and groups it. Each runs in a fresh process: peak
 memory is that of the process less what it held after its imports, time is CPU seconds of one thread. The same once more
-with a hundredth of the scores missing, and `analysis compare` on the whole study.
+with a hundredth of the scores missing, `analysis compare` on the whole study, and the reading of `analysis variance`.
 Run: python benchmarks/bench_scores.py
 """
 
@@ -28,8 +28,10 @@ sys.path.insert(0, str(ROOT))
 
 from large_studies import write_scores  # noqa: E402 (the checkout is not installed)
 
+from analysis.reading.long_tables import read_long  # noqa: E402
 from analysis.reading.score_files import read_study_scores  # noqa: E402
 from analysis.reading.values import Value  # noqa: E402
+from analysis.variance.cubes import read_cubes  # noqa: E402
 from dialogue.jobs import job_environment  # noqa: E402
 from dialogue.signature import signature  # noqa: E402
 
@@ -68,9 +70,58 @@ def naive(folder: Path) -> Found:
     return found
 
 
+PAIR = ("m0", "m1")
+
+
+def cubes(folder: Path) -> Found:
+    """Every seed's micro-F1 of two models, from the cubes of `variance --compare`."""
+    found: Found = {}
+    for scale, models in read_cubes([folder / "scores.parquet"], PAIR, "micro_f1").scales.items():
+        for model, cube in models.items():
+            _, _, tp, fp, fn = cube.counts.sum(1).T
+            found |= {(scale.split()[1], model, seed): value
+                      for seed, value in zip(cube.seeds, 2 * tp / (2 * tp + fp + fn), strict=True)}  # fmt: skip
+    return found
+
+
+def naive_cubes(folder: Path) -> Found:
+    """The same from the whole table, a row for each seed and a column for each item."""
+    import pandas as pd
+
+    table = pd.read_parquet(folder / "scores.parquet")
+    table = table[table["model"].isin(PAIR)]
+    table = table.drop(columns="stats").join(pd.DataFrame(table["stats"].tolist(), index=table.index))
+    found: Found = {}
+    for (task, model), rows in table.groupby(["task", "model"], sort=False):
+        wide = rows.pivot_table(index="seed", columns="item", values=["tp", "fp", "fn"], aggfunc="sum")
+        tp, fp, fn = (wide[name].sum(axis=1) for name in ("tp", "fp", "fn"))
+        found |= {(task, model, int(seed)): value for seed, value in (2 * tp / (2 * tp + fp + fn)).items()}
+    return found
+
+
+def long(folder: Path) -> Found:
+    """The mean of every table of `variance FILE`, its factors as codes."""
+    return {(table.name,): float(table.score.mean()) for table in read_long(folder / "scores.parquet")}
+
+
+def naive_long(folder: Path) -> Found:
+    """The same from a data frame."""
+    import pandas as pd
+
+    keys, factors = ["evaluator", "task", "checkpoint", "condition"], ["model", "seed", "item", "rater"]
+    table = pd.read_parquet(folder / "scores.parquet", columns=[*keys, *factors, "score"])
+    kept = {key: (rows["score"].to_numpy(), [pd.factorize(rows[name])[0] for name in factors])
+            for key, rows in table.groupby(keys)}  # fmt: skip
+    return {(" ".join(map(str, key)),): float(score.mean()) for key, (score, _) in kept.items()}
+
+
+WAYS = {"ours": ours, "naive": naive, "cubes": cubes, "naive cubes": naive_cubes, "long": long,
+        "naive long": naive_long}  # fmt: skip
+
+
 def measured(way: str, folder: str) -> tuple[float, float, Found]:
     """Growth of peak memory in MB, CPU seconds, and what was found."""
-    act = {"ours": ours, "naive": naive}[way]
+    act = WAYS[way]
     import pandas as pd  # noqa: F401 (loaded in both, so that it is in neither's growth)
 
     before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
@@ -129,6 +180,14 @@ def main() -> None:
                 f"{rows:,} rows: {memory:.0f} MB and {spent:.1f} CPU s; pandas {naively:.0f} MB and {long:.1f} CPU s:"
             )
             print(f"  {naively / memory:.1f} times the memory, {long / spent:.1f} times the time; apart by {worst:.0e}")
+        for way, said in (("cubes", "variance --compare"), ("long", "variance FILE")):
+            memory, spent, found = apart(way, folder)
+            naively, slower, wanted = apart(f"naive {way}", folder)
+            worst = max(abs(found[key] - value) for key, value in wanted.items())
+            print(f"{said}: {memory:.0f} MB and {spent:.1f} CPU s; pandas {naively:.0f} MB and {slower:.1f} CPU s")
+            print(
+                f"  {naively / memory:.1f} times the memory, {slower / spent:.1f} times the time; apart by {worst:.0e}"
+            )
         gaps, longer, _ = apart("ours", with_gaps(folder))
         print(f"with missing scores: {gaps:.0f} MB and {longer:.1f} CPU s")
         seconds, peak = command(folder)
