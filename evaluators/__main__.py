@@ -6,6 +6,7 @@ from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
     "task": "task success of predictions: Inform, Success, joint goal accuracy, BLEU, with intervals",
+    "perturb": "the same dialogues told otherwise: typos, paraphrases, speech errors, unseen entities",
 }
 FIRST = "python -m evaluators task predictions.json --corpus multiwoz"
 

@@ -118,6 +118,13 @@ def _marked(version: str, files: Sequence[File]) -> str:
     return f"{version} (generated)" if generated else version
 
 
+def read_databases(folder: Path) -> Mapping[str, list[dict[str, Any]]]:
+    """Domain -> rows of a folder of databases that lies apart from its corpus."""
+    if not (found := _databases(open_source(folder))):
+        raise InputError(f"{folder} holds no *{DATABASE}. Give the folder of the databases, e.g. --db multiwoz/db.")
+    return found
+
+
 def _databases(files: Sequence[File]) -> dict[str, list[dict[str, Any]]]:
     """Domain -> rows. The first release's taxi_db.json is not JSON; such a one is left out."""
     found = {}

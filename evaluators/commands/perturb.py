@@ -1,0 +1,125 @@
+"""Tell the users' turns of a corpus otherwise: typos, more or fewer words, paraphrases, speech errors, new entities.
+
+Writes STUDY/conditions/KIND@DOSE-SEED/corpus, which every command reads, and STUDY/perturbed.html with the differences.
+A dose is the share of user turns that are changed (entities: of dialogues); for speech it is the word error rate. Turns
+changed at a dose are changed at every higher one. Values stay to the letter.
+
+Example: python -m evaluators perturb runs/demo --kinds typos,speech --doses .1,.5,.8 --wer .1,.2,.3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue.command_line import tell_next
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from evaluators.perturbing.condition import Condition
+    from evaluators.perturbing.kinds import Means
+
+EASY = "typos,verbose,simple,paraphrase,speech,entities"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study, the kinds and the doses."""
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY", help="study folder; its conditions/ gets the new corpora")
+    add("--corpus", type=Path, metavar="PATH", help="corpus (default: STUDY/corpus)")
+    add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
+    add("--kinds", default=EASY, help=f"separated by commas; also: outside (default {EASY})")
+    add("--doses", default=".1,.5,.8", help="shares of user turns that are changed (default .1,.5,.8)")
+    add("--wer", default=".1,.2,.3", help="word error rates of speech (default .1,.2,.3)")
+    add("--split", choices=("train", "valid", "test"), default="test", help="split to change (default test)")
+    add("--from", dest="other", type=Path, metavar="PATH", help="another corpus, whose utterances outside puts in")
+    add("--rewrites", type=Path, metavar="FILE", help='paraphrases by people: {"item": "sng0073:1", "text": "..."}')
+    add("--endpoint", metavar="URL", help="paraphrases by a chat endpoint (key: SEEDVOTE_API_KEY)")
+    add("--model", metavar="NAME", help="name of the model at the endpoint")
+    add("--unprotected", action="store_true", help="change values too; annotations may then be wrong")
+    add("--describe", action="store_true", help="say what there is to change, and write nothing")
+    add("--seed", type=int, default=0, metavar="S", help="seed of the changes (default 0)")
+    add("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Perturb, write, and say what was done."""
+    from dialogue.corpora.reading import read_corpus, read_databases
+    from evaluators.perturbing.condition import KINDS
+    from evaluators.perturbing.kinds import conditions_of, refuse_unfit
+    from evaluators.perturbing.material import UserTurns
+    from evaluators.perturbing.page import write_differences
+    from evaluators.perturbing.text import conditions_table, describe, summary
+    from evaluators.perturbing.writing import as_document, condition_recipe, write_condition
+
+    kinds = list(dict.fromkeys(args.kinds.split(",")))
+    if wrong := [kind for kind in kinds if kind not in KINDS]:
+        raise InputError(f"--kinds names {wrong[0]!r}, which is not one of {', '.join(KINDS)}.")
+    doses, rates = _shares(args.doses, "doses"), _shares(args.wer, "wer")
+    corpus = read_corpus(args.corpus or args.study / "corpus")
+    if args.db:
+        corpus = replace(corpus, databases=read_databases(args.db))
+    material = UserTurns(corpus, args.split, args.seed, not args.unprotected)
+    if args.describe:
+        print(describe(corpus, material))
+        tell_next("python -m evaluators perturb", args.study, *(["--corpus", args.corpus] if args.corpus else []))
+        return
+    means = _means(args)
+    refuse_unfit(material, kinds, means)
+    found: list[Condition] = []
+    for kind in kinds:
+        for one in conditions_of(material, kind, rates if kind == "speech" else doses, means):
+            write_condition(args.study, one, corpus, args.split, protected=not args.unprotected)
+            found.append(one)
+    recipes = [condition_recipe(one, corpus, args.split, protected=not args.unprotected) for one in found]
+    page = args.study / "perturbed.html"
+    write_differences(page, found, [summary(one) for one in found], recipes[0])
+    if args.json:
+        both = zip(found, recipes, strict=True)
+        print(json.dumps({"conditions": [as_document(*pair) for pair in both]}, indent=1, ensure_ascii=False))
+    else:
+        print(conditions_table(found))
+        print("\n".join(f"{one.kind} at {one.dose:g}: {note}" for one in found for note in one.notes))
+        print(f"{page} shows the differences, up to 50 turns of each condition.\n{recipes[0]}")
+    tell_next("python -m webbrowser", page, aside=args.json)
+
+
+def _shares(text: str, name: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = [-1.0]
+    if not all(0 <= share <= 1 for share in found) or len(set(found)) != len(found):
+        raise InputError(f"--{name} is {text!r}; shares from 0 to 1 are expected, each once, such as .1,.5,.8")
+    return found
+
+
+def _means(args: argparse.Namespace) -> Means:
+    """What some kinds need beside the corpus."""
+    from dialogue.corpora.reading import read_corpus
+    from evaluators.perturbing.kinds import Means
+
+    if args.rewrites and args.endpoint:
+        raise InputError("Give --rewrites or --endpoint, not both.")
+    if bool(args.endpoint) != bool(args.model):
+        raise InputError("--endpoint URL and --model NAME go together.")
+    foreign = read_corpus(args.other) if args.other else None
+    if args.rewrites:
+        from evaluators.perturbing.asking import read_rewrites
+
+        return Means(foreign, str(args.other or ""), read_rewrites(args.rewrites))
+    if not args.endpoint:
+        return Means(foreign, str(args.other or ""))
+    from dialogue.engines.chat import Endpoint
+    from evaluators.perturbing.asking import rewrites_of
+
+    endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""))
+    journal = args.study / "conditions" / "paraphrases.jsonl"
+    return Means(
+        foreign, str(args.other or ""),
+        ask=lambda turns: rewrites_of(endpoint, turns, journal, lambda: None, seed=args.seed),
+    )  # fmt: skip

@@ -1,0 +1,141 @@
+"""Entities that no model can know: names, cuisines and stations are replaced by invented ones, everywhere alike.
+
+A value is replaced throughout a dialogue, in texts, states, acts and goal, if it stands in the words of the dialogue by
+the time that it is first annotated; a value that was put otherwise stays. The databases gain the rows that the invented
+values need, so that every goal which could be met still can be; the old rows stay.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from dialogue.records import Dialogue, Turn
+from dialogue.seeds import child_random
+
+COLUMNS = ("name", "food", "departure", "destination")
+ACT_SLOTS = frozenset({"name", "food", "depart", "dest"})
+ONSETS = (
+    "b", "br", "d", "dr", "f", "fl", "g", "gl", "gr", "h", "j", "k", "kl", "l", "m", "n", "p", "pl", "pr", "r", "s",
+    "sk", "st", "t", "tr", "v", "w", "y", "z",
+)  # fmt: skip
+VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
+CODAS = ("", "l", "m", "n", "nd", "r", "rk", "sk", "th", "x")
+Renamed = Mapping[str, str]
+Tables = Mapping[str, Any]
+
+
+def invented_names(databases: Tables, texts: Iterable[str], *, seed: int) -> dict[str, str]:
+    """Value of a database -> an invented one, none of whose invented words occurs anywhere in the texts."""
+    values = sorted({value for rows in _lists(databases) for row in rows for value in _named(row).values()})
+    endings = Counter(value.split()[-1] for value in values if " " in value)
+    taken = {word for text in texts for word in re.findall(r"\w+", text.lower())}
+    taken.update(word for value in values for word in re.findall(r"\w+", value))
+    found = {}
+    for value in values:
+        words = value.split()
+        kept = words[-1:] if len(words) > 1 and endings[words[-1]] > 1 else []  # "guest house": what it is, not who
+        word = _new_word(taken, rng=child_random(seed, "entities", value))
+        taken.add(word)
+        found[value] = " ".join([word, *kept])
+    return found
+
+
+def _new_word(taken: Collection[str], *, rng: random.Random) -> str:
+    while True:
+        parts = (rng.choice(part) for _ in range(2) for part in (ONSETS, VOWELS, CODAS))
+        if len(word := "".join(parts)) > 4 and word not in taken:
+            return word
+
+
+def with_unseen(dialogue: Dialogue, names: Renamed) -> tuple[Dialogue, dict[str, str], int]:
+    """The dialogue with invented names, which were replaced, and how many annotated ones stand nowhere verbatim."""
+    used, absent = _replaceable(dialogue, names)
+    if not used:
+        return dialogue, {}, absent
+    pattern = _pattern(used)
+    turns = [_turn(turn, used, pattern) for turn in dialogue.turns]
+    return replace(dialogue, turns=tuple(turns), goal=_renamed(dialogue.goal, used)), used, absent
+
+
+def _replaceable(dialogue: Dialogue, names: Renamed) -> tuple[dict[str, str], int]:
+    told, used, absent = "", {}, set()
+    for turn in dialogue.turns:
+        told += f" {turn.text.lower()} "
+        for value in _annotated(turn):
+            if value not in names or value in used or value in absent:
+                continue
+            if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", told):
+                used[value] = names[value]
+            else:
+                absent.add(value)
+    return used, len(absent)
+
+
+def _annotated(turn: Turn) -> list[str]:
+    states = [value for slot, value in (turn.belief or {}).items() if slot.rpartition("-")[2] in COLUMNS]
+    acts = [value for pairs in (turn.acts or {}).values() for slot, value in pairs if slot.lower() in ACT_SLOTS]
+    return [value.strip().lower() for value in (*states, *acts)]
+
+
+def _pattern(used: Renamed) -> re.Pattern[str]:
+    longest = sorted(used, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:(an?)(\s+))?(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)", re.I)
+
+
+def _turn(turn: Turn, used: Renamed, pattern: re.Pattern[str]) -> Turn:
+    def put(match: re.Match[str]) -> str:
+        new = used[match[3].lower()]
+        shown = new.title() if match[3][:1].isupper() else new
+        if not match[1]:
+            return shown
+        return match[1][0] + ("n" if new[0] in "aeiou" else "") + match[2] + shown
+
+    acts = turn.acts and {act: tuple((s, _value(v, used)) for s, v in pairs) for act, pairs in turn.acts.items()}
+    belief = turn.belief and {slot: _value(value, used) for slot, value in turn.belief.items()}
+    return replace(turn, text=pattern.sub(put, turn.text), belief=belief, acts=acts)
+
+
+def _value(value: str, used: Renamed) -> str:
+    return used.get(value.strip().lower(), value)
+
+
+def _renamed(found: Any, used: Renamed) -> Any:
+    if isinstance(found, Mapping):
+        return {name: _renamed(part, used) for name, part in found.items()}
+    if isinstance(found, list | tuple):
+        return [_renamed(part, used) for part in found]
+    return _value(found, used) if isinstance(found, str) else found
+
+
+def extended(databases: Tables, used: Renamed) -> dict[str, Any]:
+    """The databases with a further row for every way in which a row's values may have been replaced."""
+    return {
+        name: [*rows, *_further(rows, used)] if isinstance(rows, list) else rows for name, rows in databases.items()
+    }
+
+
+def _further(rows: Sequence[Any], used: Renamed) -> list[Any]:
+    found = []
+    for row in rows:
+        named = {column: used[value] for column, value in _named(row).items() if value in used}
+        for size in range(1, len(named) + 1):
+            found += [{**row, **dict(some)} for some in combinations(named.items(), size)]
+    return found
+
+
+def _lists(databases: Tables) -> list[Sequence[Any]]:
+    return [rows for rows in databases.values() if isinstance(rows, list)]
+
+
+def _named(row: Any) -> dict[str, str]:
+    """The columns of a row that hold names, with their values in small letters."""
+    if not isinstance(row, dict):
+        return {}
+    held = {column: row[column].strip().lower() for column in COLUMNS if isinstance(row.get(column), str)}
+    return {column: value for column, value in held.items() if len(value) > 2}

@@ -1,0 +1,147 @@
+"""Every kind at every dose. What a turn becomes follows from seed, kind, dialogue and turn, never from the dose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dialogue.corpora.reading import Corpus
+from dialogue.errors import InputError
+from dialogue.seeds import child_random
+from evaluators.perturbing.condition import Condition, told_otherwise, told_with_entities
+from evaluators.perturbing.entities import extended, invented_names, with_unseen
+from evaluators.perturbing.material import UserTurn, UserTurns
+from evaluators.perturbing.outside import foreign_utterances, with_foreign
+from evaluators.perturbing.phonetics import Confusions
+from evaluators.perturbing.protecting import intact
+from evaluators.perturbing.simplifying import simple
+from evaluators.perturbing.speech import Recogniser, as_heard, at_rate
+from evaluators.perturbing.typos import typos
+from evaluators.perturbing.verbosity import verbose
+from evaluators.perturbing.wording import Paraphraser
+
+Rewrite = Callable[[UserTurn], str]  # "" or the same text where it cannot be told otherwise
+Ask = Callable[[Sequence[UserTurn]], Mapping[str, str]]  # all turns at once -> item -> text, for those that were told
+
+
+@dataclass(frozen=True)
+class Means:
+    """What some kinds need beside the corpus."""
+
+    foreign: Corpus | None = None
+    foreign_name: str = ""
+    rewrites: Mapping[str, str] = field(default_factory=dict)  # item -> a person's wording
+    ask: Ask | None = None  # an endpoint
+
+
+def refuse_unfit(material: UserTurns, kinds: Sequence[str], means: Means) -> None:
+    """Refuse what cannot be done before anything is written."""
+    _ = material.dialogues
+    if "outside" in kinds:
+        rewriting(material, "outside", means)
+    if "entities" in kinds and not invented_names(material.corpus.databases, (), seed=material.seed):
+        raise InputError("entities needs databases with names to replace; this corpus has none. Give them: --db FOLDER")
+    if "paraphrase" in kinds and means.rewrites:
+        _given(material, (), means.rewrites)
+
+
+def conditions_of(material: UserTurns, kind: str, doses: Sequence[float], means: Means) -> Iterator[Condition]:
+    """One condition a dose; for speech a dose is a word error rate, for entities a share of dialogues."""
+    if kind == "speech":
+        return _speech(material, doses)
+    if kind == "entities":
+        return _entities(material, doses)
+    return _by_turn(material, kind, doses, means)
+
+
+def _by_turn(material: UserTurns, kind: str, doses: Sequence[float], means: Means) -> Iterator[Condition]:
+    wanted = [turn for turn in material.turns if turn.number < max(doses)]
+    texts, notes = _rewritten(material, kind, wanted, means)
+    for dose in doses:
+        chosen = [turn for turn in wanted if turn.number < dose]
+        yield told_otherwise(
+            material, kind, dose, {turn.item: texts[turn.item] for turn in chosen if turn.item in texts},
+            chosen=len(chosen), notes=notes,
+        )  # fmt: skip
+
+
+def _rewritten(
+    material: UserTurns, kind: str, wanted: Sequence[UserTurn], means: Means
+) -> tuple[dict[str, str], list[str]]:
+    """Item -> new text, for the turns that have one; and what to know of them."""
+    notes: list[str] = []
+    if kind == "paraphrase" and (means.rewrites or means.ask):
+        found = dict(means.ask(wanted)) if means.ask else _given(material, wanted, means.rewrites)
+        kept = {
+            one.item: found[one.item] for one in wanted if one.item in found and intact(one.pieces, found[one.item])
+        }
+        if lost := sum(one.item in found for one in wanted) - len(kept):
+            notes.append(f"{lost:,} of the rewrites had lost a protected value, so these turns stay as they were.")
+        return kept, notes
+    how = rewriting(material, kind, means)
+    texts = {one.item: text for one in wanted if (text := how(one)).strip() and intact(one.pieces, text)}
+    return texts, notes
+
+
+def _given(material: UserTurns, wanted: Sequence[UserTurn], rewrites: Mapping[str, str]) -> Mapping[str, str]:
+    if not any(one.item in rewrites for one in material.turns):
+        raise InputError(
+            f"None of the {len(rewrites):,} rewrites is for a user turn of the {material.split} split, e.g. "
+            f"{next(iter(rewrites))!r}. An item names the context that ends with the turn, such as "
+            f"{material.turns[0].item!r}."
+        )
+    return {one.item: rewrites[one.item] for one in wanted if one.item in rewrites}
+
+
+def rewriting(material: UserTurns, kind: str, means: Means) -> Rewrite:
+    """What a kind makes of one turn."""
+    seed = material.seed
+    if kind == "simple":
+        return lambda one: simple(one.pieces)
+    if kind == "typos":
+        return lambda one: typos(one.pieces, rng=child_random(seed, kind, one.item))
+    if kind == "verbose":
+        return lambda one: verbose(one.pieces, rng=child_random(seed, kind, one.item))
+    if kind == "outside":
+        if means.foreign is None:
+            raise InputError(
+                "outside needs another corpus, whose utterances are put in. Give it: --from PATH, or make one: "
+                "python -m dialogue toy chats --kind personachat"
+            )
+        other = foreign_utterances(means.foreign.dialogues, material.protector, means.foreign_name)
+        return lambda one: with_foreign(one.turn.text, other, rng=child_random(seed, kind, one.item))
+    known = Paraphraser(material.learning, material.protector)
+    return lambda one: known.told_anew(one.turn, one.pieces, material.protector, rng=child_random(seed, kind, one.item))
+
+
+def _speech(material: UserTurns, rates: Sequence[float]) -> Iterator[Condition]:
+    recogniser = Recogniser(Confusions(material.words, material.protector.words if material.protected else ()))
+    turns = [
+        recogniser.listen(one.pieces, rng=child_random(material.seed, "speech", one.item)) for one in material.turns
+    ]
+    before = [one.turn.text for one in material.turns]
+    for rate in rates:
+        heard = at_rate(turns, before, rate)
+        short = [] if heard.reached else [f"A rate of {rate:g} cannot be reached: too many words are protected."]
+        texts = {one.item: text for one, text in zip(material.turns, heard.texts, strict=True)}
+        hit = sum(as_heard(words, text, heard.hit) != text for words, text in zip(turns, before, strict=True))
+        yield told_otherwise(material, "speech", rate, texts, chosen=hit, notes=short)
+
+
+def _entities(material: UserTurns, doses: Sequence[float]) -> Iterator[Condition]:
+    texts = (turn.text for dialogue in material.corpus.dialogues for turn in dialogue.turns)
+    names = invented_names(material.corpus.databases, texts, seed=material.seed)
+    whole = [with_unseen(dialogue, names) for dialogue in material.dialogues]
+    for dose in doses:
+        hit = [material.number(dialogue.dialogue) < dose for dialogue in material.dialogues]
+        told_so = [
+            new if yes else dialogue for (new, _, _), yes, dialogue in zip(whole, hit, material.dialogues, strict=True)
+        ]
+        used = {
+            value: name for (_, found, _), yes in zip(whole, hit, strict=True) if yes for value, name in found.items()
+        }
+        absent = sum(number for (_, _, number), yes in zip(whole, hit, strict=True) if yes)
+        notes = [f"{len(used):,} names are replaced in {sum(hit):,} of {len(hit):,} dialogues."]
+        if absent:
+            notes.append(f"{absent:,} annotated names stand in no turn verbatim before, and stay.")
+        yield told_with_entities(material, dose, told_so, extended(material.corpus.databases, used), notes)

@@ -1,0 +1,75 @@
+"""A page of differences for the eye: turns before and after, with the changed letters marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from dialogue.files import atomic
+from evaluators.perturbing.condition import ChangedTurn, Condition
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+SHOWN = 50  # turns of a condition
+Part = tuple[str, str]  # del, ins, u or nothing, and a text
+ALIKE = 0.5  # from this share of letters on, a changed word is shown letter by letter
+
+
+def write_differences(path: Path, found: Sequence[Condition], summaries: Sequence[str], recipe: str) -> None:
+    """Write the page; each condition shows up to SHOWN of its turns, evenly spread."""
+    pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    shown = [
+        {"head": f"{one.kind} at {one.dose:g}", "said": said,
+         "turns": [{"item": turn.item, "before": old, "after": new}
+                   for turn in _spread(one.changed) for old, new in [differences(turn)]]}
+        for one, said in zip(found, summaries, strict=True)
+    ]  # fmt: skip
+    text = pages.get_template("perturbed/page.html").render(
+        title="What was changed in the users' turns", conditions=shown, recipe=recipe
+    )
+    with atomic(path) as handle:
+        handle.write(text + "\n")
+
+
+def _spread(turns: Sequence[ChangedTurn]) -> list[ChangedTurn]:
+    return [turns[n * len(turns) // SHOWN] for n in range(SHOWN)] if len(turns) > SHOWN else list(turns)
+
+
+def differences(turn: ChangedTurn) -> tuple[list[Part], list[Part]]:
+    """The turn before, with what was taken out, and after, with what was put in; protected values underlined."""
+    old, new = _words(turn.before), _words(turn.after)
+    before: list[Part] = []
+    after: list[Part] = []
+    held = frozenset(word for value in turn.held for word in _words(value) if word.strip())
+    for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if what == "equal":
+            before += [("u" if word in held else "", word) for word in old[a:b]]
+            after += [("u" if word in held else "", word) for word in new[c:d]]
+        elif what == "replace" and b - a == d - c:
+            for one, other in zip(old[a:b], new[c:d], strict=True):
+                gone, come = _letters(one, other)
+                before += gone
+                after += come
+        else:
+            before.append(("del", "".join(old[a:b])))
+            after.append(("ins", "".join(new[c:d])))
+    return [part for part in before if part[1]], [part for part in after if part[1]]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\s+|[\w']+|[^\w\s]", text)
+
+
+def _letters(one: str, other: str) -> tuple[list[Part], list[Part]]:
+    """Two words, marked letter by letter where they are alike, as wholes where they are not."""
+    match = SequenceMatcher(None, one, other, autojunk=False)
+    if match.ratio() < ALIKE:
+        return [("del", one)], [("ins", other)]
+    codes = match.get_opcodes()
+    return (
+        [("" if what == "equal" else "del", one[a:b]) for what, a, b, _, _ in codes],
+        [("" if what == "equal" else "ins", other[c:d]) for what, _, _, c, d in codes],
+    )
