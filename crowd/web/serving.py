@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import waitress
 from flask import Flask
@@ -26,6 +27,30 @@ from dialogue.errors import InputError
 SERVER_THREADS = 8
 LARGEST_REQUEST = 65_536  # bytes that are read at all; the application's own limit is lower
 LAST_CALL = 20.0  # seconds for what was received before the end; a database that hangs longer is not waited for
+
+
+class Connection(HTTPChannel):  # type: ignore[misc]
+    """A visitor's connection, which the loop leaves alone while a thread writes its reply.
+
+    The loop asks every connection whether it has something to send. A reply that a thread is just sending is such a
+    thing, and the socket takes it at any time: so the loop would go round and round, a hundred times a judgement, and
+    hold the interpreter that the thread needs to be done.
+    """
+
+    def writable(self) -> bool:
+        """Whether the loop has anything to do here."""
+        if not self.total_outbufs_len or self.total_outbufs_len > self.adj.outbuf_high_watermark:
+            return bool(super().writable())  # above that mark the thread waits for the loop
+        if free := self.outbuf_lock.acquire(blocking=False):
+            self.outbuf_lock.release()
+        return bool(free)
+
+    def write_soon(self, data: Any) -> int:
+        """Send; what a slow visitor does not take at once is the loop's, which is woken when it may have it."""
+        taken: int = super().write_soon(data)
+        if self.total_outbufs_len:
+            self.server.pull_trigger()
+        return taken
 
 
 def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, stop_with_stdin: bool = False) -> bool:
@@ -52,6 +77,7 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     except OSError as error:
         other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
         raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another {other}.") from error
+    _keep_quiet(sockets)
     ended = threading.Event()
 
     def end() -> None:  # no exception: it would lose what the loop has just read from a socket
@@ -76,6 +102,12 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
     return stopping.is_asked()
 
 
+def _keep_quiet(sockets: dict[int, wasyncore.dispatcher]) -> None:
+    for one in sockets.values():
+        if one.accepting:
+            one.channel_class = Connection
+
+
 def _port_of(sockets: dict[int, wasyncore.dispatcher]) -> int:
     return next(int(one.effective_port) for one in sockets.values() if one.accepting)
 
@@ -98,7 +130,9 @@ def in_background(app: Flask, host: str, port: int) -> Iterator[None]:
 
     Signals stay with what runs in front: only the main thread of a process may handle them.
     """
-    server = waitress.create_server(app, host=host, port=port, threads=SERVER_THREADS, ident="")
+    sockets: dict[int, wasyncore.dispatcher] = {}
+    server = waitress.create_server(app, map=sockets, host=host, port=port, threads=SERVER_THREADS, ident="")
+    _keep_quiet(sockets)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,13 @@ from crowd.__main__ import COMMANDS
 from dialogue.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])
 """
+
+
+def free_port():
+    """A port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def make_study(folder, rules="", **pairs):

@@ -20,6 +20,7 @@ from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import votes
 from dialogue.files import write_records
 from dialogue.records import Pair
+from tests.crowd.real_server import free_port
 from tests.crowd.study import make_pairs
 from tests.house.waiting import PATIENCE, wait_for
 
@@ -41,12 +42,6 @@ http {{
     }}
 }}
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def listens(port):

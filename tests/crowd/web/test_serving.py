@@ -1,4 +1,4 @@
-"""A server that is asked to end, that cannot store, and whose visitors send half a request and wait."""
+"""A server that is asked to end, that cannot store, and whose visitors send half a request, or read slowly."""
 
 import contextlib
 import http.client
@@ -8,16 +8,20 @@ import resource
 import signal
 import socket
 import sqlite3
+import threading
 import urllib.parse
 
 import httpx
 import pytest
 import sqlalchemy as sa
+import waitress
+from flask import Flask
 
 from crowd.simulation.browser import PageForm
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import votes
-from tests.crowd.real_server import Browser, make_study, serving
+from crowd.web.serving import Connection, in_background
+from tests.crowd.real_server import Browser, free_port, make_study, serving
 from tests.house.waiting import PATIENCE, wait_for
 
 RULES = "pairs_per_sitting = 3\nfirst_checks = 0\nlater_checks = 0\n"
@@ -101,3 +105,52 @@ def test_visitors_who_send_half_a_request_and_wait_do_not_stop_the_others(server
                 slow.sendall(half)
         with Browser() as ann:
             assert "Pair 2" in ann.answer(ann.arrive(f"{url}/?rater=ann")).text
+
+
+@pytest.fixture
+def connection():
+    """A server's side of an open connection; nothing else runs."""
+    sockets = {}
+    server = waitress.create_server(Flask("any"), map=sockets, host="127.0.0.1", port=0)
+    ours, theirs = socket.socketpair()
+    yield Connection(server, ours, ("127.0.0.1", 0), server.adj, map=sockets)
+    theirs.close()
+    server.task_dispatcher.shutdown()
+    for one in list(sockets.values()):
+        one.close()
+
+
+def test_the_loop_leaves_a_connection_alone_while_a_thread_sends_on_it(connection):
+    sends, seen = threading.Event(), threading.Event()
+
+    def send(_chunk, *, do_close):
+        assert not do_close
+        sends.set()
+        assert seen.wait(PATIENCE)
+        return 0  # the visitor takes nothing more
+
+    connection.send = send
+    thread = threading.Thread(target=connection.write_soon, args=(b"a page",))
+    thread.start()
+    assert sends.wait(PATIENCE)
+    assert connection.total_outbufs_len and not connection.writable()
+    seen.set()
+    thread.join()
+    assert connection.writable()
+    assert os.read(connection.server.trigger.socket.fileno(), 9) == b"xx"  # the loop is told again, now that it may
+
+
+@pytest.mark.parametrize("megabytes", [3, 20], ids=["more than a socket takes", "more than waitress keeps"])
+def test_a_visitor_who_reads_slowly_gets_the_whole_reply(megabytes):
+    app, piece = Flask("large"), b"x" * 1_000_000
+
+    @app.get("/")
+    def large():
+        return (piece for _ in range(megabytes)), {"Content-Length": str(megabytes * len(piece))}
+
+    port = free_port()
+    with in_background(app, "127.0.0.1", port), socket.create_connection(("127.0.0.1", port), PATIENCE) as slow:
+        slow.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        with slow.makefile("rb", buffering=512) as reader:
+            text = reader.read()
+    assert text.endswith(piece) and len(text) > megabytes * len(piece)
