@@ -10,6 +10,7 @@ COMMANDS: dict[str, str] = {
     "plan": "votes, raters and seeds needed, their cost, and whether a running study may stop",
     "preference": "which system is preferred, the ranking, and which systems are equivalent",
     "ratings": "which system is rated higher on a scale, by paired means and by odds",
+    "judge": "what a judge (a language model as rater) is like, and how many votes of people it is worth",
     "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",
     "import-scores": "bring the scores of your own metric into a study, beside people",
     "report": "one self-contained HTML page of a whole study",

@@ -21,7 +21,7 @@ from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes, net_scores
-from analysis.stats.equivalence import Equivalence, smallest_claim, tost, unanimous
+from analysis.stats.equivalence import Equivalence, net_interval, smallest_claim, tost
 from analysis.stats.intervals import Interval, mean_interval, share_test
 from analysis.stats.paired.davidson import Model
 from analysis.stats.sign_tests import (
@@ -178,11 +178,7 @@ def answer(
 def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", alpha: float = 0.05) -> Preference:
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
     votes = contrast.votes
-    net = mean_interval(net_scores(votes.choice), by=clusters_of(votes, clusters, part=True), level=1 - alpha)
-    if net.se == 0:  # all clusters agree: a t interval would have no width, however few they are
-        low, high = unanimous(net.value, net.df + 1, alpha / 2)
-        net = replace(net, low=low, high=high)
-    net = replace(net, low=max(net.low, -1.0), high=min(net.high, 1.0))  # no net preference lies beyond
+    net = net_interval(net_scores(votes.choice), by=clusters_of(votes, clusters, part=True), level=1 - alpha)
     alike = None if margin is None else _tested(net, margin, alpha)
     least = smallest_claim(net.value, net.se, freedom=net.df, alpha=alpha)
     return Preference(contrast.first, contrast.second, net, p_of_none(net), sign_test(votes.choice), alike, least)

@@ -6,7 +6,7 @@ their pairs; a file from elsewhere may call the same system a throughout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,9 +75,9 @@ def match(votes: Votes, path: Path, pairs: Mapping[str, Pair] | None = None) -> 
         raise InputError(f"{path} does not hold pair {lost[0]!r} ({len(lost)} such). Give the pairs of these votes.")
     met = [pairs[name] for name in votes.pairs]
     real = np.array([pair.kind == "real" for pair in met])
-    names = _names([side for pair in met if pair.kind == "real" for side in (pair.a, pair.b)])
+    names = system_names(met)
     systems = tuple(sorted(set(names.values())))
-    codes = np.array([[systems.index(names[_key(p.a)]), systems.index(names[_key(p.b)])] if r else [-1, -1]
+    codes = np.array([[systems.index(names[key_of(p.a)]), systems.index(names[key_of(p.b)])] if r else [-1, -1]
                       for p, r in zip(met, real, strict=True)])  # fmt: skip
     contrast = np.array([pair.contrast for pair in met])
     controls = {
@@ -120,13 +120,14 @@ def contrasts(matches: Matches) -> list[Contrast]:
     ]
 
 
-def _key(side: Candidate) -> tuple[str, int | None, str]:
+def key_of(side: Candidate) -> tuple[str, int | None, str]:
+    """What makes a system: model, seed and checkpoint."""
     return side.model, side.seed, side.checkpoint
 
 
-def _names(sides: Sequence[Candidate]) -> dict[tuple[str, int | None, str], str]:
-    """`model-seed`, with the checkpoint only where one model and seed comes from several."""
-    keys = {_key(side) for side in sides}
+def system_names(pairs: Iterable[Pair]) -> dict[tuple[str, int | None, str], str]:
+    """The systems of real pairs as people read them: `model-seed`, the checkpoint only where there are several."""
+    keys = {key_of(side) for pair in pairs if pair.kind == "real" for side in (pair.a, pair.b)}
     short = {key: key[0] if key[1] is None else f"{key[0]}-{key[1]}" for key in keys}
     twice = {name for name in short.values() if sum(other == name for other in short.values()) > 1}
     return {key: f"{name}@{key[2]}" if name in twice else name for key, name in short.items()}

@@ -7,10 +7,14 @@ is the smallest difference that would matter, chosen before the votes are seen: 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
 
+from analysis.stats.intervals import Interval, mean_interval
 from dialogue.errors import InputError
 
 
@@ -67,3 +71,15 @@ def unanimous(value: float, clusters: float, tail: float) -> tuple[float, float]
     """
     others = 1 - tail ** (1 / clusters)
     return value - (1 + value) * others, value + (1 - value) * others
+
+
+def net_interval(values: ArrayLike, *, by: Mapping[str, NDArray[np.int64]], level: float = 0.95) -> Interval:
+    """The mean of net scores (+1, -1, 0) with its interval, which never leaves -1 to 1.
+
+    Where all clusters agree a t interval would have no width, however few they are: there it is that of `unanimous`.
+    """
+    net = mean_interval(values, by=by, level=level)
+    if net.se == 0:
+        low, high = unanimous(net.value, net.df + 1, (1 - level) / 2)
+        net = replace(net, low=low, high=high)
+    return replace(net, low=max(net.low, -1.0), high=min(net.high, 1.0))

@@ -69,7 +69,7 @@ def mean_interval(
     se = float(np.sqrt(variance if variance > 1e-12 * alone else alone))
     # The effective number, not the number: a few raters who gave most of the votes are few raters.
     df = max(min([kish(codes) for codes in by.values()], default=float(len(values))) - 1, 1.0)
-    low, high = _bounds(mean, se, df, level, share)
+    low, high = bounds(mean, se, df, level, share=share)
     # Where all votes are the same, all clusters are: as the interval says, they tell as much as df + 1 votes.
     effect = se**2 / alone if alone > 0 else len(values) / (df + 1)
     effective = len(values) / max(effect, 1.0)
@@ -133,7 +133,8 @@ def _one_way(residuals: Floats, codes: Ints) -> float:
     return float(moved @ moved) * (1 - 1 / len(moved))
 
 
-def _bounds(mean: float, se: float, df: float, level: float, share: bool) -> tuple[float, float]:
+def bounds(mean: float, se: float, df: float, level: float, *, share: bool) -> tuple[float, float]:
+    """Both ends of a t interval; those of a share on the logit scale, or by the clusters where all votes are alike."""
     tail = (1 - level) / 2
     if share and mean in (0.0, 1.0):
         edge = float(betaincinv(df + 1, 1, tail))  # all of df + 1 clusters agree

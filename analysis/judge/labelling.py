@@ -1,0 +1,171 @@
+"""How the pairs with votes were drawn: at random, within strata, or with known unequal chances; stated, and checked.
+
+Predictions correct for nothing that they do not know: if people saw only the pairs on which the judge was unsure, the
+estimate would be confidently wrong. So the way of drawing is stated, and the judge's verdicts on both sorts of pairs
+are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from analysis.reading.systems import Contrast
+from analysis.reading.verdicts import Bench, Scored
+from analysis.stats import powered as ppi
+from analysis.stats.intervals import Interval
+from dialogue.errors import InputError
+from dialogue.records import Pair
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+REFUSED = 1e-6  # p of no difference between both sorts of pairs, below which "at random" is not believed
+DOUBTED = 0.01
+STATE = (
+    "State how the pairs with votes were drawn: --labels random; --labels strata COLUMN (a field of pairs.jsonl, drawn "
+    "at random within each); or --labels weights COLUMN (each pair's chance of being voted on)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Whether the judge sees the pairs with votes as it sees the others; `p` of no difference."""
+
+    voted: float
+    others: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """The way of drawing, and the field of pairs.jsonl that it goes by."""
+
+    kind: Literal["random", "strata", "weights"] = "random"
+    column: str = ""
+    assumed: bool = False  # nobody said so; our own studies hand out pairs in random order
+
+    @property
+    def stated(self) -> bool:
+        """Whether pairs were not drawn alike."""
+        return self.kind != "random"
+
+    @property
+    def words(self) -> str:
+        """As it would be typed."""
+        return f"{self.kind} {self.column}".strip()
+
+    def estimate(self, met: Scored, generator: np.random.Generator, share: bool) -> ppi.Powered:
+        """The tuned estimate that fits the way of drawing."""
+        sample = met.sample
+        if self.kind == "strata":
+            own, others = self._strata(met)
+            joined = ppi.joined_strata(own[sample.pair], sample.pair, others)
+            return ppi.stratified(sample, joined[0], joined[1], share, known=True)
+        if self.kind == "weights" and len(sample.other):
+            return ppi.weighted(sample, self._chances(met), ppi.tuned(sample), share)
+        return ppi.plus_plus(sample, generator, share)
+
+    def people(self, met: Scored, share: bool) -> Interval:
+        """People alone, by the same way of drawing."""
+        if self.kind == "weights" and len(met.sample.other):
+            return ppi.weighted(met.sample, self._chances(met), 0.0, share).interval
+        if self.kind == "strata" and len(met.sample.other):
+            own, others = self._strata(met)
+            blind = ppi.Sample(
+                met.sample.y, np.zeros(len(met.sample.y)), met.sample.by, met.sample.pair, met.sample.wide,
+                np.zeros(len(met.sample.other)), met.sample.other_wide,
+            )  # fmt: skip
+            joined = ppi.joined_strata(own[met.sample.pair], met.sample.pair, others)
+            return ppi.stratified(blind, joined[0], joined[1], share, known=True).interval
+        return ppi.people(met.sample, share)
+
+    def check(self, bench: Bench, contrast: Contrast, met: Scored, drift: Drift | None) -> Drift | None:
+        """The test of drift; refused where pairs said to be drawn at random are plainly not."""
+        if self.stated or drift is None:
+            return drift
+        unsure = [np.array([not _decided(bench, pair) for pair in some]) for some in (met.first, met.others)]
+        far = unsure[0].mean() - unsure[1].mean()
+        spread = np.sqrt(sum(part.var() / len(part) for part in unsure) + 1e-12)
+        if far > 0.2 and unsure[0].mean() > 0.9 and far / spread > 5:
+            raise InputError(
+                f"{contrast.first} and {contrast.second}: people voted almost only where {bench.judge} was unsure "
+                f"({unsure[0].mean():.0%} of the pairs with votes, {unsure[1].mean():.0%} of the others), so these "
+                "pairs are no random sample. Give each pair's chance of being voted on: --labels weights COLUMN."
+            )
+        if drift.p < REFUSED:
+            raise InputError(
+                f"{contrast.first} and {contrast.second}: {bench.judge} sees the pairs with votes otherwise than the "
+                f"others (mean {drift.voted:+.3f} and {drift.others:+.3f}), so they are no random sample. {STATE}"
+            )
+        return drift
+
+    def _strata(self, met: Scored) -> tuple[Ints, Ints]:
+        names = [str(_field(pair, self.column)) for pair in (*met.first, *met.others)]
+        codes = np.unique(names, return_inverse=True)[1]
+        return codes[: len(met.first)], codes[len(met.first) :]
+
+    def _chances(self, met: Scored) -> Floats:
+        return np.array([_chance(pair, self.column) for pair in met.first])[met.sample.pair]
+
+
+def labels_from(words: Sequence[str] | str | None, *, imported: bool) -> Labelling:
+    """`random`, `strata COLUMN` or `weights COLUMN`; votes from elsewhere need one of them."""
+    parts = words.split() if isinstance(words, str) else list(words or ())
+    if not parts:
+        if imported:
+            raise InputError(f"These votes come from elsewhere. {STATE}")
+        return Labelling(assumed=True)
+    if parts == ["random"]:
+        return Labelling()
+    if len(parts) == 2 and parts[0] == "strata":
+        return Labelling("strata", parts[1])
+    if len(parts) == 2 and parts[0] == "weights":
+        return Labelling("weights", parts[1])
+    raise InputError(f"--labels {' '.join(parts)} is not known. {STATE}")
+
+
+def _decided(bench: Bench, pair: Pair) -> bool:
+    choices = {one.choice for one in bench.verdicts[pair.pair]}
+    return choices in ({"a"}, {"b"})
+
+
+def _field(pair: Pair, column: str) -> Any:
+    if column in pair.extra:
+        return pair.extra[column]
+    found = getattr(pair, column, None)
+    if found is None:
+        raise InputError(f"pairs.jsonl: pair {pair.pair!r} has no field {column!r}, which --labels names.")
+    return found
+
+
+def _chance(pair: Pair, column: str) -> float:
+    found = _field(pair, column)
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= 1:
+        raise InputError(f"pairs.jsonl: {column} of pair {pair.pair!r} is {found!r}; a chance is above 0 and up to 1.")
+    return float(found)
+
+
+def drift_of(met: Scored) -> Drift | None:
+    """A t test of the judge's mean on pairs with and without votes, by clusters."""
+    sample = met.sample
+    if len(sample.other) < 2 or sample.pairs < 2:
+        return None
+    first = np.unique(sample.pair, return_index=True)[1]
+    own, wide = sample.f[first], sample.wide[first]
+    variance = (
+        ppi.covariance_between(own, wide, own, wide)
+        + ppi.covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
+        - 2 * ppi.covariance_between(own, wide, sample.other, sample.other_wide)
+    )
+    apart = float(own.mean() - sample.other.mean())
+    if variance <= 0:
+        p = 1.0 if apart == 0 else 0.0
+    else:
+        freedom = max(min(len(np.unique(wide)), len(np.unique(sample.other_wide))) - 1, 1)
+        p = 2 * float(stdtr(freedom, -abs(apart) / np.sqrt(variance)))
+    return Drift(float(own.mean()), float(sample.other.mean()), p)

@@ -1,0 +1,268 @@
+"""Prediction-powered estimates of a mean of votes: few pairs with votes and a predictor, many with the predictor alone.
+
+Angelopoulos et al. (2023) and, with a tuned weight, PPI++ (Angelopoulos, Duchi and Zrnic 2023), made for votes that
+share pairs, dialogues and raters: every variance is that of `intervals.mean_interval`, crossed by all ways of
+clustering, and a dialogue with pairs of both sorts counts in both. The predictor may be anything that is known of every
+pair; whatever it is, the estimate is that of people, and only its error is smaller or larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from analysis.stats.equivalence import net_interval
+from analysis.stats.intervals import Interval, bounds, kish, mean_interval, robust_variance
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FEW = 30  # pairs with votes; below, the weight of a vote's own fold is fitted on the others
+FOLDS = 5
+LEAST_IN_STRATUM = 5  # pairs with votes; smaller strata are joined
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Votes with the predictor's value of their pair, and the predictor's values of pairs without votes."""
+
+    y: Floats  # (votes,) a vote's value
+    f: Floats  # (votes,) the predictor's value of its pair
+    by: Mapping[str, Ints]  # ways of clustering the votes, as for `mean_interval`
+    pair: Ints  # (votes,) code of the pair
+    wide: Ints  # (votes,) code of the widest cluster but the rater: dialogue, item or pair
+    other: Floats  # (others,) the predictor's values of the pairs without votes
+    other_wide: Ints  # (others,) their clusters, in the numbering of `wide`
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs have votes."""
+        return len(np.unique(self.pair))
+
+
+@dataclass(frozen=True, slots=True)
+class Powered:
+    """An estimate with a predictor beside that of the votes alone."""
+
+    interval: Interval
+    weight: float  # of the predictor (lambda); 0 gives the votes alone
+    gain: float  # variance of the votes alone, divided by this one's
+
+    @property
+    def saved(self) -> float:
+        """How many of the votes could be spared for the same error."""
+        return self.interval.n * (1 - 1 / self.gain)
+
+
+def people(sample: Sample, share: bool = False) -> Interval:
+    """The votes alone, as a net preference or as a share."""
+    return mean_interval(sample.y, by=sample.by, share=True) if share else net_interval(sample.y, by=sample.by)
+
+
+def powered(sample: Sample, weight: float | Floats, share: bool = False) -> Powered:
+    """The estimate with a given weight, or one for each vote (fitted on other votes than itself).
+
+    mean(y - l f) + l mean(f over pairs without votes). A weight of 0 gives the votes alone, to the last digit.
+    """
+    each = np.broadcast_to(np.asarray(weight, dtype=float), sample.y.shape)
+    if not len(sample.other) or not each.any():
+        return Powered(people(sample, share), 0.0, 1.0)
+    mean = float(each.mean())
+    # Where folds have weights of their own, each needs the predictor about the same centre.
+    own = sample.y - each * (sample.f - sample.other.mean())
+    return replace(_both(sample, own, mean * sample.other, float(own.mean()), share), weight=mean)
+
+
+def tuned(sample: Sample) -> float:
+    """The weight that makes the error smallest; 0 for a predictor without variance.
+
+    Covariance and variance are those by the widest cluster: a predictor knows of pairs and of nothing that raters
+    differ in, so what it has in common with raters is chance.
+    """
+    if len(sample.other) < 2 or _flat(sample.f):
+        return 0.0
+    shared, variance = _shared(sample, sample.y), _spread(sample)
+    return shared / variance if variance > 0 else 0.0
+
+
+def tuned_by_fold(sample: Sample, generator: np.random.Generator) -> Floats:
+    """One weight for each vote, (votes,), fitted on the votes of other folds; clusters are never divided."""
+    clusters, place = np.unique(sample.wide, return_inverse=True)
+    fold = generator.permutation(np.arange(len(clusters)) % FOLDS)[place]
+    found = np.zeros(len(sample.y))
+    for one in np.unique(fold):
+        inside = fold == one
+        if (~inside).sum() > 1:
+            found[inside] = tuned(part_of(sample, ~inside))
+    return found
+
+
+def plus_plus(sample: Sample, generator: np.random.Generator, share: bool = False) -> Powered:
+    """The estimate with the tuned weight; with few pairs fitted on other votes than those that it weighs."""
+    few = sample.pairs < FEW
+    return powered(sample, tuned_by_fold(sample, generator) if few else tuned(sample), share)
+
+
+def stratified(
+    sample: Sample, stratum: Ints, other_stratum: Ints, share: bool = False, *, known: bool = False
+) -> Powered:
+    """Estimates within strata, each with its own tuned weight, added by the strata's shares of all pairs.
+
+    A stratum is known of every pair before it is voted on. `known` says that pairs were drawn for votes within strata
+    of fixed sizes; otherwise the sizes are a sample's, too.
+    """
+    if not len(sample.other):
+        return Powered(people(sample, share), 0.0, 1.0)
+    pairs, first = np.unique(sample.pair, return_index=True)
+    total = len(pairs) + len(sample.other)
+    own, others = np.zeros(len(sample.y)), np.zeros(len(sample.other))
+    means, value, weights = {}, 0.0, 0.0
+    for one in np.unique(stratum):
+        inside, outside = stratum == one, other_stratum == one
+        part = (int((stratum[first] == one).sum()) + int(outside.sum())) / total
+        weight = tuned(part_of(sample, inside, outside)) if outside.any() else 0.0
+        centre = float(sample.other[outside].mean()) if outside.any() else 0.0
+        corrected = sample.y[inside] - weight * (sample.f[inside] - centre)
+        means[one] = float(corrected.mean())
+        value, weights = value + part * means[one], weights + weight * inside.mean()
+        own[inside] = part / inside.mean() * (corrected - means[one])
+        if outside.any():
+            others[outside] = part / outside.mean() * weight * (sample.other[outside] - centre)
+    if not known:  # how far each pair moves the shares of the strata
+        votes = np.bincount(sample.pair)[sample.pair]
+        own += np.array([means[one] - value for one in stratum]) * len(sample.y) / (total * votes)
+        others += np.array([means.get(one, value) - value for one in other_stratum]) * len(sample.other) / total
+    return replace(_both(sample, own, others, value, share), weight=weights)
+
+
+def weighted(sample: Sample, chance: Floats, weight: float, share: bool = False) -> Powered:
+    """The estimate where pairs were drawn for votes with unequal, known chances (votes,), each above 0.
+
+    Votes count by 1 / chance, and the predictor's mean is that of all pairs. A gain is beside such votes alone.
+    """
+    alone = _by_chance(sample, chance, 0.0, share)
+    found = _by_chance(sample, chance, weight, share)
+    return replace(found, weight=weight, gain=_ratio(alone.interval, found.interval))
+
+
+def _by_chance(sample: Sample, chance: Floats, weight: float, share: bool) -> Powered:
+    _, first = np.unique(sample.pair, return_index=True)
+    every = np.concatenate([sample.f[first], sample.other])
+    votes = np.bincount(sample.pair)[sample.pair]
+    counts, corrected = 1 / chance, sample.y - weight * sample.f
+    rest = float(np.average(corrected, weights=counts))
+    own = counts * (corrected - rest) / counts.mean()
+    own += weight * (sample.f - every.mean()) * len(sample.y) / (len(every) * votes)
+    others = weight * (sample.other - every.mean()) * len(sample.other) / len(every)
+    return _both(sample, own, others, rest + weight * float(every.mean()), share)
+
+
+def part_of(sample: Sample, inside: NDArray[np.bool_], outside: NDArray[np.bool_] | None = None) -> Sample:
+    """Some of the votes, beside all pairs without votes or some of them."""
+    kept = slice(None) if outside is None else outside
+    return Sample(
+        sample.y[inside], sample.f[inside], {name: codes[inside] for name, codes in sample.by.items()},
+        sample.pair[inside], sample.wide[inside], sample.other[kept], sample.other_wide[kept],
+    )  # fmt: skip
+
+
+def joined_strata(stratum: Ints, pair: Ints, other_stratum: Ints) -> tuple[Ints, Ints, bool]:
+    """Strata with few voted pairs joined with the smallest other one, until none is small; and whether any was."""
+    stratum, other_stratum, any_joined = stratum.copy(), other_stratum.copy(), False
+    while True:
+        first = np.unique(pair, return_index=True)[1]
+        counts = {int(one): int((stratum[first] == one).sum()) for one in {*stratum, *other_stratum}}
+        small, *rest = sorted(counts, key=lambda one: (counts[one], one))
+        if counts[small] >= LEAST_IN_STRATUM or not rest:
+            return stratum, other_stratum, any_joined
+        any_joined = True
+        stratum[stratum == small] = rest[0]
+        other_stratum[other_stratum == small] = rest[0]
+
+
+def _both(sample: Sample, own: Floats, others: Floats, value: float, share: bool) -> Powered:
+    """The interval of mean(own) + mean(others) about `value`, as both are linear in votes and in pairs without."""
+    alone, votes = people(sample, share), mean_interval(own, by=sample.by)
+    apart = robust_variance(others, by={"wide": _packed(sample.other_wide)}) if len(others) > 1 else 0.0
+    together = 2 * covariance_between(own, sample.wide, others, sample.other_wide)
+    # What both sorts of pairs have in common may widen the interval; by chance alone it must not narrow it.
+    se = float(np.sqrt(votes.se**2 + max(apart + together, 0.0)))
+    df = max(min(votes.df, kish(_packed(sample.other_wide)) - 1), 1.0)
+    low, high = bounds(value, se, df, 0.95, share=share and 0 < value < 1)
+    least = 0.0 if share else -1.0  # a correction may lead out of what a share or a net preference can be
+    value, low, high = (min(max(end, least), 1.0) for end in (value, low, high))
+    found = replace(votes, value=value, se=se, low=low, high=high, df=df)
+    return Powered(found, 1.0, _ratio(alone, found))
+
+
+def _ratio(alone: Interval, found: Interval) -> float:
+    return float(alone.se**2 / found.se**2) if found.se > 0 else 1.0
+
+
+def covariance_between(own: Floats, codes: Ints, others: Floats, other_codes: Ints) -> float:
+    """Covariance of two means that share clusters: the jackknife of both, where a cluster has a part in both."""
+    size = 1 + int(max(codes.max(initial=0), other_codes.max(initial=0)))
+    one, many = _moves(own, codes, size)
+    other, more = _moves(others, other_codes, size)
+    both = (one != 0) & (other != 0)
+    if many < 2 or more < 2:
+        return 0.0
+    return float(one[both] @ other[both]) * float(np.sqrt((1 - 1 / many) * (1 - 1 / more)))
+
+
+def _moves(values: Floats, codes: Ints, size: int) -> tuple[Floats, int]:
+    """How far the mean moves without each cluster, 0 where it has no part; and the number of clusters."""
+    counts = np.bincount(codes, minlength=size)
+    sums = np.bincount(codes, weights=values - values.mean(), minlength=size)
+    left = len(values) - counts
+    return np.divide(sums, left, out=np.zeros(size), where=left > 0), int((counts > 0).sum())
+
+
+def _shared(sample: Sample, y: Floats) -> float:
+    """Covariance of mean(y) with mean(f) - mean(other)."""
+    within = covariance_between(y, sample.wide, sample.f, sample.wide)
+    return within - covariance_between(y, sample.wide, sample.other, sample.other_wide)
+
+
+def _spread(sample: Sample) -> float:
+    """Variance of mean(f) - mean(other)."""
+    own = covariance_between(sample.f, sample.wide, sample.f, sample.wide)
+    others = covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
+    return own + others - 2 * covariance_between(sample.f, sample.wide, sample.other, sample.other_wide)
+
+
+def _flat(values: Floats) -> bool:
+    return len(values) < 2 or bool(np.ptp(values) < 1e-12)
+
+
+def _packed(codes: Ints) -> Ints:
+    return np.unique(codes, return_inverse=True)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Independent:
+    """PPI++ for one independent label an item: what tools that know neither pairs nor raters compute."""
+
+    value: float
+    low: float
+    high: float
+    weight: float
+
+
+def as_if_independent(
+    y: ArrayLike, f: ArrayLike, other: ArrayLike, *, weight: float | None = None, level: float = 0.95
+) -> Independent:
+    """The formulas of PPI++ as published: a pooled variance for the weight, cut to 0 to 1, and a normal interval."""
+    y, f, other = (np.asarray(part, dtype=float) for part in (y, f, other))
+    n, more = len(y), len(other)
+    if weight is None:
+        pooled = float(np.concatenate([f, other]).var(ddof=1))
+        shared = float(((y - y.mean()) * (f - f.mean())).mean())
+        weight = min(max(shared / ((1 + n / more) * pooled), 0.0), 1.0) if pooled > 0 else 0.0
+    value = float((y - weight * f).mean() + weight * other.mean())
+    se = float(np.sqrt((y - weight * f).var() / n + weight**2 * other.var() / more))
+    reach = float(ndtri((1 + level) / 2)) * se
+    return Independent(value, value - reach, value + reach, weight)

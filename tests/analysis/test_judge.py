@@ -1,0 +1,225 @@
+"""`analysis judge`: habits, people beside the judge, and what it is worth, on studies on disk."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from analysis.notebook import preference
+from analysis.notebook_judges import judged
+from dialogue.errors import InputError
+from dialogue.files import read_records, write_records
+from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
+from tests.analysis.judge_crowd import study_folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return study_folder(tmp_path_factory.mktemp("judge") / "s", pairs=200, voted=80, raters=20, agreement=0.8)
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return judged(folder)
+
+
+def rewritten(folder, path, kind, change):
+    """The study again with one file's records changed."""
+    path.mkdir()
+    for name, each in (("pairs", Pair), ("votes", Vote), ("verdicts", Verdict)):
+        records = list(read_records(folder / f"{name}.jsonl", each))
+        made = change(records) if each is kind else records
+        write_records(path / f"{name}.jsonl", made, signature="s", kind=each)
+    return path
+
+
+def test_people_alone_are_what_preference_says_to_the_last_digit(folder, found):
+    net = preference(folder).document["net"]
+    mine = found.document["judges"][0]["estimates"][0]["people"]
+    assert (mine["value"], mine["se"], mine["low"], mine["high"]) == (net["value"], net["se"], net["low"], net["high"])
+
+
+def test_a_good_judge_saves_votes_on_the_preference_and_says_how_many(found):
+    row = found.document["judges"][0]["estimates"][0]
+    assert (row["outcome"], row["votes"], row["pairs_without"]) == ("net", 240, 120)
+    assert row["gain"]["shown"]
+    assert 0 < row["votes_saved"]["low"] < row["votes_saved"]["value"] < row["votes_saved"]["high"] < 240
+    assert row["effective_votes"] == pytest.approx(240 * row["gain"]["value"])
+    assert row["ppi_plus_plus"]["se"] < row["people"]["se"]
+    assert f"is worth {row['votes_saved']['value']:.0f} of 240 votes" in repr(found)
+
+
+def test_a_coin_is_not_shown_to_be_worth_a_vote(tmp_path):
+    text = repr(judged(study_folder(tmp_path / "s", pairs=160, voted=80, agreement=0.0, seed=4)))
+    assert "is not shown to be worth any vote" in text
+    assert " is worth " not in text
+
+
+def test_a_judge_that_says_one_thing_always_has_weight_zero(folder, tmp_path):
+    same = rewritten(folder, tmp_path / "s", Verdict, lambda some: [replace(one, choice="tie") for one in some])
+    for row in judged(same).document["judges"][0]["estimates"]:
+        assert row["ppi_plus_plus"]["lambda"] == 0
+        assert (row["gain"]["value"], row["gain"]["low"], row["gain"]["high"]) == (1, 1, 1)
+        assert row["ppi_plus_plus"]["value"] == row["people"]["value"]
+
+
+def test_swapping_a_and_b_everywhere_changes_no_estimate(folder, found, tmp_path):
+    turn = {"a": "b", "b": "a"}.get
+
+    def turned(records):
+        if isinstance(records[0], Pair):
+            return [replace(one, a=one.b, b=one.a) for one in records]
+        extra = {"order": lambda one: turn(one.order[0]) + turn(one.order[1])}
+        return [
+            replace(
+                one, choice=turn(one.choice, one.choice), **{n: f(one) for n, f in extra.items() if hasattr(one, n)}
+            )
+            for one in records
+        ]
+
+    path = tmp_path / "s"
+    path.mkdir()
+    for name, kind in (("pairs", Pair), ("votes", Vote), ("verdicts", Verdict)):
+        records = turned(list(read_records(folder / f"{name}.jsonl", kind)))
+        write_records(path / f"{name}.jsonl", records, signature="s", kind=kind)
+    for one, other in zip(
+        found.document["judges"][0]["estimates"], judged(path).document["judges"][0]["estimates"], strict=True
+    ):
+        assert one["ppi_plus_plus"]["value"] == pytest.approx(other["ppi_plus_plus"]["value"], abs=1e-12)
+        assert one["stratified"]["value"] == pytest.approx(other["stratified"]["value"], abs=1e-12)
+
+
+def test_without_votes_the_judge_speaks_for_itself_alone(tmp_path):
+    found = judged(study_folder(tmp_path / "s", votes=False))
+    assert "nothing calibrates it" in repr(found)
+    assert found.document["judges"][0]["people"] is None
+    assert found.document["judges"][0]["estimates"] == []
+
+
+def test_with_every_pair_labelled_people_are_all_there_is(tmp_path):
+    found = judged(study_folder(tmp_path / "s", pairs=40, voted=40))
+    assert "Every pair has votes" in repr(found)
+    row = found.document["judges"][0]["estimates"][0]
+    assert row["ppi_plus_plus"]["value"] == row["people"]["value"]
+
+
+@pytest.mark.parametrize("raters", [3, 12])
+@pytest.mark.parametrize("voted", [2, 5])
+def test_five_pairs_and_three_raters_are_answered_with_care(tmp_path, voted, raters):
+    found = judged(study_folder(tmp_path / "s", pairs=30, voted=voted, raters=raters))
+    json.dumps(found.document, allow_nan=False)
+    assert "Under 30 pairs" in repr(found) or not found.document["judges"][0]["estimates"]
+
+
+def test_votes_from_elsewhere_need_a_word_on_how_pairs_were_drawn(tmp_path):
+    folder = study_folder(tmp_path / "s", door="imported")
+    with pytest.raises(InputError, match="--labels random"):
+        judged(folder)
+    assert judged(folder, labels="random").document["labels"] == "random"
+    with pytest.raises(InputError, match="--labels at random is not known"):
+        judged(folder, labels=["at", "random"])
+
+
+def test_people_who_voted_only_where_the_judge_was_unsure_are_no_random_sample(folder, tmp_path):
+    def sure(records):
+        voted = {f"p{n}" for n in range(80)}
+        return [replace(one, choice="tie" if one.pair in voted else one.choice) for one in records]
+
+    with pytest.raises(InputError, match=r"only where gpt-x was unsure .* --labels weights COLUMN"):
+        judged(rewritten(folder, tmp_path / "s", Verdict, sure))
+
+
+def test_strata_and_chances_come_from_fields_of_the_pairs(folder, tmp_path):
+    def marked(records):
+        return [replace(one, extra={"part": f"{n % 2}", "chance": 0.4}) for n, one in enumerate(records)]
+
+    path = rewritten(folder, tmp_path / "s", Pair, marked)
+    for labels in (["strata", "part"], ["weights", "chance"]):
+        row = judged(path, labels=labels).document["judges"][0]["estimates"][0]
+        assert row["ppi_plus_plus"]["se"] < row["people"]["se"] * 1.05
+    with pytest.raises(InputError, match="has no field 'colour'"):
+        judged(path, labels=["strata", "colour"])
+    with pytest.raises(InputError, match=r"part of pair .* a chance is above 0"):
+        judged(path, labels=["weights", "part"])
+
+
+def test_pairs_that_the_prompt_was_written_by_are_held_out(folder, tmp_path):
+    (tmp_path / "shaped.txt").write_text("".join(f"p{n}\n" for n in range(20)))
+    row = judged(folder, tuned_on=tmp_path / "shaped.txt").document["judges"][0]["estimates"][0]
+    assert row["votes"] == 180
+    (tmp_path / "shaped.txt").write_text("nothing\n")
+    with pytest.raises(InputError, match="none of which has a vote"):
+        judged(folder, tuned_on=tmp_path / "shaped.txt")
+
+
+def test_a_prompt_of_its_own_is_a_judge_of_its_own(folder, tmp_path):
+    twice = rewritten(
+        folder, tmp_path / "s", Verdict, lambda some: [*some, *(replace(one, prompt="beef", draw=1) for one in some)]
+    )
+    found = judged(twice).document
+    assert [one["title"] for one in found["judges"]] == ["gpt-x (prompt 3f1c)", "gpt-x (prompt beef)"]
+    assert found["alike"][0]["share"] == 1
+    with pytest.raises(InputError, match="no verdicts of 'gpt-y'"):
+        judged(folder, judges=["gpt-y"])
+
+
+CONTEXT = [Utterance("user", "hello")]
+
+
+def little(path, rulings, kind="real", **more):
+    """One pair a ruling `order choice`, all of texts short and long."""
+    sides = Candidate("a b c d", "m1", 0), Candidate("a", "gpt-mini", 0)
+    pairs = [Pair(f"p{n}", "i", CONTEXT, *sides, kind=kind, **more) for n in range(len(rulings))]
+    said = [Verdict(f"p{n}", "gpt-x", order, choice) for n, some in enumerate(rulings) for order, choice in some]
+    path.mkdir()
+    write_records(path / "pairs.jsonl", pairs, signature="s", kind=Pair)
+    write_records(path / "verdicts.jsonl", said, signature="s", kind=Verdict)
+    return judged(path).document["judges"][0]["habits"]
+
+
+def test_every_habit_counts_by_hand(tmp_path):
+    found = little(
+        tmp_path / "s",
+        [[("ab", "a"), ("ba", "a")], [("ab", "a"), ("ba", "b")], [("ab", "tie"), ("ba", "tie")],
+         [("ab", "unusable"), ("ba", "b")]],
+    )  # fmt: skip
+
+    def counted(name):
+        return found[name]["part"], found[name]["whole"]
+
+    assert counted("same_in_both_orders") == (2, 3)
+    assert counted("first_place") == (4, 5)
+    assert counted("ties") == (2, 7)
+    assert counted("unusable") == (1, 8)
+    assert counted("longer") == (3, 5)
+    assert found["own_names"] == ["gpt-mini"]
+    assert counted("own") == (2, 5)
+
+
+def test_checks_are_judged_by_the_gates_rule(tmp_path):
+    found = little(tmp_path / "s", [[("ab", "a"), ("ba", "a")], [("ab", "b"), ("ba", "a")]], kind="check", answer="a")
+    assert (found["checks_failed"]["part"], found["checks_failed"]["whole"]) == (1, 2)
+    assert found["ties"]["whole"] == 0
+
+
+def test_three_systems_can_run_in_a_circle(tmp_path):
+    names = [("x", "y"), ("y", "z"), ("z", "x")]
+    pairs = [Pair(f"p{n}", "i", CONTEXT, Candidate("t", a), Candidate("u", b)) for n, (a, b) in enumerate(names)]
+    path = tmp_path / "s"
+    path.mkdir()
+    write_records(path / "pairs.jsonl", pairs, signature="s", kind=Pair)
+    write_records(
+        path / "verdicts.jsonl", [Verdict(f"p{n}", "j", "ab", "a") for n in range(3)], signature="s", kind=Verdict
+    )
+    found = judged(path)
+    assert found.document["judges"][0]["habits"]["circles"]["part"] == 1
+    assert "in ONE order" in repr(found)
+
+
+def test_the_study_must_have_pairs_and_verdicts(tmp_path):
+    with pytest.raises(InputError, match=r"has no pairs\.jsonl"):
+        judged(tmp_path)
+    folder = study_folder(tmp_path / "s")
+    (folder / "verdicts.jsonl").unlink()
+    with pytest.raises(InputError, match="python -m evaluators judge"):
+        judged(folder)
