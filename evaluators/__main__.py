@@ -5,6 +5,7 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
+    "discriminate": "whether replies can be told from people's, and by what",
     "task": "task success of predictions: Inform, Success, joint goal accuracy, BLEU, with intervals",
     "perturb": "the same dialogues told otherwise: typos, paraphrases, speech errors, unseen entities",
 }

@@ -29,6 +29,8 @@ NOT_RUN = {
     r"^seedvote |^pipx |^uv ": "needs the installed command; tests/house/test_installed.py installs and runs it",
     r"analysis judge": "needs verdicts; tests/analysis/test_judge.py makes them",
     r"evaluators task": "needs predictions; tests/evaluators make and read them",
+    r"evaluators discriminate": "needs 50 dialogues; tests/evaluators/commands run it on them",
+    r"--draws 100": "takes minutes; the same command with fewer stands in generation.md",
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds

@@ -20,7 +20,9 @@ from crowd.watching.curves import law_of_ties
 from crowd.watching.overview import Gathered
 from crowd.watching.share_interval import ClusterCounts, share_interval
 from dialogue.errors import InputError
+from evaluators.detection.material import LONGEST_REPLY
 from generation import devices as generation_devices
+from generation.decoding import LONGEST_RESPONSE
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from probes import comparisons
 from probes import devices as probes_devices
@@ -28,6 +30,10 @@ from probes.scoring import micro_f1
 from probes.scoring import spread as probes_spread
 
 BLEU_NAMES = ("match1", "total1", "match2", "total2", "length", "reference")
+
+
+def test_a_discriminator_reads_as_much_as_a_model_may_write():
+    assert LONGEST_REPLY == LONGEST_RESPONSE
 
 
 @pytest.mark.parametrize("values", [[], [3.0], [2.0, 2.0], [0.0, 100.0], [1e-9, 2e-9, 4e-9]])

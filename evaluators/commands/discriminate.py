@@ -1,0 +1,122 @@
+"""Train discriminators to tell a model's replies from people's, and say what they go by.
+
+Beside every accuracy stand its nulls, what length alone and a bag of words tell, and what is told beyond the best of
+them. Each discriminator is a rater; no dialogue is in two parts.
+
+Example: python -m evaluators discriminate runs/demo --decoding temperature:1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from dialogue import jobs
+from dialogue.command_line import refuse_below, tell_next
+from dialogue.engines import running
+from dialogue.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which replies, which discriminators."""
+    add = parser.add_argument
+    add("study", type=Path, help="study folder with responses.jsonl to the valid and test split")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--models", default="", metavar="LIST", help="models, e.g. seq2seq,hred-1 (default: all)")
+    add("--decoding", default="", metavar="LIST", help="decodings, e.g. temperature:1,greedy (default: all)")
+    add("--encoder", choices=("lstm", "bag"), default="lstm", help="what reads the replies (default lstm; bag: words "
+        "and pairs of words, in seconds)")  # fmt: skip
+    add("--seeds", default="0-4", metavar="LIST", help="discriminators' seeds, each a rater (default 0-4)")
+    add(
+        "--folds",
+        type=int,
+        default=1,
+        metavar="K",
+        help="quarters of the dialogues that are tested in turn (default 1)",
+    )
+    add("--shared", action="store_true", help="train one more for all models together: one scale for all")
+    add("--same-length", action="store_true", help="rank many draws of one length by discriminator and by log p")
+    add("--draws", type=int, default=100, metavar="N", help="draws of a context that are ranked (default 100)")
+    add("--seed", type=int, default=0, metavar="S", help="seed of the split and of drawn labels (default 0)")
+    add("--json", action="store_true", help="print JSON instead of tables")
+    running.add_job_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train what is not there yet, then tell."""
+    from evaluators.detection.answer import detection
+    from evaluators.detection.figures import write_detection_figure
+    from evaluators.detection.material import QUARTERS, read_detection
+    from evaluators.detection.table import write_detection_scores
+    from evaluators.detection.text import (
+        artefact_lines,
+        detection_document,
+        detection_notes,
+        detection_table,
+        ranking_lines,
+    )
+    from evaluators.detection.trials import trials
+    from evaluators.detection.work import (
+        DetectionSettings,
+        as_detection_jobs,
+        discriminate,
+        read_result,
+        trial_jobs,
+    )
+
+    refuse_below(args, draws=20, folds=1)
+    if args.folds > QUARTERS:
+        raise InputError(f"--folds is {args.folds}; a quarter is tested at a time, so 4 is the most.")
+    settings = DetectionSettings(_seeds(args.seeds), args.encoder == "lstm", args.seed, args.folds)
+    material = read_detection(
+        args.study, args.corpus, args.seed, args.folds, _listed(args.models), _listed(args.decoding)
+    )
+    draws = args.draws if args.same_length else 0
+    todo = trial_jobs(
+        args.study, material, list(trials(material, seed=args.seed, shared=args.shared, draws=draws)), settings
+    )
+    work = jobs.Work(discriminate, (material.words, settings), args.study / "logs" / "discriminate")
+    _carry_out(work, as_detection_jobs(todo), len(todo), running.place_of(args))
+    found = detection(material, [(one.trial, read_result(one.path)) for one in todo], settings)
+    document = detection_document(found)
+    write_detection_scores(args.study, found)
+    _write_json(args.study / "adversarial.json", document)
+    figure = write_detection_figure(args.study, found)
+    if args.json:
+        print(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        print(detection_table(found) + "\n")
+        print("\n".join(detection_notes(found)))
+        print("\n" + "\n".join(artefact_lines(one) for one in found.found))
+        if args.same_length:
+            print("\n" + "\n".join(line for one in found.found for line in ranking_lines(one, found)))
+        print(f"\n{found.signature}\n{figure} shows it; {args.study / 'adversarial.parquet'} has a row a reply.")
+    tell_next("python -m analysis compare", args.study, aside=args.json)
+
+
+def _carry_out(work: jobs.Work, todo: list[jobs.Job], every: int, place: jobs.Place) -> None:
+    from tqdm import tqdm
+
+    with tqdm(total=every, initial=every - len(todo), disable=None, unit="trial") as bar:
+        for _ in running.run_jobs(work, todo, place):
+            bar.update()
+
+
+def _write_json(path: Path, document: object) -> None:
+    from dialogue.files import write_json
+
+    write_json(path, document)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    from dialogue.seeds import parse_seeds
+
+    try:
+        return tuple(parse_seeds(text))
+    except ValueError as error:
+        raise InputError(f"--seeds is {text!r}: {error}. Write e.g. 0-2.") from None

@@ -1,0 +1,200 @@
+"""What the trials say: how well a model's replies are told from people's, beside all that could fool the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogue.signature import signature
+from evaluators.detection.material import UNK, DetectionMaterial, Generator, Occasion, Said
+from evaluators.detection.rates import (
+    DetectionCurve,
+    Measured,
+    Rule,
+    calibration,
+    curve_with_band,
+    precision_recall,
+    roc,
+    share_told,
+    told_beyond,
+    told_right,
+)
+from evaluators.detection.same_length import SameLength, same_length
+from evaluators.detection.simple import Artefact
+from evaluators.detection.trials import Showing, Trial
+from evaluators.detection.work import SIMPLE, DetectionSettings, TrialResult
+
+Floats = NDArray[np.float64]
+Done = tuple[Trial, TrialResult]
+GREEDY = ("greedy", "beam")
+
+
+@dataclass(frozen=True)
+class Detected:
+    """One generator: the accuracy of its discriminator and what stands beside it."""
+
+    who: Generator
+    replies: int  # in the test part, people's and the model's
+    dialogues: int
+    accuracy: Measured
+    rater: str  # lstm, or bag where no network was asked for
+    length: Measured
+    bag: Measured
+    null_a: Measured | None  # None: the generator answered once
+    null_b: Measured
+    without_unknown: Measured | None
+    best: str  # of the simple ones, by the dialogues put aside
+    beyond: Measured
+    beyond_length: Measured
+    precision_recall: DetectionCurve
+    roc: DetectionCurve
+    brier: float
+    calibration: Sequence[Mapping[str, float]]
+    artefacts: Sequence[Artefact]
+    epochs: Mapping[str, Sequence[int]]
+    fooled: Measured  # share of the model's replies that are taken for a person's
+    human_taken: Measured  # likewise of people's replies
+    shared: Measured | None = None  # `fooled` by the discriminator that all generators share
+    ranked: SameLength | None = None
+
+
+@dataclass(frozen=True)
+class Detection:
+    """All generators, in order, with the trials that their score rows come from."""
+
+    found: Sequence[Detected]
+    own: Mapping[Generator, Done]
+    together: Mapping[Generator, tuple[Trial, TrialResult, int]]
+    material: DetectionMaterial
+    folds: int
+    signature: str
+
+
+def detection(material: DetectionMaterial, done: Sequence[Done], settings: DetectionSettings) -> Detection:
+    """Put the results of all trials together."""
+    own = {trial.who[0]: (trial, result) for trial, result in done if trial.name == "own"}
+    nulls = {(trial.name, trial.who[0]): (trial, result) for trial, result in done if trial.name.startswith("null")}
+    together = {
+        who: (trial, result, n) for trial, result in done if trial.name == "shared" for n, who in enumerate(trial.who)
+    }
+    recipe = signature(
+        corpus=material.digest.split()[1], responses=material.digest.split()[0], contexts=len(material.occasions),
+        parts="60/15/25", folds=settings.folds,
+        discriminator="lstm" if settings.lstm else "bag", seeds=len(settings.seeds) if settings.lstm else None,
+        interval="dialogues x seeds", seed=settings.seed,
+    )  # fmt: skip
+    found = [
+        _detected(who, own[who], nulls.get(("null A", who)), nulls["null B", who], together.get(who), settings)
+        for who in own
+    ]
+    return Detection(found, own, together, material, settings.folds, recipe)
+
+
+def raters(result: TrialResult, rater: str) -> Floats:
+    """Chances of all raters of one kind, a row each."""
+    return np.array([values for name, values in result.test.items() if name.split()[0] == rater])
+
+
+def dialogue_numbers(showings: Sequence[Showing]) -> NDArray[np.int64]:
+    """The dialogue of each reply as a number from 0."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(one.occasion.dialogue, len(numbers)) for one in showings], dtype=np.int64)
+
+
+class Sheet:
+    """The tested replies of a trial, on which shares are counted."""
+
+    def __init__(self, trial: Trial, folds: int) -> None:
+        self.shown = trial.in_all("test", folds)
+        self.human = np.array([one.human for one in self.shown])
+        self.dialogue = dialogue_numbers(self.shown)
+        self.folds = folds
+
+    def share(self, values: Floats, where: NDArray[np.bool_] | None = None) -> Measured:
+        """A share of the replies, or of those that `where` names."""
+        if where is None:
+            return share_told(values, self.dialogue, self.folds)
+        dialogue = np.unique(self.dialogue[where], return_inverse=True)[1].astype(np.int64)
+        return share_told(values[:, where], dialogue, self.folds)
+
+    def beyond(self, values: Floats, others: Floats) -> Measured:
+        """How much larger the one share is."""
+        return told_beyond(values, others, self.dialogue, self.folds)
+
+    def curve(self, rule: Rule, chances: Floats, seed: int) -> DetectionCurve:
+        """A curve with its band."""
+        return curve_with_band(rule, self.human, chances, self.dialogue, seed=seed, folds=self.folds)
+
+
+def _detected(
+    who: Generator, own: Done, null_a: Done | None, null_b: Done,
+    together: tuple[Trial, TrialResult, int] | None, settings: DetectionSettings,
+) -> Detected:  # fmt: skip
+    trial, result, folds = *own, settings.folds
+    rater = "lstm" if settings.lstm else "bag"
+    sheet = Sheet(trial, folds)
+    chances = raters(result, rater)
+    right = {name: told_right(raters(result, name), sheet.human) for name in {rater, *SIMPLE}}
+    taken = (chances > 0.5).astype(np.float64)
+    best = _best_simple(trial, result, rater, folds)
+    known = np.array([UNK not in one.occasion.human for one in sheet.shown])
+    return Detected(
+        who=who,
+        replies=len(sheet.shown),
+        dialogues=int(sheet.dialogue.max()) + 1,
+        accuracy=sheet.share(right[rater]),
+        rater=rater,
+        length=sheet.share(right["length"]),
+        bag=sheet.share(right["bag"]),
+        null_a=null_a and _accuracy(null_a, rater, folds),
+        null_b=_accuracy(null_b, rater, folds),
+        without_unknown=sheet.share(right[rater], known) if known.any() and not known.all() else None,
+        best=best,
+        beyond=sheet.beyond(right[rater], right[best]),
+        beyond_length=sheet.beyond(right[rater], right["length"]),
+        precision_recall=sheet.curve(precision_recall, chances, settings.seed),
+        roc=sheet.curve(roc, chances, settings.seed),
+        brier=float(((chances - sheet.human) ** 2).mean()),
+        calibration=calibration(sheet.human, chances),
+        artefacts=result.artefacts,
+        epochs=result.epochs,
+        fooled=sheet.share(taken, ~sheet.human),
+        human_taken=sheet.share(taken, sheet.human),
+        shared=together and _fooled(*together, rater, folds),
+        ranked=same_length(_ranked(trial, folds), _ranked_chances(result, rater)) if trial.ranked else None,
+    )
+
+
+def _best_simple(trial: Trial, result: TrialResult, rater: str, folds: int) -> str:
+    """The simple rule that is right most often on dialogues put aside; chosen on the test, it would be flattered."""
+    human = np.array([one.human for one in trial.in_all("choose", folds)])
+    return max(
+        (name for name in SIMPLE if name != rater),
+        key=lambda name: float(told_right(result.chosen[name], human).mean()),
+    )
+
+
+def _accuracy(done: Done, rater: str, folds: int) -> Measured:
+    trial, result = done
+    sheet = Sheet(trial, folds)
+    return sheet.share(told_right(raters(result, rater), sheet.human))
+
+
+def _fooled(trial: Trial, result: TrialResult, of: int, rater: str, folds: int) -> Measured:
+    """Share of one model's replies that the discriminator of all takes for a person's."""
+    sheet = Sheet(trial, folds)
+    here = np.array([not one.human and one.of == of for one in sheet.shown])
+    return sheet.share((raters(result, rater) > 0.5).astype(np.float64), here)
+
+
+def _ranked(trial: Trial, folds: int) -> list[tuple[Occasion, Said]]:
+    return [one for fold in range(folds) for one in trial.ranked_in(fold)]
+
+
+def _ranked_chances(result: TrialResult, rater: str) -> Floats:
+    """The mean over seeds."""
+    rows = np.array([values for name, values in result.ranked.items() if name.split()[0] == rater])
+    return np.asarray(rows.mean(0), dtype=np.float64)

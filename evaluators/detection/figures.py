@@ -1,0 +1,86 @@
+"""The figure of a discrimination: the score against length, precision and recall, and the ROC curve.
+
+Length is drawn beside the score because a discriminator that knows only length looks like one that reads.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dialogue.files import atomic
+from evaluators.detection.answer import Detected, Detection, raters
+from evaluators.detection.rates import DetectionCurve
+from evaluators.detection.text import short, with_interval
+
+PEOPLE_COLOUR, MODEL_COLOUR, GREY = "#0072B2", "#D55E00", "#6f6f6f"
+LOOK: dict[Any, Any] = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "axes.labelsize": 8,
+    "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+}
+ROW_HEIGHT = 2.3  # inches
+MOST_ROWS = 12
+FEWEST_THERE = 5  # replies of one length, for a point of its mean
+
+
+def write_detection_figure(folder: Path, found: Detection) -> Path:
+    """Write discriminator.png and .pdf: three panels for each generator; the path of the PNG."""
+    shown = list(found.found)[:MOST_ROWS]
+    with mpl.rc_context(LOOK):
+        figure = Figure(figsize=(7.4, ROW_HEIGHT * len(shown) + 0.5), layout="constrained")
+        rows = figure.subplots(len(shown), 3, squeeze=False)
+        for row, (panels, one) in enumerate(zip(rows, shown, strict=True)):
+            _against_length(panels[0], one, found)
+            _curve_panel(panels[1], one.precision_recall, "recall", "precision", "average precision")
+            _curve_panel(panels[2], one.roc, "share of the model's replies", "share of people's", "area")
+            panels[2].plot([0, 1], [0, 1], color=GREY, linewidth=0.7, linestyle=":")
+            if row == 0:
+                panels[0].legend(loc="upper right", handlelength=1.2)
+        left = (
+            f" {len(found.found) - len(shown)} more models are in adversarial.json."
+            if len(found.found) > len(shown)
+            else ""
+        )
+        figure.supxlabel(f"{found.signature}{left}", fontsize=5.5, color=GREY, x=0.01, ha="left")
+        path = folder / "discriminator.png"
+        for suffix, told in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
+            with atomic(path.with_suffix(suffix), "wb") as handle:
+                figure.savefig(handle, format=suffix[1:], dpi=150, metadata=told)
+    return path
+
+
+def _against_length(panel: Axes, one: Detected, found: Detection) -> None:
+    trial, result = found.own[one.who]
+    shown = trial.in_all("test", found.folds)
+    chance = raters(result, one.rater).mean(0)
+    length = np.array([len(each.reply) for each in shown])
+    human = np.array([each.human for each in shown])
+    # A small sideways shift that is the same each time: equal lengths would hide each other.
+    shift = (np.arange(len(shown)) * 0.618 % 1 - 0.5) * 0.7
+    for whose, colour, name in ((human, PEOPLE_COLOUR, "people"), (~human, MODEL_COLOUR, "the model")):
+        panel.scatter(length[whose] + shift[whose], chance[whose], s=3, alpha=0.25, color=colour, linewidths=0)
+        at = [n for n in np.unique(length[whose]) if (whose & (length == n)).sum() >= FEWEST_THERE]
+        panel.plot(at, [chance[whose & (length == n)].mean() for n in at], color=colour, linewidth=1.6, label=name)
+    panel.axhline(0.5, color=GREY, linewidth=0.7, linestyle=":")
+    panel.set(xlabel="words in the reply", ylabel="P(a person wrote it)", ylim=(-0.02, 1.02))
+    panel.set_title(f"{one.who.name}, {one.who.decoding}: {with_interval(one.accuracy)} told right, "
+                    f"{short(one.length.value)} by length")  # fmt: skip
+
+
+def _curve_panel(panel: Axes, curve: DetectionCurve, x: str, y: str, area: str) -> None:
+    panel.fill_between(curve.x, curve.low, curve.high, color=PEOPLE_COLOUR, alpha=0.2, linewidth=0)
+    panel.plot(curve.x, curve.y, color=PEOPLE_COLOUR, linewidth=1.4)
+    panel.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1.02))
+    panel.text(0.97, 0.05, f"{area} {with_interval(curve.area)}", transform=panel.transAxes, ha="right", fontsize=7)

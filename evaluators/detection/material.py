@@ -1,0 +1,202 @@
+"""What is to be told apart: the replies of people and of models to the same contexts, spelt alike.
+
+A model writes only words of its vocabulary, joins them in one way, and stops after so many. Without care that is all
+that a discriminator finds, so both replies are cut and spelt as the model could have written them. Dialogues are
+parted, not replies: nothing of a dialogue that is tested was seen in training. Replies to the training split are
+refused.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogue.corpora.examples import Example, examples
+from dialogue.corpora.reading import Corpus, read_corpus
+from dialogue.errors import InputError
+from dialogue.files import digest, placed_records, read_json
+from dialogue.records import Response
+from dialogue.seeds import child_seed
+from dialogue.tokens import tokenize
+
+PAD, UNK, OTHER, SELF, EOU = range(5)
+MARKS = 5
+LONGEST_REPLY = 60  # like LONGEST_RESPONSE of generation/decoding.py; tests/house/test_twins.py holds them equal
+NEWEST = 50  # tokens of a context that the discriminator reads
+QUARTERS = 4  # one is tested, or each in turn; a fifth of the others is put aside: 60, 15 and 25 % of the dialogues
+ASIDE = 5
+PARTS = ("fit", "choose", "test")
+FEWEST_DIALOGUES = 50  # in the test part: below, an interval by dialogue says nothing
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Generator:
+    """One model under one seed and checkpoint, with one way of decoding."""
+
+    model: str
+    seed: int | None
+    checkpoint: str
+    decoding: str
+
+    @property
+    def name(self) -> str:
+        """As a table's line begins."""
+        return self.model if self.seed is None else f"{self.model}-{self.seed}"
+
+    @property
+    def file_name(self) -> str:
+        """As a file may be called."""
+        text = f"{self.name}-{self.checkpoint}-{self.decoding}"
+        return "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One reply as the discriminator reads it, with its log-probability where the generator told it."""
+
+    tokens: Tokens
+    logprob: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """One context with the reply that a person gave."""
+
+    item: str
+    dialogue: str
+    place: int  # of its dialogue in a shuffled row of all
+    context: Tokens
+    human: Tokens
+
+    def part(self, fold: int) -> str:
+        """Its part where so many quarters were tested before."""
+        if self.place % QUARTERS == fold:
+            return "test"
+        return "choose" if self.place // QUARTERS % ASIDE == 0 else "fit"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFor:
+    """The models (all seeds, or one) and decodings that were asked for; empty: all."""
+
+    models: tuple[str, ...]
+    decodings: tuple[str, ...]
+
+    def has(self, who: Generator) -> bool:
+        """Whether a generator is wanted."""
+        by_model = not self.models or who.model in self.models or who.name in self.models
+        return by_model and (not self.decodings or who.decoding in self.decodings)
+
+
+@dataclass(frozen=True)
+class DetectionMaterial:
+    """All contexts that some generator answered, and all answers: generator -> item -> draws."""
+
+    occasions: Mapping[str, Occasion]
+    replies: Mapping[Generator, Mapping[str, Sequence[Said]]]
+    words: Sequence[str]
+    own_vocabulary: bool  # the study's; else the words of the training split stand in
+    digest: str
+
+    def tested(self, folds: int) -> int:
+        """Dialogues that are tested."""
+        return len({one.dialogue for one in self.occasions.values() if one.place % QUARTERS < folds})
+
+    @property
+    def with_unknown(self) -> float:
+        """Share of people's replies that hold a word which no model can write."""
+        return sum(UNK in one.human for one in self.occasions.values()) / len(self.occasions)
+
+    def spelt(self, tokens: Iterable[int]) -> str:
+        """Tokens as words."""
+        return " ".join(self.words[number] for number in tokens)
+
+
+def read_detection(
+    study: Path, corpus: Path | None, seed: int, folds: int, models: Sequence[str] = (), decodings: Sequence[str] = ()
+) -> DetectionMaterial:
+    """The responses of a study beside people's; of the models and decodings that are named, else of all."""
+    path = study / "responses.jsonl"
+    if not path.is_file():
+        raise InputError(f"{study} holds no responses.jsonl. Make one: python -m generation sample {study}")
+    corpus_read = read_corpus(corpus or study / "corpus")
+    words, own = _words(study, corpus_read)
+    numbers = {word: number for number, word in enumerate(words) if number >= MARKS}
+    known = {one.item: one for split in ("valid", "test") for one in examples(corpus_read.split(split))}
+    replies = _replies(path, known, corpus_read, numbers, AskedFor(tuple(models), tuple(decodings)))
+    items = [item for item in known if any(item in made for made in replies.values())]
+    places = _places({known[item].dialogue.dialogue for item in items}, seed)
+    occasions = {item: _occasion(known[item], numbers, places) for item in items}
+    found = DetectionMaterial(occasions, replies, words, own, f"{digest(path)[:12]} {corpus_read.digest}")
+    if (tested := found.tested(folds)) < FEWEST_DIALOGUES:
+        every = (
+            " or test each quarter in turn: --folds 4." if found.tested(QUARTERS) >= FEWEST_DIALOGUES > tested else ""
+        )
+        raise InputError(
+            f"{tested} dialogues are left for the test; {FEWEST_DIALOGUES} are the fewest that an interval can stand "
+            f"on. Let the models answer more (python -m generation sample {study} --split valid, and test without "
+            f"--limit){every or '.'}"
+        )
+    return found
+
+
+def _words(study: Path, corpus: Corpus) -> tuple[tuple[str, ...], bool]:
+    marks = ("<pad>", "<unk>", "<other>", "<self>", "<eou>")
+    if (path := study / "vocabulary.json").is_file():
+        words = [word for word in read_json(path)["words"] if not (word.startswith("<") and word.endswith(">"))]
+        return (*marks, *words), True
+    seen = {word for dialogue in corpus.split("train") for turn in dialogue.turns for word in tokenize(turn.text)}
+    return (*marks, *sorted(seen)), False
+
+
+def _replies(
+    path: Path, known: Mapping[str, Example], corpus: Corpus, numbers: Mapping[str, int], wanted: AskedFor
+) -> dict[Generator, dict[str, list[Said]]]:
+    trained_on = {one.item for one in examples(corpus.split("train"))}
+    found: dict[Generator, dict[str, list[Said]]] = defaultdict(lambda: defaultdict(list))
+    models: set[str] = set()
+    decodings: set[str] = set()
+    for place, one in placed_records(path, Response):
+        who = Generator(one.model, one.seed, one.checkpoint, one.decoding)
+        models |= {who.model, who.name}
+        decodings.add(who.decoding)
+        if not wanted.has(who):
+            continue
+        if one.item in trained_on:
+            raise InputError(
+                f"{place}: {one.item} is of the training split, which the model may know by heart, so its reply says "
+                "nothing about how human it writes. Sample the valid and the test split."
+            )
+        if one.item not in known:
+            raise InputError(f"{place}: {one.item} is no context of this corpus. Give the one that was answered.")
+        found[who][one.item].append(Said(_tokens(one.text, numbers)[:LONGEST_REPLY], one.logprob))
+    for asked, there in ((wanted.models, models), (wanted.decodings, decodings)):
+        if unknown := [name for name in asked if name not in there]:
+            raise InputError(f"No response is by {unknown[0]!r}; {path} has {', '.join(sorted(there))}.")
+    if not found:
+        raise InputError(f"{path} has no response of these models by these decodings.")
+    return {who: dict(found[who]) for who in sorted(found, key=lambda one: (one.name, one.checkpoint, one.decoding))}
+
+
+def _tokens(text: str, numbers: Mapping[str, int]) -> Tokens:
+    return tuple(numbers.get(token, UNK) for token in tokenize(text))
+
+
+def _places(dialogues: Iterable[str], seed: int) -> dict[str, int]:
+    """Dialogue -> its place in a shuffled row."""
+    order = sorted(dialogues, key=lambda name: child_seed(seed, "detection", name))
+    return {name: place for place, name in enumerate(order)}
+
+
+def _occasion(example: Example, numbers: Mapping[str, int], places: Mapping[str, int]) -> Occasion:
+    context: list[int] = []
+    for turn in example.context:
+        who = SELF if turn.speaker == example.target.speaker else OTHER
+        context += [who, *_tokens(turn.text, numbers), EOU]
+    dialogue = example.dialogue.dialogue
+    human = _tokens(example.target.text, numbers)[:LONGEST_REPLY]
+    return Occasion(example.item, dialogue, places[dialogue], tuple(context[-NEWEST:]), human)

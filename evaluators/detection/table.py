@@ -1,0 +1,80 @@
+"""The score table of the discriminators: for each tested reply of a model, how likely a person wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialogue.cards import Card, TaskCard, metadata
+from dialogue.files import atomic
+from evaluators.detection.answer import Detection
+from evaluators.detection.material import Generator
+from evaluators.detection.trials import Trial
+from evaluators.detection.work import SIMPLE, TrialResult
+
+SCORED = pa.schema(
+    [
+        *((name, pa.string()) for name in ("evaluator", "task", "model")),
+        ("seed", pa.int64()),
+        *((name, pa.string()) for name in ("checkpoint", "item", "rater")),
+        ("score", pa.float64()),
+        *((name, pa.string()) for name in ("cluster", "condition")),
+    ]
+)
+
+
+def _share(title: str, *, main: bool) -> TaskCard:
+    return TaskCard(title, "share", 100.0, "higher", 0.5, main=main)
+
+
+DETECTION_CARD = Card(
+    "discriminator",
+    4,
+    {
+        "human_like": _share("P(a person wrote it)", main=False),
+        "fooled": _share("replies taken for a person's", main=True),
+        "human_like_shared": _share("P(a person wrote it), one discriminator for all", main=False),
+        "fooled_shared": _share("replies taken for a person's, one discriminator for all", main=True),
+    },
+    SIMPLE,
+)
+
+
+def write_detection_scores(folder: Path, found: Detection) -> Path:
+    """Write adversarial.parquet; its path."""
+    path = folder / "adversarial.parquet"
+    schema = SCORED.with_metadata(metadata(found.signature, {"adversarial": DETECTION_CARD}))
+    first = next(iter(found.own)).decoding  # the others are conditions, so that one model has one clean score
+    with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
+        for who, (trial, result) in found.own.items():
+            rows = list(_rows(who, trial, result, found.folds, 0, "", "" if who.decoding == first else who.decoding))
+            if who in found.together:
+                together, chances, of = found.together[who]
+                rows += _rows(
+                    who, together, chances, found.folds, of, "_shared", "" if who.decoding == first else who.decoding
+                )
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    return path
+
+
+def _rows(
+    who: Generator, trial: Trial, result: TrialResult, folds: int, of: int, suffix: str, condition: str
+) -> Iterator[dict[str, Any]]:
+    shown = trial.in_all("test", folds)
+    network = any(rater not in SIMPLE for rater in result.test)
+    for rater, chances in result.test.items():
+        beside = rater in SIMPLE and (network or rater != "bag")
+        for one, chance in zip(shown, chances, strict=True):
+            if one.human or one.of != of:
+                continue
+            same = {
+                "evaluator": "baseline" if beside else "adversarial", "model": rater if beside else who.model,
+                "seed": None if beside else who.seed, "checkpoint": who.checkpoint, "item": one.occasion.item,
+                "rater": who.name if beside else rater, "cluster": one.occasion.dialogue, "condition": condition,
+            }  # fmt: skip
+            yield {**same, "task": f"human_like{suffix}", "score": float(chance)}
+            yield {**same, "task": f"fooled{suffix}", "score": float(chance > 0.5)}
