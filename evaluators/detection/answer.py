@@ -29,7 +29,7 @@ from evaluators.detection.work import SIMPLE, DetectionSettings, TrialResult
 
 Floats = NDArray[np.float64]
 Done = tuple[Trial, TrialResult]
-GREEDY = ("greedy", "beam")
+SEARCHES = ("greedy", "beam")  # decodings that draw nothing
 
 
 @dataclass(frozen=True)

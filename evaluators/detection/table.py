@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from dialogue.cards import Card, TaskCard, metadata
 from dialogue.files import atomic
-from evaluators.detection.answer import Detection
+from evaluators.detection.answer import SEARCHES, Detection
 from evaluators.detection.material import Generator
 from evaluators.detection.trials import Trial
 from evaluators.detection.work import SIMPLE, TrialResult
@@ -28,7 +28,8 @@ SCORED = pa.schema(
 
 
 def _share(title: str, *, main: bool) -> TaskCard:
-    return TaskCard(title, "share", 100.0, "higher", 0.5, main=main)
+    # No chance line: a half is the most that a good model can reach, not what guessing gets.
+    return TaskCard(title, "share", 100.0, "higher", main=main)
 
 
 DETECTION_CARD = Card(
@@ -36,7 +37,7 @@ DETECTION_CARD = Card(
     4,
     {
         "human_like": _share("P(a person wrote it)", main=False),
-        "fooled": _share("replies taken for a person's", main=True),
+        "fooled": _share("replies taken for a person's (50: nobody can tell)", main=True),
         "human_like_shared": _share("P(a person wrote it), one discriminator for all", main=False),
         "fooled_shared": _share("replies taken for a person's, one discriminator for all", main=True),
     },
@@ -48,7 +49,8 @@ def write_detection_scores(folder: Path, found: Detection) -> Path:
     """Write adversarial.parquet; its path."""
     path = folder / "adversarial.parquet"
     schema = SCORED.with_metadata(metadata(found.signature, {"adversarial": DETECTION_CARD}))
-    first = next(iter(found.own)).decoding  # the others are conditions, so that one model has one clean score
+    # One model has one clean score: that of its own law, not of a search; other decodings are conditions.
+    first = min((who.decoding for who in found.own), key=lambda name: (name.startswith(SEARCHES), name))
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for who, (trial, result) in found.own.items():
             rows = list(_rows(who, trial, result, found.folds, 0, "", "" if who.decoding == first else who.decoding))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from evaluators.detection.answer import Detected, Detection
+from evaluators.detection.answer import SEARCHES, Detected, Detection
 from evaluators.detection.rates import DetectionCurve, Measured
 from evaluators.detection.same_length import SameLength
 
@@ -83,9 +83,9 @@ def _sentences(one: Detected) -> Iterator[str]:
     for null, what in ((one.null_a, "null A (two draws of this model)"), (one.null_b, "null B (labels drawn by lot)")):
         if null and not null.low <= 0.5 <= null.high:
             yield f"  Caution: {what} is {with_interval(null)} where .50 is the truth; about one null in twenty is."
-    if one.who.decoding.startswith(("greedy", "beam")):
+    if one.who.decoding.startswith(SEARCHES):
         yield "  A search writes the same safe replies again and again, so its replies are the easiest to tell."
-    if one.null_a is None and not one.who.decoding.startswith(("greedy", "beam")):
+    if one.null_a is None and not one.who.decoding.startswith(SEARCHES):
         yield "  Null A needs a second draw of each context: sample with --draws 2."
     if one.who.checkpoint == "untrained":
         yield "  This model is untrained; an accuracy near 1 is what it should get."
