@@ -24,7 +24,7 @@ test: setup-dev lint
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
-	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600
+	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600 -o faulthandler_timeout=3300
 
 lint: setup-dev
 	$(BIN)/ruff check .

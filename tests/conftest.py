@@ -27,9 +27,24 @@ FLAGS = [
 ]
 
 
+# Files of more than eight seconds of processor time, after those of LONG.
+MEDIUM = (
+    "tests/analysis/report/",
+    "tests/crowd/marketplaces/",
+    "tests/analysis/test_one_answer.py",
+    "tests/analysis/showing/test_plots.py",
+    "tests/house/",
+    "tests/crowd/test_faults.py",
+    "tests/crowd/rating/test_answering.py",
+    "tests/probes/commands/",
+    "tests/generation/test_commands.py",
+)
+
+
 def pytest_collection_modifyitems(items):
-    """The files that take longest come first: two workers that share the files then end together."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    """The files that take longest come first: the workers that share the files then end together."""
+    order = (*LONG, *MEDIUM)
+    items.sort(key=lambda item: next((n for n, name in enumerate(order) if item.nodeid.startswith(name)), len(order)))
 
 
 @pytest.fixture(scope="session")

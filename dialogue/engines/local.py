@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import BaseContext
 
+from dialogue import stopping
 from dialogue.errors import InputError
 from dialogue.jobs import Job, Outcome, Work, perform
+
+LONGEST_FOLDER = 70  # the path of a socket has 107 characters at most, and Python adds up to 35 to this folder's
 
 _work: Work
 
@@ -26,8 +33,7 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
         yield from (perform(work, job) for job in jobs)
         return
     before = set(multiprocessing.active_children())
-    # spawn, not fork: a forked child inherits the locks of torch's threads, but not the threads, and may hang.
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _receive, (work,))
+    pool = ProcessPoolExecutor(workers, _context(work), _receive, (work, dict(os.environ)))
     try:
         for finished in as_completed([pool.submit(_perform, job) for job in jobs]):
             yield finished.result()
@@ -42,11 +48,35 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+        if stopping.is_asked():
+            _forget_sockets()
 
 
-def _receive(work: Work) -> None:
+def _context(work: Work) -> BaseContext:
+    """How workers begin: as copies of a process that has loaded the libraries once, or each anew.
+
+    Never as copies of the command itself: a child inherits the locks of torch's threads, but not the threads, and may
+    hang. The process that is copied has loaded libraries and done nothing else, so it has one thread.
+    """
+    # macOS forbids its own numerical libraries after a copy, and Windows cannot copy.
+    if sys.platform != "linux" or len(tempfile.gettempdir()) > LONGEST_FOLDER:
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    # Commands import torch late, inside of functions, so the module of the job alone would not bring it along.
+    context.set_forkserver_preload([name for name in ("torch", work.act.__module__) if name in sys.modules])
+    return context
+
+
+def _forget_sockets() -> None:
+    # Ctrl-C ends the command without Python's own end (dialogue/stopping.py), which would have removed this folder.
+    if folder := multiprocessing.current_process()._config.get("tempdir"):  # type: ignore[attr-defined]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _receive(work: Work, environment: dict[str, str]) -> None:
     global _work
     _work = work
+    os.environ.update(environment)  # what is copied may have begun for an earlier call, under other variables
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker at once and quietly
     threading.Thread(target=_end_with_the_command, daemon=True).start()
 

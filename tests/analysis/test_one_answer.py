@@ -39,8 +39,6 @@ from tests.analysis.report_study import add_scores, add_votes
 
 ROOMS = ("ties", "agreement", "preference")
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 def say(*words):
     """What a command prints."""

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("tests/house/test_layout.py",)
 # Files that take longer than a coffee: whole studies, clusters, browsers. `make test` runs them.
 LONG = (
-    "tests/house/test_demo.py",
     "tests/house/test_docs.py",
     "tests/house/test_tutorial.py",
-    "tests/dialogue/engines/test_engines.py",
-    "tests/dialogue/test_jobs.py",
     "tests/crowd/chromium/",
+    "tests/dialogue/engines/test_engines.py",
     "tests/crowd/marketplaces/test_mephisto.py",
+    "tests/dialogue/test_jobs.py",
+    "tests/house/test_demo.py",
 )
 
 

@@ -157,19 +157,39 @@ PROMISES = {
     "mturk_study": "a whole study on Mechanical Turk's stand-in",
     "prolific_study": "a whole study on Prolific's stand-in",
     "axe": "accessibility of every page",
+    "errors": "what is wrong with a corpus, in one sentence",
     "real": "the published corpora, and real votes",
     "said": "sentences that users stumbled over",
     "published": "published numbers of task success",
 }
 
 
+SCENES = {Path("crowd/chromium")}  # a folder of tests that mirrors no room: whatever a real browser is needed for
+
+
 def test_every_test_file_is_named_after_what_it_tests():
     for package in PACKAGES:
         names = set(PROMISES) | {part for name in modules(package) for part in name.split(".")[1:]}
-        names |= {"_".join(name.split(".")[-2:]) for name in modules(package)}  # corpora_reading, mturk_client
+        names |= {"_".join(name.split(".")[-2:]) for name in modules(package)}  # mturk_client
         found = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / package).rglob("test_*.py")}
         assert found <= names, f"tests/{package}: {sorted(found - names)} name nothing of {package}"
     assert {path.name for path in (ROOT / "tests").glob("test_*.py")} == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_test_stands_in_the_room_of_what_it_tests(package):
+    homes = {}
+    for path in modules(package).values():
+        room = path.parent.relative_to(ROOT)
+        for name, home in ((path.stem, room), (room.name, room), (room.name, room.parent)):
+            homes.setdefault(name, set()).add(home)
+    wrong = []
+    for path in sorted((ROOT / "tests" / package).rglob("test_*.py")):
+        here, name = path.parent.relative_to(ROOT / "tests"), path.stem.removeprefix("test_")
+        room_is_gone = not (ROOT / here).is_dir() and here not in SCENES
+        if room_is_gone or (name not in PROMISES and here not in SCENES and here not in homes.get(name, {here})):
+            wrong.append(f"tests/{here}/{path.name}: belongs to {sorted(map(str, homes.get(name, ())))}")
+    assert not wrong
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -124,7 +124,6 @@ def test_the_report_names_the_leader_first_in_points():
     assert careful_points(turned) == said
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_command_notebook_and_report_show_the_same_careful_answer(tmp_path, capsys):
     add_votes(tmp_path)
     votes = [

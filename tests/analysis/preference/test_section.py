@@ -65,7 +65,6 @@ def test_the_most_voted_contrasts_are_shown_and_json_has_all(arena, say):
     assert text.index("95 % ranks") < text.index("Shown are")  # of many systems the ranking is the answer
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_margin_is_answered_in_one_sentence(arena, say):
     text = say("preference", arena, "--margin", 0.2)
     assert "of 54 comparisons are equivalent within a net preference of 0.2" in text
@@ -73,7 +72,6 @@ def test_a_margin_is_answered_in_one_sentence(arena, say):
     assert "of 54 comparisons are equivalent within 20 points" in (arena / "report.html").read_text()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_page_folds_the_long_tables_and_the_paper_leaves_them_out(arena, say):
     say("report", arena)
     page, written, paper = ((arena / f"report.{suffix}").read_text() for suffix in ("html", "md", "tex"))
@@ -110,7 +108,6 @@ def test_compare_shows_the_closest_orders(arena, say):
     assert len(json.loads(say("compare", arena, "--json", "-"))["orders"]) == 66
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_contrasts_of_one_vote_each_do_not_end_a_ranking(tmp_path, say):
     """Every two of eight systems met once: no contrast has an interval, the ranking has."""
     rows = list(combinations(range(8), 2))
