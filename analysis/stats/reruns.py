@@ -149,13 +149,14 @@ def predicted(first: tuple[str, float], second: tuple[str, float], variance: flo
     """The flip of an observed order whose difference scatters about the truth with this variance.
 
     The observed and the new difference scatter alike, so the new one given the old is t about it with twice the
-    variance (flat prior). The interval inverts the noncentral t law of difference / sqrt(variance).
+    variance (flat prior). The interval inverts the noncentral t law of difference / sqrt(variance). Where p is tiny it
+    rests on what lies beyond that interval, which then reaches to p: no chance is printed outside its own interval.
     """
     difference, se = first[1] - second[1], float(np.sqrt(variance))
     ratio = abs(difference) / se
     low, high = _noncentral_bounds(ratio, freedom)
     p = float(stdtr(freedom, -ratio / np.sqrt(2)))
-    return Flip(first[0], second[0], difference, se, freedom, p, float(ndtr(-high)), float(ndtr(-low)))
+    return Flip(first[0], second[0], difference, se, freedom, p, float(ndtr(-high)), max(float(ndtr(-low)), p))
 
 
 def _noncentral_bounds(ratio: float, freedom: float, level: float = 0.95) -> tuple[float, float]:

@@ -38,17 +38,20 @@ def jackknife(value: float, ways: Sequence[LeftOut], crossing: Floats | None = N
     """The error of `value`, allowing for one way of clustering, or for two and their `crossing`.
 
     A second way adds only what it has beyond the crossing. The variances by way count with their own degrees of
-    freedom (Satterthwaite 1946), Kish's effective number of clusters less one.
+    freedom (Satterthwaite 1946), Kish's effective number of clusters less one. What the second way adds is a difference
+    and less certain than a variance of its size, so the larger variance that it is taken from counts once.
     """
     first, *second = ways
-    parts, bias = [_variance(value, first.values)], _bias(value, first.values)
+    own, bias = _variance(value, first.values), _bias(value, first.values)
+    total, uncertain = own, own**2 / max(first.effective - 1, 1.0)
     if second and crossing is not None:
-        beyond = _variance(value, second[0].values) - _variance(value, crossing)
-        parts.append(max(beyond, 0.0) if np.isfinite(beyond) else np.nan)
-        bias += _bias(value, second[0].values) - _bias(value, crossing)
-    total = sum(parts)
-    shared = sum(part**2 / max(way.effective - 1, 1.0) for part, way in zip(parts, ways, strict=False))
-    freedom = total**2 / shared if shared > 0 else min(way.effective for way in ways) - 1  # all alike
+        (other,) = second
+        by_way = _variance(value, other.values)
+        beyond = by_way - _variance(value, crossing)
+        beyond = max(beyond, 0.0) if np.isfinite(beyond) else np.nan
+        total, uncertain = total + beyond, uncertain + beyond * by_way / max(other.effective - 1, 1.0)
+        bias += _bias(value, other.values) - _bias(value, crossing)
+    freedom = total**2 / uncertain if uncertain > 0 else min(way.effective for way in ways) - 1  # all alike
     return Jackknife(float(np.sqrt(total)), bias, max(freedom, 1.0))
 
 

@@ -1,8 +1,12 @@
-"""MACE (Hovy, Berg-Kirkpatrick, Vaswani and Hovy 2013): each vote either tells the item's true label or is spam.
+"""MACE: each vote either tells the item's true label or is spam.
 
-A rater spams with a chance of his own, and then chooses labels by a habit of his own that does not look at the item.
-Fitted by variational Bayes with the paper's priors, Beta(.5, .5) for spamming and Dirichlet(10) for the habit; its
-start is the votes' own majority instead of random ones, so that the answer does not depend on a seed.
+Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy 2013, "Learning Whom to Trust with MACE", NAACL-HLT, 1120-1130. The
+paper's are the model (a rater spams with a chance of his own, and then chooses labels by a habit of his own that does
+not look at the item), variational Bayes, and both priors: Beta(.5, .5) for spamming, which its program has as
+--alpha .5 --beta .5, and Dirichlet(10) for the habit.
+Ours are the start (the votes' own shares in place of the best of many random starts, so that no seed changes the
+answer), the end (when no posterior moves, in place of 50 steps), and the learned shares of the true labels (`even`
+holds them equal, as the paper does).
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from analysis.stats.between_raters.coincidences import count_table
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
-SPAM, HABIT = 0.5, 10.0  # the paper's priors
+SPAM, HABIT = 0.5, 10.0  # of Beta(SPAM, SPAM) and Dirichlet(HABIT), Hovy et al. 2013
 
 
 @dataclass(frozen=True, slots=True)

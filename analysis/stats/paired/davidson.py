@@ -58,7 +58,7 @@ class Fit:
     """Estimates on the log scale: one strength a system (sum zero), then position and tie where the votes hold them.
 
     `tie` is log nu (Davidson) or log theta (Rao-Kupper); `one_way` are the covariances by one way of clustering alone,
-    below which no variance is taken.
+    below which no variance is taken, and `counted` the degrees of freedom of each; `freedom` are the fewest.
     """
 
     model: Model
@@ -69,7 +69,8 @@ class Fit:
     covariance: Floats  # (P, P)
     log_likelihood: float
     one_way: tuple[Floats, ...] = ()  # (P, P) each
-    freedom: float = np.inf  # degrees of freedom of the covariance
+    freedom: float = np.inf
+    counted: tuple[float, ...] = ()  # empty: `freedom` is that of everything
 
     @property
     def strengths(self) -> Floats:
@@ -85,21 +86,39 @@ class Fit:
     def apart(self) -> Floats:
         """[i, j]: standard error of the difference between the strengths of i and j; zero on the diagonal."""
         k = len(self.systems)
-        parts = [part[:k, :k] for part in (self.covariance, *self.one_way)]
-        squared = [np.diag(part)[:, None] + np.diag(part)[None, :] - 2 * part for part in parts]
+        squared = [_of_differences(part[:k, :k]) for part in (self.covariance, *self.one_way)]
         return np.asarray(np.sqrt(np.maximum(np.max(squared, axis=0), 0.0)))
 
     def interval(self, parameter: int, level: float = 0.95) -> tuple[float, float]:
         """Interval of one parameter on the log scale."""
-        value, reach = float(self.parameters[parameter]), float(stdtrit(self.freedom, (1 + level) / 2))
-        width = reach * float(self.errors[parameter])
+        value, error = float(self.parameters[parameter]), float(self.errors[parameter])
+        own = self._freedom(np.array(error), [part[parameter, parameter] for part in self.one_way])
+        width = float(stdtrit(own, (1 + level) / 2)) * error
         return value - width, value + width
 
     @property
     def wrong_order(self) -> Floats:
         """[i, j]: chance that i is in truth below j, from the t law of their difference; .5 on the diagonal."""
         ahead = self.strengths[:, None] - self.strengths[None, :]
-        return np.asarray(stdtr(self.freedom, -ahead / np.maximum(self.apart, 1e-150)))
+        k, apart = len(self.systems), np.maximum(self.apart, 1e-150)
+        own = self._freedom(apart, [_of_differences(part[:k, :k]) for part in self.one_way])
+        return np.asarray(stdtr(own, -ahead / apart))
+
+    def _freedom(self, error: Floats, parts: Sequence[Floats]) -> Floats:
+        """Degrees of freedom of errors from their variances by each way (Satterthwaite 1946), never below the fewest.
+
+        Where raters are few but dialogues, of which there are many, make most of the error, it is known better than
+        from the raters alone.
+        """
+        uncertain = np.sum([part**2 / own for part, own in zip(parts, self.counted, strict=False)], axis=0)
+        found = np.divide(error**4, uncertain, out=np.zeros(np.shape(error)), where=np.asarray(uncertain) > 0)
+        return np.asarray(np.maximum(found, self.freedom))
+
+
+def _of_differences(covariance: Floats) -> Floats:
+    """[i, j]: the variance of the difference of i and j."""
+    own = np.diag(covariance)
+    return np.asarray(own[:, None] + own[None, :] - 2 * covariance)
 
 
 def games(systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None) -> Games:

@@ -4,8 +4,9 @@ White's sandwich (1982) with the two-way middle of Cameron, Gelbach and Miller (
 means (intervals.py): a cluster that holds much of what is known about a system pulls the fit towards itself, so its
 residuals are too small. With A the inverse information and I_g a cluster's information, its score is multiplied by
 (1 - A^1/2 I_g A^1/2)^-1 on the scale of the estimates, which makes it the step that the fit takes when the cluster is
-left out (Bell and McCaffrey 2002; for models of this kind Mancl and DeRouen 2001). Quantiles are t's with the effective
-number of clusters less one, and no variance is below that by one way of clustering alone.
+left out (Bell and McCaffrey 2002; for models of this kind Mancl and DeRouen 2001). No variance is below that by one way
+of clustering alone. Quantiles are t's: each way counts with its effective number of clusters less one (Satterthwaite
+1946). Two systems take the fewest, since their strengths are their net preference on another scale, which does.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) ->
         for names in combinations(by, ways):
             covariance -= (-1) ** ways * _sandwich(played, at_cells, crossed([by[name] for name in names]))
     values, vectors = np.linalg.eigh(covariance)
+    freedom = [max(kish(codes) - 1, 1.0) for codes in by.values()]
     return replace(
         found,
         covariance=(vectors * np.maximum(values, 0)) @ vectors.T,
         one_way=tuple(one_way),
-        freedom=max(min(kish(codes) for codes in by.values()) - 1, 1.0),
+        freedom=min(freedom),
+        counted=tuple(freedom) if len(found.systems) > 2 else (),
     )
 
 

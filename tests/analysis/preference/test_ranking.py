@@ -87,6 +87,15 @@ def test_where_nobody_can_be_ranked_the_reason_is_given():
     assert found is None and "no dialogue column" in refusal
 
 
+def test_two_systems_of_which_one_won_all_but_ties_are_told_why_there_is_no_ranking():
+    found, refusal = ranked([("m", "n", "a" if k % 3 else "tie", f"r{k % 5}") for k in range(30)])
+    assert found is None and "one system won all votes but ties" in refusal
+    rows = [("m", "n", "b" if k % 2 else "tie", f"r{k % 5}") for k in range(20)]
+    third, _ = ranked([*rows, *[("n", "o", ("a", "b", "tie")[k % 3], f"r{k % 5}") for k in range(30)]])
+    assert [one.system for one in third.systems][-1] == "m" and not third.unranked
+    assert all(np.isfinite([one.strength.low, one.strength.high]).all() for one in third.systems)
+
+
 def test_the_table_has_a_dash_and_the_sentence_a_reason_for_who_is_not_ranked():
     found, _ = ranked([*LINKED, *[("top", name, "a", f"r{k}") for k, name in enumerate("mnmn")]])
     rows = ranking_rows(found)

@@ -16,6 +16,7 @@ from analysis.stats.reruns import (
     Replicates,
     _noncentral_bounds,
     between,
+    difference_errors,
     flips,
     noise_between,
     predicted,
@@ -74,6 +75,34 @@ def test_the_bounds_of_a_flip_are_those_of_the_noncentral_t_law():
         assert nct.cdf(ratio, freedom, low) == pytest.approx(0.975, abs=1e-5)
         assert nct.cdf(ratio, freedom, high) == pytest.approx(0.025, abs=1e-5)
     assert all(np.isfinite(_noncentral_bounds(80.0, 2.0)))
+
+
+@pytest.mark.parametrize("freedom", [1.0, 1.7, 4.0, 30.0, 1e5, np.inf])
+def test_the_chance_of_a_reversal_lies_in_its_interval_and_falls_with_the_difference(freedom):
+    ratios = (0.0, 0.1, 0.7, 2.0, 5.0, 20.0, 99.0, 101.0, 1e4)
+    found = [predicted(("a", ratio), ("b", 0.0), 1.0, freedom) for ratio in ratios]
+    assert found[0].p == pytest.approx(0.5)
+    assert all(0 <= one.low <= one.p <= one.high <= 1 for one in found)
+    assert all(np.diff([getattr(one, name) for one in found]).max() <= 0 for name in ("low", "p", "high"))
+    turned = predicted(("a", 0.0), ("b", 2.0), 1.0, freedom)
+    assert (turned.p, turned.low, turned.high) == (found[3].p, found[3].low, found[3].high)
+
+
+def test_more_that_is_new_is_never_surer_and_brings_its_own_interval():
+    """With more degrees of freedom and hardly more variance, everything new would look surer than items alone."""
+    random, surer = np.random.default_rng(11), 0
+    for _ in range(200):
+        sds = random.choice([0.0, 0.5, 4.0], 2)
+        found = replicates(draw(random, random.uniform(-6, 6), sds, 3))
+        places = np.arange(3), np.arange(3, 6)
+        told = flips(found, ("a", places[0]), ("b", places[1]))
+        errors = difference_errors(found, *places)
+        means = [("a", found.values[:3].mean()), ("b", found.values[3:].mean())]
+        alone = {way: predicted(*means, *error) for way, error in errors.items() if way != BOTH}
+        worst = max(alone.values(), key=lambda one: one.p)
+        assert told[EVERYTHING] == worst and worst.low <= worst.p <= worst.high
+        surer += alone[EVERYTHING].p < worst.p
+    assert 5 < surer < 195  # both cases were there
 
 
 def test_replicates_are_means_with_the_covariance_of_a_slow_twin():

@@ -16,6 +16,7 @@ from analysis.stats.between_raters import coincidences
 from analysis.stats.between_raters.agreement import coefficients, label_order, landis_koch
 from analysis.stats.between_raters.cohen import cohen_kappa, two_raters
 from analysis.stats.between_raters.coincidences import count_table
+from analysis.stats.between_raters.jackknife import LeftOut, jackknife
 from analysis.stats.between_raters.raters import left_chance, rater_table, rows, split_half
 from dialogue.errors import InputError
 from tests.analysis.agreeing import VALUES, agreement_truth, coded
@@ -188,6 +189,19 @@ def test_the_jackknife_equals_leaving_out_by_hand(monkeypatch, block):
     assert found.unit == "dialogue+rater" and found.clusters == {"dialogue": 5, "rater": 7}
     assert [getattr(found, name).value for name in NAMES] == pytest.approx(value, abs=1e-12)
     assert [getattr(found, name).se for name in NAMES] == pytest.approx(se, abs=1e-12)
+
+
+def test_what_raters_add_is_less_certain_than_a_variance_of_its_size():
+    """Satterthwaite's degrees of freedom, where the second variance is a difference of two."""
+    dialogues, raters, both = 0.3 + np.array([[-0.04, 0.02, 0.02], [-0.09, 0.03, 0.06], [-0.03, 0.01, 0.02]])
+    found = jackknife(0.3, [LeftOut(dialogues, 3.0), LeftOut(raters, 2.5)], both)
+    one, other, shared = ((2 / 3) * ((left - 0.3) ** 2).sum() for left in (dialogues, raters, both))
+    adds = other - shared
+    assert found.se == pytest.approx(np.sqrt(one + adds))
+    assert found.df == pytest.approx((one + adds) ** 2 / (one**2 / 2 + adds * other / 1.5))
+    assert found.df < (one + adds) ** 2 / (one**2 / 2 + adds**2 / 1.5)
+    nothing = jackknife(0.3, [LeftOut(dialogues, 3.0), LeftOut(both, 2.5)], raters)  # raters who add nothing
+    assert (nothing.se, nothing.df) == pytest.approx((np.sqrt(one), 2.0))
 
 
 def of(crowd, seed, *ways):

@@ -181,6 +181,21 @@ def test_votes_without_a_finite_estimate_are_refused_in_a_sentence():
         fit(games(["x", "y"], *votes([(0, 1, 0, 0, 9)]), None))
 
 
+@pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
+def test_a_system_that_won_all_votes_but_ties_has_a_strength_only_beside_a_third(model):
+    """Of two systems, a longer lead and more readiness to tie explain such votes ever better; a third says how ready
+    raters are to tie."""
+    won = [(0, 1, 20, 0, 10)]
+    with pytest.raises(InputError, match="one system won all votes but ties"):
+        fit(games(["x", "y"], *votes(won), None), model)
+    played = games(["x", "y", "z"], *votes([*won, (1, 2, 10, 10, 10)]), None)
+    three = fit(played, model)
+    assert np.abs(three.parameters).max() < 5 and three.strengths[0] > max(three.strengths[1:])
+    for move in (-0.01, 0.01):  # the maximum, not where the steps were cut
+        moved = three.strengths + move * np.array([2, -1, -1])
+        assert log_likelihood(played, model, moved, 0.0, three.parameters[three.tie]) < three.log_likelihood
+
+
 def test_a_side_of_the_page_that_always_won_has_no_finite_estimate():
     a, b = np.array([0, 0, 1, 1] * 5), np.array([1, 1, 0, 0] * 5)
     left = np.array([0, 1] * 10)
