@@ -313,8 +313,8 @@ def _kept(
             used = "Used too" if uncounted else "Left out"
             known = int((kept & ~counted & ~real).sum())  # named, or two commands would seem to count differently
             more = f", {known:,} of them on control pairs" if known else ""
-            said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked later){more}")
-            excluded |= {} if uncounted else {"not counted: late, or of raters blocked later": late}
+            said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked or excluded){more}")
+            excluded |= {} if uncounted else {"not counted: late, or of raters blocked or excluded": late}
         kept &= counted | uncounted
     return kept, said, excluded
 

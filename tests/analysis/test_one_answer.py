@@ -315,9 +315,9 @@ def test_votes_not_counted_are_told_by_kind_so_that_two_counts_do_not_contradict
     made = [replace(v, counted=not (v.kind == "control" or (v.round == 1 and v.pair == "p1"))) for v in votes]
     write_records(study / "votes.jsonl", made, signature="uncounted|v:0", kind=Vote)
     _, told, _ = asked(study)
-    assert "Left out: 1 vote not counted (late, or of raters blocked later)." in told["ties"]["warnings"]
+    assert "Left out: 1 vote not counted (late, or of raters blocked or excluded)." in told["ties"]["warnings"]
     assert (
-        "Left out: 7 votes not counted (late, or of raters blocked later), 6 of them on control pairs."
+        "Left out: 7 votes not counted (late, or of raters blocked or excluded), 6 of them on control pairs."
         in told["preference"]["warnings"]
     )
 
@@ -326,7 +326,7 @@ def test_a_plan_on_votes_gives_the_cautions_of_these_votes(study):
     votes = [replace(v, counted=v.pair != "p1") for v in read_records(study / "votes.jsonl", Vote)]
     write_records(study / "votes.jsonl", votes, signature="uncounted|v:0", kind=Vote)
     cautions = json.loads(say("plan", study, "--json", "-"))["warnings"]
-    assert "Left out: 3 votes not counted (late, or of raters blocked later)." in cautions
+    assert "Left out: 3 votes not counted (late, or of raters blocked or excluded)." in cautions
     (study / "pairs.jsonl").unlink()
     document = json.loads(say("plan", study, "--json", "-"))
     assert UNKNOWN in document["warnings"] and UNKNOWN in say("plan", study)

@@ -4,10 +4,10 @@ import contextlib
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -25,18 +25,14 @@ from crowd.store.tables import leases, votes
 from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
 from dialogue.records import Pair
+from tests.crowd.rating import test_replaying as replaying
+from tests.crowd.real_server import free_port
 from tests.crowd.study import check_books, database, desk_of, make_pairs
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = Hit(pairs_per_sitting=5, first_checks=1, later_checks=1, max_failures=2)
 HIT_TOML = "pairs_per_sitting = 5\nfirst_checks = 1\nlater_checks = 1\nmax_failures = 2\n"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Server:
@@ -164,6 +160,91 @@ def bombard(server, made, monkeypatch, url, kills, raters, concurrency):
     assert acknowledged.items() <= found.items()
     assert set(counted.values()) == {3} and len(counted) == sum(pair.kind != "check" for pair in made)
     return server.kills
+
+
+# A researcher who decides without a pause: mends checks, rules on raters, changes the rules of the study.
+RESEARCHER = """
+import dataclasses, random, sys, time
+import sqlalchemy as sa
+from crowd.rating.change_control import take_up
+from crowd.rating.deciding import mend, rule_on
+from crowd.rating.excluding import exclude_by_rule
+from crowd.rating.rules import rules_in_force
+from crowd.hit import Exclusion
+from crowd.store.store import open_store
+from crowd.store.tables import raters
+url, seed = sys.argv[1:]
+store, draw = open_store(url), random.Random(int(seed))
+print("begun", flush=True)
+while True:
+    with store.read() as connection:
+        hit, known = rules_in_force(connection).hit, connection.scalars(sa.select(raters.c.rater)).all()
+    change = {"votes_per_pair": draw.randint(2, 4), "max_failures": draw.randint(1, 2),
+              "exclude": draw.choice([None, Exclusion(after=3, same=3)])}
+    name = draw.choice(list(change))
+    act = draw.randrange(4)
+    if act == 0:
+        mend(store, f"c{draw.randrange(12)}", draw.choice(["a", "a", "b", "void"]), time.time())
+    elif act == 1 and known:
+        rule_on(store, draw.choice(known), draw.choice(["block", "exclude", None, None]), "drawn", time.time())
+    elif act == 2:
+        take_up(store, dataclasses.replace(hit, **{name: change[name]}), time.time())
+    else:
+        exclude_by_rule(store, time.time())
+"""
+
+
+@contextlib.contextmanager
+def deciding(url, kills):
+    """Meanwhile decisions are made, each process of them killed before long; yields the number of kills."""
+    done, generator, killed = threading.Event(), random.Random(0), []
+
+    def decide():
+        while len(killed) < kills and not done.is_set():
+            command = [sys.executable, "-c", RESEARCHER, url, str(len(killed))]
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+                assert process.stdout.readline() == "begun\n"
+                done.wait(generator.uniform(0.0, 1.0))
+                assert process.poll() is None  # it never ends by itself
+                process.kill()
+            killed.append(process.returncode)
+
+    with ThreadPoolExecutor(1) as other:
+        deciding_ = other.submit(decide)
+        try:
+            yield killed
+        finally:
+            done.set()
+            deciding_.result()
+
+
+def bombard_with_decisions(folder, url, monkeypatch, kills, raters, **options):
+    """Raters at work while a researcher changes everything: the books are those of the event log."""
+    with served(folder, url, 40, **options) as (server, made):
+        with deciding(url, kills) as killed:
+            acknowledged = load(server, made, monkeypatch, raters, concurrency=4)
+        store = open_store(url)
+        try:
+            desk = Desk(store, HIT)
+            replaying.check_books(desk)
+            with store.read() as connection:
+                cast = connection.scalar(sa.select(sa.func.count()).select_from(votes))
+        finally:
+            store.close()
+        assert killed and len(acknowledged) <= cast
+    return len(killed)
+
+
+def test_decisions_that_are_killed_half_way_while_raters_answer_leave_what_the_event_log_gives(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    bombard_with_decisions(tmp_path, url, monkeypatch, kills=1, raters=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_many_decisions_that_are_killed_half_way_leave_what_the_event_log_gives(tmp_path, monkeypatch, kind):
+    with database(kind, tmp_path) as url:
+        bombard_with_decisions(tmp_path, url, monkeypatch, kills=20, raters=40, gunicorn=kind == "postgresql")
 
 
 def test_a_server_killed_in_mid_load_loses_no_acknowledged_vote(tmp_path, monkeypatch):

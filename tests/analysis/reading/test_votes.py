@@ -43,7 +43,7 @@ def test_our_own_file_is_read_with_every_column(tmp_path):
     assert votes.source == {"local": 2, "imported": 1}
     assert votes.warnings == (
         "Left out: 1 vote on control pairs.",
-        "Left out: 1 vote not counted (late, or of raters blocked later).",
+        "Left out: 1 vote not counted (late, or of raters blocked or excluded).",
     )
 
 
@@ -52,7 +52,7 @@ def test_uncounted_and_control_votes_are_kept_on_request(tmp_path):
     write_records(path, OURS, signature="test", kind=Vote)
     votes = read_votes(path, kinds=("real", "control"), uncounted=True)
     assert len(votes) == 5
-    assert votes.warnings == ("Used too: 1 vote not counted (late, or of raters blocked later).",)
+    assert votes.warnings == ("Used too: 1 vote not counted (late, or of raters blocked or excluded).",)
     assert votes.counted.tolist() == [True, True, True, False, True]
 
 

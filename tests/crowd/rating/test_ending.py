@@ -174,6 +174,8 @@ def test_a_paused_study_may_be_waited_for_or_left_with_the_code(served):
     page = ann.look()
     assert "you will go on where you stopped" in page and "DONE-1" not in page
     assert "Your sitting is handed in" in ann.press("/hand-in") and "DONE-1" in ann.look()
+    newcomer = Person(app, "idle").look()
+    assert "come back later" in newcomer and "saved" not in newcomer and "/hand-in" not in newcomer
 
 
 def test_nobody_hands_in_in_the_middle_of_the_work_or_without_any(served):
