@@ -12,6 +12,8 @@ COMMANDS: dict[str, str] = {
     "ratings": "which system is rated higher on a scale, by paired means and by odds",
     "judge": "what a judge (a language model as rater) is like, and how many votes of people it is worth",
     "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",
+    "robustness": "what typos, paraphrases and speech errors cost: paired drops by dose, with intervals",
+    "leaderboard": "systems in order of a mean over tasks, with ranks that hold all at once",
     "import-scores": "bring the scores of your own metric into a study, beside people",
     "report": "one self-contained HTML page of a whole study",
     "ties": "the share of ties in each HumanExp, with intervals (= analyze_ties.py)",

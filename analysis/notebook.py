@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import check_margin, check_ranges
+from analysis.notebook_tasks import leaderboard as leaderboard
+from analysis.notebook_tasks import robustness as robustness
 from analysis.reading.cautions import reading_of, told_of_reading
 from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, votes_of
 from analysis.reading.naming import Names

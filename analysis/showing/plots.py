@@ -183,6 +183,39 @@ def curves_figure(
 
 
 @styled
+def panels_figure(
+    panels: Mapping[str, Sequence[PlottedLine]], *, title: str, xlabel: str, ylabel: str, recipe: str
+) -> Figure:
+    """Curves with bands in panels of one height scale, up to three beside each other; one key for all of them."""
+    across = min(3, len(panels))
+    down = -(-len(panels) // across)
+    names = list(dict.fromkeys(line.label for lines in panels.values() for line in lines))
+    key = -(-len(names) // 3)
+    height = 1.9 * down + 0.9 + LEADING * LABEL / 72 * (key + 2)
+    figure = Figure(figsize=(WIDTH, height))
+    below = 0.65 + footnote(figure, recipe) + LEADING * LABEL / 72 * key
+    grid = figure.subplots(down, across, sharey=True, squeeze=False)
+    figure.subplots_adjust(0.09, below / height, 0.985, 1 - 0.62 / height, 0.08, 0.42)
+    figure.suptitle(title, x=0.09, y=1 - 0.1 / height, ha="left", va="top", fontsize=TITLE, fontweight="bold")
+    for axes in grid.flat[len(panels) :]:
+        axes.remove()
+    for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
+        axes.set_title(name, fontsize=LABEL)
+        axes.axhline(0, color=GREY, linewidth=0.8, zorder=0)
+        for line in lines:
+            colour = COLOURS[names.index(line.label) % len(COLOURS)]
+            if line.low is not None and line.high is not None:
+                axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.13, linewidth=0)
+            axes.plot(line.x, line.y, color=colour, marker="o", markersize=3, label=line.label)
+    handles = {line.get_label(): line for axes in grid.flat[: len(panels)] for line in axes.lines[1:]}
+    foot = (below - 0.44) / height
+    figure.legend(handles.values(), handles, loc="upper left", bbox_to_anchor=(0.08, foot), ncols=3, fontsize=LABEL)
+    figure.text(0.54, foot, xlabel, ha="center", va="bottom", fontsize=LABEL)
+    figure.text(0.012, 0.5, ylabel, rotation=90, va="center", ha="left", fontsize=LABEL)
+    return figure
+
+
+@styled
 def scatter_figure(
     x: NDArray[Any],
     y: NDArray[Any],

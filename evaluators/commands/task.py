@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Evaluate, print, and write the score table."""
+    from dialogue.conditions import condition_of
     from evaluators.task.claims import read_claims
     from evaluators.task.evaluation import TaskRules, evaluate
     from evaluators.task.inputs import corpus_of, read_given
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
         print(found.signature)
     out = args.out or (args.predictions[0] if args.predictions[0].is_dir() else None)
     if out:
-        write_task_scores(out, found, document(found, claims))
+        write_task_scores(out, found, document(found, claims), condition_of(corpus))
         if not args.json:
             print(f"\n{out / 'task.parquet'} has a row for every dialogue and turn.")
     again = ["python -m evaluators task", *args.predictions, "--corpus", corpus, "--out", "runs/task"]

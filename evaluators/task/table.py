@@ -16,7 +16,7 @@ from evaluators.task.evaluation import Evaluation, TaskSystem
 from evaluators.task.outcomes import DialogueOutcome
 from evaluators.task.states import Tracked
 
-STATS = ("tp", "fp", "fn", *COUNTS)
+STATS = ("tp", "fp", "fn", "inform", "success", *COUNTS)
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("evaluator", "task", "model")),
@@ -32,34 +32,35 @@ CARD = Card(
     "task success",
     5,
     {
-        "inform": TaskCard("Inform", "share", 100.0, level="dialogue"),
-        "success": TaskCard("Success", "share", 100.0, level="dialogue"),
-        "jga": TaskCard("joint goal accuracy", "share", 100.0),
-        "slot_f1": TaskCard("slot F1", "share", 100.0, aggregate="micro_f1"),
-        "bleu": TaskCard("BLEU of one delexicalised reply", "points", main=False),
+        "inform": TaskCard("Inform", "share", 100.0, better="higher", level="dialogue"),
+        "success": TaskCard("Success", "share", 100.0, better="higher", level="dialogue"),
+        "jga": TaskCard("joint goal accuracy", "share", 100.0, better="higher"),
+        "slot_f1": TaskCard("slot F1", "share", 100.0, better="higher", aggregate="micro_f1"),
+        "bleu": TaskCard("BLEU", "points", better="higher", aggregate="bleu", main=False),
+        "combined": TaskCard("Combined", "points", better="higher", level="dialogue", aggregate="combined", main=False),
     },
 )
 Row = dict[str, Any]
 
 
-def write_task_scores(folder: Path, found: Evaluation, document: Mapping[str, Any]) -> Path:
-    """Write task.parquet and task.json into a folder; the path of the table."""
+def write_task_scores(folder: Path, found: Evaluation, document: Mapping[str, Any], condition: str = "") -> Path:
+    """Write task.parquet and task.json into a folder; the path of the table. `condition`: of the corpus answered."""
     folder.mkdir(parents=True, exist_ok=True)
     schema = SCHEMA.with_metadata(metadata(found.signature, {"task": CARD}))
     path = folder / "task.parquet"
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for system in found.systems:
-            writer.write_table(pa.Table.from_pylist(list(_rows(system)), schema=schema))
+            writer.write_table(pa.Table.from_pylist(list(_rows(system, condition)), schema=schema))
     write_json(folder / "task.json", document)
     return path
 
 
-def _rows(system: TaskSystem) -> Iterator[Row]:
+def _rows(system: TaskSystem, condition: str) -> Iterator[Row]:
     for outcome in system.outcomes:
         same = {
             "evaluator": "task", "model": system.key.model, "seed": system.key.seed,
             "checkpoint": system.key.checkpoint, "rater": f"domains by {system.rule or 'none'}",
-            "cluster": outcome.dialogue, "condition": "",
+            "cluster": outcome.dialogue, "condition": condition,
         }  # fmt: skip
         for task, item, score, stats in _scores(outcome):
             yield {**same, "task": task, "item": item, "score": score, "stats": stats}
@@ -70,12 +71,21 @@ def _scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[st
     if outcome.reached is not None:
         yield "inform", name, float(outcome.reached.inform), None
         yield "success", name, float(outcome.reached.success), None
+    if outcome.reached is not None and len(outcome.bleu):
+        yield "combined", name, *_combined_counts(outcome)
     for n, turn in enumerate(outcome.tracked):
         counts = {"tp": float(turn.tp), "fp": float(turn.fp), "fn": float(turn.fn)}
         yield "jga", _item(name, n), float(turn.joint), None
         yield "slot_f1", _item(name, n), _f1(turn), counts
     for n, row in enumerate(outcome.bleu):
         yield "bleu", _item(name, n), float(bleu4(row)), dict(zip(COUNTS, map(float, row), strict=True))
+
+
+def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]:
+    """Combined of one dialogue, and the counts from which that of many is made."""
+    met, sums = outcome.reached, outcome.bleu.sum(0)
+    both = {"inform": float(met is not None and met.inform), "success": float(met is not None and met.success)}
+    return 50 * sum(both.values()) + float(bleu4(sums)), {**both, **dict(zip(COUNTS, map(float, sums), strict=True))}
 
 
 def _item(dialogue: str, answer: int) -> str:

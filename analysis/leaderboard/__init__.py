@@ -1,0 +1,1 @@
+"""Systems in order, with what the order is worth."""

@@ -1,0 +1,45 @@
+"""Questions to the scores of task-oriented systems as functions; `analysis.notebook` offers them with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.reading.study import read_study
+from analysis.showing.result import Result
+
+
+def robustness(
+    study: Any, *, kinds: Sequence[str] = (), tasks: Sequence[str] = (), models: Sequence[str] = ()
+) -> Result:
+    """What each perturbation costs (`python -m analysis robustness`); `study` is a folder with conditions/."""
+    from analysis.robustness import answer as room
+    from analysis.robustness.text import document, parts
+
+    found = room.answer(read_study(Path(study)), kinds=kinds, tasks=tasks, models=models)
+
+    def draw() -> Any:
+        from analysis.robustness.figures import figures
+
+        return figures(found)
+
+    return Result(document(found), parts(found), draw)
+
+
+def leaderboard(
+    *studies: Any, weights: Mapping[str, float] | None = None, condition: str = "", claims: Any = None, seed: int = 0
+) -> Result:
+    """Systems in order with simultaneous ranks (`python -m analysis leaderboard`); `studies` are folders."""
+    from analysis.leaderboard import answer as room
+    from analysis.leaderboard.text import document, parts
+
+    read = [read_study(Path(study)) for study in studies]
+    found = room.answer(read, weights=weights, condition=condition, claims=claims and Path(claims), seed=seed)
+
+    def draw() -> Any:
+        from analysis.leaderboard.figures import figures
+
+        return figures(found)
+
+    return Result(document(found), parts(found), draw)

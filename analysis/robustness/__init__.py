@@ -1,0 +1,1 @@
+"""What it costs a model when users say the same otherwise."""

@@ -1,0 +1,124 @@
+"""`analysis leaderboard`: order, simultaneous ranks, one-seed systems, printed numbers."""
+
+import numpy as np
+import pytest
+
+from analysis.commands import leaderboard as command
+from analysis.leaderboard.answer import estimate_systems
+from analysis.notebook import leaderboard
+from analysis.stats.paired.rank_sets import rank_sets
+from dialogue.command_line import parser_of
+from dialogue.errors import InputError
+from tests.analysis.conditions_study import lowered, make_study, scored, write_table
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Three systems: one far ahead, two alike, of which one has a single seed."""
+    folder, generator = tmp_path_factory.mktemp("study"), np.random.default_rng(1)
+    base = scored("jga", "far", (0, 1, 2), 0.9, dialogues=60, generator=generator)
+    one_seed = [row for row in base if row[2] == 0]
+    rows = base + [(t, "near", s, i, v) for t, _, s, i, v in lowered(base, 0.3, generator=generator)]
+    rows += [(t, "lone", s, i, v) for t, _, s, i, v in lowered(one_seed, 0.3, generator=generator)]
+    write_table(folder / "task.parquet", rows)
+    return folder
+
+
+def test_systems_stand_in_order_with_ranks_that_say_what_is_not_known(study):
+    found = leaderboard(study)
+    systems = {one["system"]: one for one in found.document["systems"]}
+    assert systems["far"]["rank"] == systems["far"]["best"] == systems["far"]["worst"] == 1
+    assert all((systems[name]["best"], systems[name]["worst"]) == (2, 3) for name in ("near", "lone"))
+    assert systems["far"]["tasks"]["jga"] == systems["far"]["macro"] == pytest.approx(90, abs=3)
+    assert found.document["systems"][0]["step_low"] > 25 and found.document["systems"][0]["p_holm"] < 0.001
+    assert "one seed" in str(found) and "Their spread over seeds is taken from the others." in str(found)
+
+
+def test_weights_conditions_and_several_studies(study, tmp_path):
+    other = make_study(tmp_path / "other")
+    weighted = leaderboard(other, weights={"jga": 3, "bleu": 1}).document
+    first = weighted["systems"][0]
+    assert first["macro"] == pytest.approx((3 * first["tasks"]["jga"] + first["tasks"]["bleu"]) / 4)
+    told = leaderboard(other, condition="typos@0.8-0").document["systems"][0]
+    assert told["tasks"]["jga"] == pytest.approx(leaderboard(other).document["systems"][0]["tasks"]["jga"] - 20, abs=2)
+    both = leaderboard(study, other)
+    names = {one["system"] for one in both.document["systems"]}
+    assert f"{study.name}/far" in names and "other/a" in names and "Not all dialogues were answered by" in str(both)
+
+
+def test_a_task_that_some_system_lacks_does_not_count_and_is_named(tmp_path):
+    generator = np.random.default_rng(0)
+    rows = scored("jga", "a", (0, 1), 0.5, generator=generator) + scored("jga", "b", (0, 1), 0.6, generator=generator)
+    write_table(tmp_path / "task.parquet", rows + scored("slot_f1", "a", (0, 1), 0.9, generator=generator), cards={})
+    with pytest.raises(InputError, match="No scores were found that systems could be ordered by"):
+        leaderboard(tmp_path)  # without a card nobody knows the unit
+    from dialogue.cards import Card, TaskCard
+
+    card = Card("t", 5, {name: TaskCard(name, "share", 100.0, better="higher") for name in ("jga", "slot_f1")})
+    write_table(
+        tmp_path / "task.parquet", rows + scored("slot_f1", "a", (0, 1), 0.9, generator=generator), {"task": card}
+    )
+    found = leaderboard(tmp_path)
+    assert list(found.document["weights"]) == ["jga"] and "slot_f1 does not count: b lack it." in str(found)
+    with pytest.raises(InputError, match="--weights names 'success'; there are jga, slot_f1"):
+        leaderboard(tmp_path, weights={"success": 1.0})
+
+
+def test_printed_numbers_stand_beside_and_those_that_differ_are_marked(study, tmp_path):
+    macro = {one["system"]: one["macro"] for one in leaderboard(study).document["systems"]}
+    path = tmp_path / "claims.csv"
+    path.write_text(f"system,jga,macro\nfar,{macro['far']:.1f},99\nnear,,\nstranger,1,2\n")
+    said = str(leaderboard(study, claims=path))
+    assert "macro 99 !" in said and f"jga {macro['far']:.1f}," in said
+    path.write_text("name,jga\nfar,1\n")
+    with pytest.raises(InputError, match=r"claims\.csv:2: no system"):
+        leaderboard(study, claims=path)
+    path.write_text("system,jga\nfar,high\n")
+    with pytest.raises(InputError, match="a number was expected"):
+        leaderboard(study, claims=path)
+    with pytest.raises(InputError, match="cannot be read"):
+        leaderboard(study, claims=tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("words", ["jga=0", "jga=-1", "jga=x", "jga=1,jga=2", "jga=nan"])
+def test_weights_that_are_none_get_a_sentence(study, words):
+    with pytest.raises(InputError, match="write each task once with a number above 0"):
+        command.run(parser_of(command, "x").parse_args([str(study), "--weights", words]))
+
+
+def test_the_command_prints_and_draws(study, tmp_path, capsys):
+    command.run(parser_of(command, "x").parse_args([str(study), "--figure", str(tmp_path / "f"), "--weights", "jga"]))
+    assert "ranks:simultaneous" in capsys.readouterr().out and (tmp_path / "f.png").stat().st_size > 5_000
+
+
+def test_two_systems_with_the_same_scores_and_one_system_alone(tmp_path):
+    rows = scored("jga", "a", (0, 1), 0.5, generator=np.random.default_rng(0))
+    write_table(tmp_path / "task.parquet", rows)
+    (alone,) = leaderboard(tmp_path).document["systems"]
+    assert (alone["best"], alone["worst"], alone["step"]) == (1, 1, None)
+    write_table(tmp_path / "task.parquet", rows + [(t, "b", s, i, v) for t, _, s, i, v in rows])
+    first, second = leaderboard(tmp_path).document["systems"]
+    assert (first["best"], first["worst"], second["best"], second["worst"]) == (1, 2, 1, 2) and first["p_holm"] == 1
+
+
+@pytest.mark.slow
+def test_the_rank_sets_hold_for_all_systems_at_once():
+    """Five systems, two of them alike, three seeds each, 80 shared dialogues."""
+    truth, seeds, dialogues = np.array([3.0, 2.0, 2.0, 1.5, 0.0]), 3, 80
+    generator = np.random.default_rng(0)
+    places = [np.arange(k * seeds, (k + 1) * seeds) for k in range(5)]
+    held = []
+    for _ in range(600):
+        shared = generator.normal(0, 3, dialogues)
+        scores = np.repeat(truth, seeds)[:, None] + shared + generator.normal(0, 4, (15, dialogues))
+        scores += generator.normal(0, 0.3, (15, 1))
+        macro = scores.mean(1)
+        found = estimate_systems(macro, (scores - macro[:, None]) / dialogues, places)
+        sets = rank_sets(
+            found.values, found.covariance, found.apart, found.freedom, sets=1000, generator=generator
+        )  # fmt: skip
+        best = 1 + (truth[None] > truth[:, None]).sum(1)
+        worst = (truth[None] >= truth[:, None]).sum(1)
+        held.append(bool(((sets.all_low <= best) & (sets.all_high >= worst)).all()))
+    print(f"simultaneous rank sets: {np.mean(held):.3f}")
+    assert np.mean(held) >= 0.93
