@@ -7,6 +7,7 @@ from dialogue.command_line import dispatch, exit_with
 COMMANDS: dict[str, str] = {
     "discriminate": "whether replies can be told from people's, and by what",
     "task": "task success of predictions: Inform, Success, joint goal accuracy, BLEU, with intervals",
+    "judge": "a language model as one more rater: verdicts on pairs, kept apart from votes",
     "perturb": "the same dialogues told otherwise: typos, paraphrases, speech errors, unseen entities",
 }
 FIRST = "python -m evaluators task predictions.json --corpus multiwoz"

@@ -60,7 +60,7 @@ ROOMS = {
         "imports": {"decoding", "sampling"},
     },
     "probes": {"tasks": set(), "classifiers": {"devices", "scoring", "tasks"}},
-    "evaluators": {"task": set(), "perturbing": set(), "detection": set()},
+    "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set()},
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},

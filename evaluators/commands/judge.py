@@ -1,0 +1,127 @@
+"""Let a language model rule on a study's pairs, as one more rater whose verdicts are kept apart from people's votes.
+
+  an endpoint   python -m evaluators judge runs/mine --endpoint URL --model NAME --price .15,.6 --budget 2 --yes
+  other tools   python -m evaluators judge runs/mine --replies judgments.jsonl --from mt-bench
+
+Without --yes nothing is sent to an endpoint: calls, tokens and money are printed. Every reply is kept as it comes, so a
+run that is broken off asks for the rest only. The key is read from the environment variable SEEDVOTE_API_KEY and
+written nowhere. The judge sees the question of hit.toml, contexts and texts; no names of models, no seeds, no answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue.command_line import refuse_below, tell_next
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from dialogue.engines.chat import Budget
+    from dialogue.records import Pair, Verdict
+    from evaluators.judging.asking import JudgeCall
+    from evaluators.judging.prompting import Prompt
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Who judges, which pairs, and what it may cost."""
+    add = parser.add_argument
+    add("study", type=Path, help="study folder with pairs.jsonl")
+    add("--endpoint", metavar="URL", help="base address of a chat-completions endpoint, ending in /v1")
+    add("--model", default="", metavar="NAME", help="the model's name there, and the judge's")
+    add("--replies", type=Path, metavar="FILE", help="verdicts that another tool stored")
+    add("--from", metavar="TOOL", dest="tool", choices=("alpaca_eval", "arena-hard", "mt-bench", "llmbar"),
+        help="that tool: alpaca_eval, arena-hard, mt-bench, llmbar")  # fmt: skip
+    add("--name", default="", help="name of the judge (default: the model's)")
+    add("--prompt", type=Path, metavar="FILE", help="template with {context}, {first}, {second} (default: our own)")
+    add("--orders", choices=("both", "one"), default="both", help="each pair in both orders (default), or in one")
+    add("--draws", type=int, default=1, help="times that each question is asked (default 1)")
+    add("--temperature", type=float, default=0.0, help="sampling temperature (default 0)")
+    add("--logprobs", action="store_true", help="ask for the probabilities of A, B and Tie too")
+    add("--only", choices=("all", "unvoted"), default="all", help="which pairs: all (default), or those without votes")
+    add("--limit", type=int, metavar="N", help="the first N pairs only; checks are judged in any case")
+    add("--price", metavar="IN,OUT", help="price per million tokens in and out")
+    add("--budget", type=float, metavar="MONEY", help="stop before the run costs more (needs --price)")
+    add("--concurrency", type=int, default=4, help="requests at a time (default 4)")
+    add("--yes", action="store_true", help="really send the calls")
+    add("--seed", type=int, default=0, help="seed of the order, delimiters and draws (default 0)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Ask or read, and put the verdicts beside those that are there."""
+    from dialogue.files import read_records
+    from dialogue.records import Pair
+    from evaluators.judging.asking import questions_on
+    from evaluators.judging.keeping import chosen_pairs
+    from evaluators.judging.prompting import prompt_of, tells_the_judge
+
+    refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1)
+    sources = [name for name in ("endpoint", "replies") if getattr(args, name)]
+    if len(sources) != 1:
+        raise InputError("Name one judge: --endpoint URL --model NAME, or --replies FILE --from TOOL.")
+    if not (args.study / "pairs.jsonl").exists():
+        raise InputError(f"{args.study} has no pairs.jsonl, so there is nothing to judge. Give a study folder.")
+    pairs = list(read_records(args.study / "pairs.jsonl", Pair))
+    if sources[0] == "replies":
+        _keep(args, pairs, _stored(args, pairs))
+        return
+    prompt = prompt_of(args.study, args.prompt)
+    kept = chosen_pairs(args.study, pairs, only=args.only, limit=args.limit)
+    questions = questions_on(kept, prompt, orders=args.orders, draws=args.draws, seed=args.seed)
+    checks = sum(pair.kind == "check" for pair in kept)
+    print(f"{len(kept):,} pairs ({checks} checks), {len(questions):,} calls; prompt {prompt.hash}")
+    if telling := sum(map(tells_the_judge, kept)):
+        print(f"{telling} pairs hold a response that speaks to the judge; it stands between delimiters like any other.")
+    found = _endpoint(args, questions, prompt)
+    if found is not None:
+        _keep(args, pairs, found)
+
+
+def _stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
+    from evaluators.judging.elsewhere import verdicts_from
+
+    if not args.tool:
+        raise InputError("--replies needs --from TOOL: alpaca_eval, arena-hard, mt-bench or llmbar.")
+    return verdicts_from(args.replies, args.tool, {pair.pair: pair for pair in pairs}, args.name)
+
+
+def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict] | None:
+    from tqdm import tqdm
+
+    from dialogue.engines.chat import Endpoint
+    from evaluators.judging.asking import Manner, tokens_of, verdicts_of
+
+    if not args.model:
+        raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
+    manner, budget = Manner(args.temperature, logprobs=args.logprobs, seed=args.seed), _budget(args)
+    before, after = tokens_of(questions, manner.longest)
+    money = "" if budget is None else f", {budget.cost(before, after):,.2f} at these prices"
+    print(f"About {before:,} tokens in and at most {after:,} out{money}. What cannot be read is asked once more.")
+    if not args.yes:
+        print("Nothing was sent. Add --yes to ask.")
+        return None
+    name = args.name or args.model
+    journal = args.study / "judges" / f"{name.replace('/', '_')}.jsonl"
+    endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""), args.concurrency)
+    with tqdm(total=len(questions), disable=None) as bar:
+        found = verdicts_of(questions, endpoint, name, prompt, manner, journal, bar.update, budget)
+    if found.unasked:
+        print(f"The budget ended before {found.unasked:,} calls. Raise --budget and run the same command to go on.")
+    print(f"{len(found.verdicts):,} verdicts, {found.asked_again:,} asked once more; spent {found.spent:,.4f}")
+    return list(found.verdicts)
+
+
+def _budget(args: argparse.Namespace) -> Budget | None:
+    from evaluators.judging.keeping import budget_of
+
+    return budget_of(args.price, args.budget)
+
+
+def _keep(args: argparse.Namespace, pairs: list[Pair], found: list[Verdict]) -> None:
+    from evaluators.judging.keeping import keep
+
+    for line in keep(args.study, pairs, found):
+        print(line)
+    tell_next("python -m analysis judge", args.study)

@@ -1,0 +1,127 @@
+"""Asks a judge about pairs: which calls there are, what they may cost, and the verdicts that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all
+from dialogue.records import Order, Pair, Ruling, Verdict
+from dialogue.seeds import child_seed
+from evaluators.judging.prompting import Prompt
+from evaluators.judging.replies import Said, said_by, shares_of_tokens
+
+KEPT = 2000  # characters of a reply
+TOP = 10  # tokens whose probabilities are asked for
+LETTERS_A_TOKEN = 3.5  # of English prompts, to estimate what a run costs
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCall:
+    """One call: a pair in one order."""
+
+    pair: Pair
+    order: Order
+    draw: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How replies are drawn."""
+
+    temperature: float = 0.0
+    longest: int = 16
+    logprobs: bool = False
+    seed: int = 0
+
+    def call(self, question: JudgeCall, again: int = 0) -> Call:
+        """The call that asks it; `again` counts how often it was asked before."""
+        seed = child_seed(self.seed, "judge", question.pair.pair, question.order, question.draw, again) % 2**31
+        options: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.longest, "seed": seed}
+        if self.logprobs:
+            options |= {"logprobs": True, "top_logprobs": TOP}
+        return Call([{"role": "user", "content": question.text}], options)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What came of it: the verdicts, what is not asked yet for want of money, and what was charged."""
+
+    verdicts: tuple[Verdict, ...]
+    unasked: int
+    asked_again: int
+    spent: float
+
+
+def questions_on(
+    pairs: Sequence[Pair], prompt: Prompt, *, orders: Literal["both", "one"] = "both", draws: int = 1, seed: int = 0
+) -> list[JudgeCall]:
+    """Every call, in the order of the pairs; with one order it is drawn for each pair."""
+    found = []
+    for pair in pairs:
+        drawn: tuple[Order, ...] = ("ab", "ba")
+        if orders == "one":
+            drawn = (drawn[child_seed(seed, "order", pair.pair) % 2],)
+        for order in drawn:
+            found += [JudgeCall(pair, order, draw, prompt.ask(pair, order, seed, draw)) for draw in range(draws)]
+    return found
+
+
+def tokens_of(questions: Sequence[JudgeCall], longest: int) -> tuple[int, int]:
+    """An estimate of the tokens in, from the letters, and a bound of those out."""
+    return round(sum(len(one.text) for one in questions) / LETTERS_A_TOKEN), len(questions) * longest
+
+
+def verdicts_of(
+    questions: Sequence[JudgeCall], endpoint: Endpoint, name: str, prompt: Prompt, manner: Manner, journal: Path,
+    tell: Callable[[], object], budget: Budget | None = None,
+) -> Ruled:  # fmt: skip
+    """Ask everything, and once more what could not be read; a run that was broken off goes on where it ended."""
+    first = ask_all(endpoint, [manner.call(one) for one in questions], journal, tell, budget=budget)
+    blurred = [n for n, reply in enumerate(first.replies) if reply is not None and said_by(reply.text) == "unusable"]
+    again = ask_all(
+        endpoint, [manner.call(questions[n], again=1) for n in blurred], journal, lambda: None, budget=budget
+    )
+    second = dict(zip(blurred, again.replies, strict=True))
+    found = [
+        verdict_of(one, reply, second.get(n), name, prompt)
+        for n, (one, reply) in enumerate(zip(questions, first.replies, strict=True)) if reply is not None
+    ]  # fmt: skip
+    return Ruled(tuple(found), first.unasked, len(blurred) - again.unasked, max(first.spent, again.spent))
+
+
+def verdict_of(question: JudgeCall, reply: Reply, second: Reply | None, name: str, prompt: Prompt) -> Verdict:
+    """The verdict of a reply, or of the second one where the first could not be read; both are charged."""
+    used = reply if second is None else second
+    charged = [one for one in (reply, second) if one is not None]
+    said = said_by(used.text)
+    shares = shares_of_tokens(used.logprobs) if used.logprobs and said != "unusable" else None
+    return Verdict(
+        question.pair.pair, name, question.order, ruling_on(said, question.order), prompt.hash, question.draw,
+        None if shares is None else probabilities(shares, question.order), used.text[:KEPT],
+        _sum([one.tokens_in for one in charged]), _sum([one.tokens_out for one in charged]), used.seconds,
+    )  # fmt: skip
+
+
+def ruling_on(said: Said, order: Order) -> Ruling:
+    """What was said of the first and second, about a and b.
+
+    >>> ruling_on("first", "ba"), ruling_on("second", "ba"), ruling_on("tie", "ba")
+    ('b', 'a', 'tie')
+    """
+    if said in ("tie", "unusable"):
+        return said
+    return "a" if (said == "first") == (order == "ab") else "b"
+
+
+def probabilities(shares: tuple[float, float, float], order: Order) -> dict[str, float]:
+    """The shares of first, second and tie, about a and b."""
+    first, second, tie = shares
+    return {"a": first, "b": second, "tie": tie} if order == "ab" else {"a": second, "b": first, "tie": tie}
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    return None if any(one is None for one in counts) else sum(one or 0 for one in counts)

@@ -1,0 +1,137 @@
+"""Verdicts that other tools stored, as ours; a file that does not say in which order texts were shown is refused.
+
+Pairs are found by their id, or by item and the names of both contestants.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialogue.errors import InputError
+from dialogue.records import Order, Pair, Ruling, Verdict
+
+Rows = Sequence[Mapping[str, Any]]
+Pairs = Mapping[str, Pair]
+ARENA_HARD = {"A>B": "a", "A>>B": "a", "B>A": "b", "B>>A": "b", "A=B": "tie", "B=A": "tie"}
+
+
+def verdicts_from(path: Path, tool: str, pairs: Pairs, judge: str = "") -> list[Verdict]:
+    """The verdicts of a file; `judge` names the judge where the file does not."""
+    rows = read_rows(path)
+    try:
+        found = list(TOOLS[tool](rows, pairs, judge or path.stem, str(path)))
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise InputError(f"{path}: this is not what {tool} writes ({error!r} is missing or of another kind).") from None
+    if not found:
+        raise InputError(f"{path} holds no verdict on a pair of this study.")
+    return found
+
+
+def read_rows(path: Path) -> Rows:
+    """JSON, JSON Lines or CSV, packed with xz or not."""
+    try:
+        raw = path.read_bytes()
+        text = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode("utf-8-sig")
+        if ".csv" in path.suffixes:
+            return list(csv.DictReader(text.splitlines()))
+        found = json.loads(text) if text.lstrip().startswith("[") else [json.loads(one) for one in text.splitlines()]
+    except (OSError, UnicodeDecodeError, ValueError, lzma.LZMAError) as error:
+        raise InputError(f"{path} cannot be read as JSON, JSON Lines or CSV ({error}).") from error
+    return [one for one in found if isinstance(one, Mapping)]
+
+
+def llmbar(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
+    """Columns dataset, item, judge, prompt, order (12, 21), winner (1, 2, empty), about output 1 and 2."""
+    del judge, where
+    for row in rows:
+        name = f"{row['dataset']}:{row['item']}"
+        if name in pairs:
+            order: Order = {"12": "ab", "21": "ba"}[row["order"]]  # type: ignore[assignment]
+            choice: Ruling = {"1": "a", "2": "b"}.get(row["winner"], "unusable")  # type: ignore[assignment]
+            yield Verdict(name, row["judge"], order, choice, row["prompt"])
+
+
+def mt_bench(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
+    """One row two games, the second with both sides exchanged; g1_winner and g2_winner name a model, tie or error."""
+    del where
+    known = _by_item(pairs)
+    for row in rows:
+        said = row.get("judge")
+        name, prompt = (said[0], said[1]) if isinstance(said, list) else (said or judge, "")
+        pair = known.get((str(row["question_id"]), frozenset({row["model_1"], row["model_2"]})))
+        if pair is None:
+            continue
+        turn = int(row.get("turn", 1)) - 1
+        for game, first in (("g1_winner", row["model_1"]), ("g2_winner", row["model_2"])):
+            winner = row[game] if not str(row[game]).startswith("model_") else row[str(row[game])]
+            yield Verdict(pair.pair, str(name), _order(pair, first), _choice(pair, winner), str(prompt), draw=turn)
+
+
+def arena_hard(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
+    """Games against a baseline, which stood first in game 1 and second in game 2."""
+    known = _by_item(pairs)
+    for row in rows:
+        item, model = str(row.get("question_id") or row.get("uid")), row["model"]
+        baseline = row.get("baseline")
+        met = [one for (found, both), one in known.items()
+               if found == item and model in both and (baseline is None or baseline in both)]  # fmt: skip
+        if len(met) > 1:
+            raise InputError(f"{where}: {item} has {len(met)} pairs of {model}; a column `baseline` must say which.")
+        for pair in met:
+            other = pair.b.model if pair.a.model == model else pair.a.model
+            for number, game in enumerate(row["games"]):
+                first, second = (other, model) if number == 0 else (model, other)
+                said = ARENA_HARD.get(str(game.get("score")), "unusable")
+                winner = {"a": first, "b": second}.get(said, said)
+                yield Verdict(pair.pair, str(row.get("judge") or judge), _order(pair, first), _choice(pair, winner))
+
+
+def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
+    """Annotations with preference 1 to 2; which output stood first must be in is_switched_output_1_output_2."""
+    known = _by_item(pairs)
+    for number, row in enumerate(rows, 1):
+        if row.get("is_switched_output_1_output_2") is None:
+            raise InputError(
+                f"{where}: row {number} does not say which output stood first (is_switched_output_1_output_2): order "
+                "unknown. Without it a taste for the first place cannot be told from a taste for a system."
+            )
+        one, two = row["generator_1"], row["generator_2"]
+        pair = known.get((str(row.get("item") or row["instruction"]), frozenset({one, two})))
+        if pair is None:
+            continue
+        value = row.get("preference")
+        winner = "unusable" if value is None else "tie" if float(value) == 1.5 else one if float(value) < 1.5 else two
+        if value == 0:
+            winner = "tie"
+        first = two if row["is_switched_output_1_output_2"] else one
+        yield Verdict(pair.pair, str(row.get("annotator") or judge), _order(pair, first), _choice(pair, winner))
+
+
+TOOLS: Mapping[str, Callable[[Rows, Pairs, str, str], Iterator[Verdict]]] = {
+    "alpaca_eval": alpaca_eval,
+    "arena-hard": arena_hard,
+    "mt-bench": mt_bench,
+    "llmbar": llmbar,
+}
+
+
+def _by_item(pairs: Pairs) -> dict[tuple[str, frozenset[str]], Pair]:
+    return {(pair.item, frozenset({pair.a.model, pair.b.model})): pair for pair in pairs.values()
+            if pair.kind == "real" and pair.a.model != pair.b.model}  # fmt: skip
+
+
+def _order(pair: Pair, first: str) -> Order:
+    return "ab" if pair.a.model == first else "ba"
+
+
+def _choice(pair: Pair, winner: str) -> Ruling:
+    if winner == pair.a.model:
+        return "a"
+    if winner == pair.b.model:
+        return "b"
+    return "tie" if winner == "tie" else "unusable"

@@ -1,0 +1,63 @@
+"""What a judge's reply says: A, B or Tie, from its first line, from JSON, or from the probabilities of its first token.
+
+What says neither is `unusable`. It is never guessed: "Both are good" is no tie, since nobody said that they are equal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+Said = Literal["first", "second", "tie", "unusable"]
+THING = r"(?:the\s+)?(?:response|output|answer|option|assistant|verdict|choice|winner)"
+ONE = re.compile(rf"(?:{THING}\s*(?:is|:)?\s*)*\(?([ab])\)?(?:\s+is\s+(?:better|more relevant|the better one))?")
+TIE = re.compile(rf"(?:{THING}\s*(?:is|:)?\s*)*(?:it(?:\s?s| is)\s+)?(?:an?\s+)?(?:tie|draw|equal)")
+KEYS = ("answer", "verdict", "choice", "winner", "preference")
+
+
+def said_by(reply: str) -> Said:
+    """The ruling of a reply, about what stood first and second.
+
+    >>> said_by("B."), said_by("**A**"), said_by("Response A is better"), said_by('{"answer": "Tie"}'), said_by("[[B]]")
+    ('second', 'first', 'first', 'tie', 'second')
+    >>> said_by("Both are good"), said_by(""), said_by("A or B"), said_by("Antwort B, denn sie passt")
+    ('unusable', 'unusable', 'unusable', 'unusable')
+    """
+    text = _first_line(_from_json(reply))
+    if found := ONE.fullmatch(text):
+        return "first" if found[1] == "a" else "second"
+    return "tie" if TIE.fullmatch(text) else "unusable"
+
+
+def _from_json(reply: str) -> str:
+    inside = re.search(r"\{.*\}", reply, re.S)
+    try:
+        found = json.loads(inside[0]) if inside else None
+    except ValueError:
+        return reply
+    if isinstance(found, Mapping):
+        return next((str(value) for key, value in found.items() if str(key).casefold() in KEYS), reply)
+    return reply
+
+
+def _first_line(reply: str) -> str:
+    line = next((line for line in reply.splitlines() if line.strip()), "")
+    return " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
+
+
+def shares_of_tokens(logprobs: Any) -> tuple[float, float, float] | None:
+    """The probabilities of A, B and Tie as the first token, among the three; None where the endpoint gave none."""
+    try:
+        listed = logprobs["content"][0]["top_logprobs"]
+        found = {"a": 0.0, "b": 0.0, "tie": 0.0}
+        for one in listed:
+            word = one["token"].strip().casefold()
+            if word in ("a", "b", "tie", "t"):
+                found["tie" if word == "t" else word] += math.exp(one["logprob"])
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+    total = math.fsum(found.values())
+    return (found["a"] / total, found["b"] / total, found["tie"] / total) if total > 0 else None
