@@ -1,0 +1,66 @@
+"""How near 1,000 verdicts at 16 at once come to the ideal: an endpoint that takes 50 ms cannot be asked faster.
+
+Run: python benchmarks/bench_judge.py [CALLS]. Fails above 1.4 times the ideal.
+"""
+
+import json
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from dialogue.engines.chat import Endpoint  # noqa: E402
+from dialogue.records import Candidate, Pair, Utterance  # noqa: E402
+from evaluators.judging.asking import Manner, questions_on, verdicts_of  # noqa: E402
+from evaluators.judging.prompting import prompt_of  # noqa: E402
+
+PAUSE, AT_ONCE, BAR = 0.05, 16, 1.4
+REPLY = json.dumps({"model": "m", "choices": [{"message": {"content": "A"}}]}).encode()
+
+
+class Slow(BaseHTTPRequestHandler):
+    """Answers A after 50 ms."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(PAUSE)
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(REPLY)}\r\n\r\n".encode()
+        self.wfile.write(head + REPLY)
+
+    def log_message(self, *args):
+        pass
+
+
+def main(calls):
+    """Ask both orders of half as many pairs, three times, and print the best ratio."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    endpoint = Endpoint(f"http://127.0.0.1:{server.server_port}/v1", "m", concurrency=AT_ONCE)
+    took, ideal = min(once(endpoint, calls) for _ in range(3)), PAUSE * calls / AT_ONCE
+    print(f"{calls:,} verdicts in {took:.2f} s, ideal {ideal:.2f} s: {took / ideal:.2f} times (at most {BAR})")
+    return took / ideal <= BAR
+
+
+def once(endpoint, calls):
+    """Seconds for so many verdicts, with a journal of their own."""
+    sides = Candidate("yes", "x"), Candidate("no", "y")
+    pairs = [Pair(f"p{n}", "i", [Utterance("user", "hello")], *sides) for n in range(calls // 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        prompt = prompt_of(Path(folder), None)
+        questions, began = questions_on(pairs, prompt), time.monotonic()
+        found = verdicts_of(questions, endpoint, "m", prompt, Manner(), Path(folder) / "journal.jsonl", lambda: None)
+        took = time.monotonic() - began
+    if len(found.verdicts) != calls:
+        raise SystemExit(f"{len(found.verdicts):,} verdicts came of {calls:,} calls.")
+    return took
+
+
+if __name__ == "__main__":
+    sys.exit(not main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
