@@ -16,7 +16,7 @@ from scipy.special import stdtr
 from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.mixed import MixedContrast, mixed_answer
 from analysis.preference.ranking import Ranking, ranking_of
-from analysis.reading.cautions import about_dialogues
+from analysis.reading.cautions import about_dialogues, about_names
 from analysis.reading.clusters import clusters_of
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.voters import Voters, judges_in_recipe, voters
@@ -267,6 +267,7 @@ def _cautions(matches: Matches, known: bool) -> list[str]:
         )
     elif "rater" not in clusters_of(votes):
         cautions.append("All votes are from one rater, so the intervals say nothing about other people.")
+    cautions += about_names(votes)
     cautions += about_dialogues(replace(votes, item=None))  # every pair of pairs.jsonl has an item
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"

@@ -6,6 +6,7 @@ for items and raters as that of votes does. Means take the steps of a scale as e
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,7 @@ def _compared(one: Rated, clusters: str) -> dict[str, Any]:
     votes = one.contrast.votes
     by = clusters_of(votes, clusters, part=True)
     gap = mean_interval(one.first - one.second, by=by)
-    p = 2 * float(stdtr(gap.df, -abs(gap.value) / gap.se)) if gap.se else float(gap.value == 0)
+    p = 2 * float(stdtr(gap.df, -abs(gap.value) / gap.se)) if gap.se else 1.0 if gap.value == 0 else math.nan
     counts = np.bincount(votes.choice, minlength=3).tolist()
     return {
         "first": one.contrast.first, "second": one.contrast.second,

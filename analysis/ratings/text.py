@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -52,5 +53,7 @@ def _sentences(found: RatingsAnswer) -> Iterator[str]:
         yield f"{led} {shown} {other} (p {'' if p.startswith('<') else '= '}{p} after Holm's correction)."
     low, high = found.scale
     yield f"The ratings run from {low:g} to {high:g}. A mean takes these steps as equal; the odds ratio does not."
+    if any(math.isnan(one.p) for one in found.differences):
+        yield "Where all differences are alike, nothing tells how far they would vary: no p, and the interval is none."
     if any(one.odds is None for one in found.differences):
         yield "Where ratings do not overlap, or are all alike, there is no odds ratio."

@@ -11,6 +11,7 @@ from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
 from dialogue.ballots.ledger import Ledger, said_left_out
+from dialogue.judges import folded_name
 
 NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
@@ -101,9 +102,25 @@ def _about_raters(votes: Votes) -> list[str]:
         ]
     if votes.voters == 1 and len(votes) > 1:
         return ["All votes are from one rater, so no interval shows how other raters would vote."]
+    return about_names(votes)
+
+
+def about_names(votes: Votes) -> list[str]:
+    """Votes that one person may have given twice: on one pair, or under two spellings of a name."""
+    if votes.rater is None:
+        return []
+    said, met = [], dict[str, list[str]]()
     if twice := _repeated(votes.pair, votes.rater):
-        return [f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')})."]
-    return []
+        said.append(f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')}).")
+    for code in np.unique(votes.rater).tolist():
+        met.setdefault(folded_name(votes.raters[code]), []).append(votes.raters[code])
+    if alike := [names for names in met.values() if len(names) > 1]:
+        shown = " and ".join(repr(name) for name in alike[0][:2])
+        said.append(
+            f"{shown} differ in capitals or spaces only and are counted as different raters "
+            f"({count(len(alike), 'such name')}). If they are one person, write the name in one way."
+        )
+    return said
 
 
 def about_dialogues(votes: Votes) -> list[str]:

@@ -26,7 +26,7 @@ from dialogue.ballots.tools import TOOLS, judgements
 from dialogue.ballots.wide import melted
 from dialogue.errors import InputError, Unclear
 from dialogue.files import as_json
-from dialogue.judges import JUDGE, judges_beside
+from dialogue.judges import JUDGE, judges_beside, refuse_verdicts
 from dialogue.tables.decoding import PACKED
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
@@ -74,11 +74,13 @@ def opened_votes(path: Path, asked: Stated, wanted: Mapping[str, pa.DataType]) -
         note = f"one row a person, key {asked.wide.name}"
         rater = {"rater": long.rater} if long.rater else {}
         found = _plain(long.table, replace(asked, columns=stated), wanted, f"wide table, {note}", rater)
-        return replace(found, ledger=replace(found.ledger, read=len(long.table), dropped=long.dropped))
+        read = len(long.table) + sum(long.dropped.values())
+        return replace(found, ledger=replace(found.ledger, read=read, dropped=long.dropped))
     if not asked.tool and (apart := taken_apart(table, asked.columns)) is not None:
-        decided, kind = apart
         keep = {name: column for name, column in asked.columns.items() if name not in ("item", "rater")}
-        return _plain(decided, replace(asked, columns=keep), wanted, kind)
+        found = _plain(apart.table, replace(asked, columns=keep), wanted, apart.kind)
+        read = len(apart.table) + sum(apart.dropped.values())
+        return replace(found, ledger=replace(found.ledger, read=read, dropped=apart.dropped))
     tool = asked.tool or recognised(table, asked.columns)
     return _plain(table, asked, wanted, "table of votes") if tool == "plain" else _of_tool(path, tool, asked, wanted)
 
@@ -121,9 +123,11 @@ def _of_tool(path: Path, tool: str, asked: Stated, wanted: Mapping[str, pa.DataT
         raise InputError(f"--from is {tool!r}; the tools are {', '.join(TOOLS)} and plain.")
     judged = judgements([path], tool, asked.columns, asked.question)
     words = values_of(tool, [(ours, theirs) for theirs, ours in asked.values.items()])
-    rules = ImportRules(tool, words, file_order=True, stated=bool(asked.values), raters=False,
+    rules = ImportRules(tool, words, file_order=True, stated=bool({"a", "b"} & {*asked.values.values()}), raters=False,
                         judges=judges_beside([path, *asked.how.beside]), with_judges=asked.how.with_judges)  # fmt: skip
     settled = as_votes(judged, rules, None, str)
+    own = {theirs: ours for ours, theirs in asked.columns.items() if theirs != IGNORED}
+    wanted = {own.get(name, name): kind for name, kind in wanted.items()}  # these votes have our names
     shown = dict(judged.columns)
     if judged.systems is not None:
         shown |= {"system_a": judged.systems.a, "system_b": judged.systems.b}
@@ -150,6 +154,12 @@ def _plain(
     table: RawTable, asked: Stated, wanted: Mapping[str, pa.DataType], form: str, more: Mapping[str, str] | None = None
 ) -> Opened:
     """A table with the columns of votes, of one question."""
+    refuse_verdicts(table.path, table.names)
+    if unused := [name for name in ("status", "submission", "left_text") if asked.columns.get(name, "-") != IGNORED]:
+        raise InputError(
+            f"{table.path} is read as a plain table, where --columns {unused[0]}=... does nothing. Take out the rows "
+            "that do not count, or name the tool that wrote the table (--from)."
+        )
     one, question = of_one_question(table, asked)
     systems = system_columns(one.names, asked.columns)
     one = with_sides(one, asked.columns, systems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -127,14 +128,17 @@ def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
 def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
     text = cell_text(cell)
     text = values.get(text, values.get(text.strip(), text)).strip()
-    if not text:
+    if not text or text.lower() == "nan":
         return float("nan")
     try:
-        return float(text)
+        number = float(text)
+        if not math.isfinite(number):
+            raise ValueError(text)
+        return number
     except ValueError:
         raise InputError(
             f"{table.place(row)}: the score is {text!r}, which is not a number. Say what its words are worth: --values "
-            '1="Strongly disagree",2=Disagree,...'
+            '1="Strongly disagree",2=Disagree,... A cell that holds no rating is left empty.'
         ) from None
 
 

@@ -16,7 +16,12 @@ from analysis.reading.votes import Votes
 from analysis.showing.words import count
 from dialogue.ballots.people import NOT_GIVEN, groups_of_people
 from dialogue.errors import InputError
+from dialogue.judges import folded_name
 
+HASHED = (
+    "Votes of a study name raters by hashes: `python -m crowd demographics STUDY FILE` puts such a table into these "
+    "names."
+)
 FEWEST = 5  # people in a group that is shown
 
 
@@ -38,10 +43,11 @@ def strata_of(votes: Votes, table: Path, by: str) -> Strata:
     met = [votes.raters[code] for code in np.unique(rater)]
     joined = [name for name in met if name in known]
     if not joined:
+        spelled = {_plain_id(name) for name in met} & {_plain_id(name) for name in known}
+        way = "The same ids are spelled in two ways there; write them alike." if spelled else HASHED
         raise InputError(
             f"{table} holds none of the {count(len(met), 'rater')} of these votes (e.g. {met[0]!r}; there, e.g. "
-            f"{next(iter(known), 'nobody')!r}). Votes of a study name raters by hashes: `python -m crowd demographics "
-            "STUDY FILE` puts such a table into these names."
+            f"{next(iter(known), 'nobody')!r}). {way}"
         )
     group_of = {name: known.get(name, NOT_GIVEN) for name in met}
     people = {group: sum(one == group for one in group_of.values()) for group in sorted(set(group_of.values()))}
@@ -54,6 +60,11 @@ def strata_of(votes: Votes, table: Path, by: str) -> Strata:
         by, tuple(shown), tuple(people[group] for group in shown), code,
         (*(notes if len(joined) < len(met) else []), *_told(hidden, people, int((code < 0).sum()))),
     )  # fmt: skip
+
+
+def _plain_id(name: str) -> str:
+    """An id without what spreadsheets change: `12.0` is 12."""
+    return folded_name(name).removesuffix(".0")
 
 
 def _hidden(people: dict[str, int]) -> set[str]:

@@ -60,6 +60,9 @@ def named_sides(votes: Votes) -> Matches:
     if not two.any():
         raise InputError("No vote compares two different systems.")
     kept = votes.select(two)
+    if kept.ledger is not None and not two.all():
+        alike = {"both systems are the same": int((~two).sum())}
+        kept = replace(kept, ledger=replace(kept.ledger, dropped={**kept.ledger.dropped, **alike}))
     return Matches(votes.systems, kept, votes.system_a[two], votes.system_b[two], {})
 
 

@@ -332,7 +332,9 @@ def _check_kinds(read: Columns, codes: Ints, names: Sequence[str]) -> None:
 def _codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
     codes, names = codes_of(array)
     if (missing := np.flatnonzero(codes < 0)).size:
-        raise InputError(f"{read.place(int(rows[missing[0]]))}: {name} is empty; give every vote one.")
+        raise InputError(
+            f"{read.place(int(rows[missing[0]]))}: {name} is empty; give every vote one, or take the row out."
+        )
     return codes.astype(np.int64), names
 
 

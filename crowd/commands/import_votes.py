@@ -64,8 +64,9 @@ def run(args: argparse.Namespace) -> None:
     pairs = read_records(args.pairs, Pair) if args.pairs else None
     tool = args.tool or _recognised(args.files, dict(columns))
     judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
+    stated = any(ours != "tie" for ours, _ in values)
     rules = ImportRules(
-        tool, values_of(tool, values), args.fixed_order, args.file_order, stated=bool(values), judges=judges,
+        tool, values_of(tool, values), args.fixed_order, args.file_order, stated=stated, judges=judges,
         with_judges=args.with_judges,
     )  # fmt: skip
     found = judgements(args.files, tool, meanings(columns, "--columns"), args.question)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "response", "output", "reply"),
 }
 KINDS = ("real", "check", "control")
+ROW = "number of the row"  # stands for the id of a context where the table has none
 SPEAKERS = {"human": "user", "assistant": "system", "bot": "system", "gpt": "system", "ai": "system"}
 
 
@@ -55,12 +56,16 @@ def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[s
     if unknown := [name for name in stated if name not in KNOWN]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(KNOWN)}.")
     names = _columns(table, stated)
+    if not {"id", "system"} & names.keys() and "id" not in stated:  # a row is a context
+        names["id"] = ROW
     for needed in ("id", "context"):
         if needed not in names:
             raise InputError(
                 f"{table.path} has no column for {needed} (found: {', '.join(table.names)}). Name it: --columns "
                 f"{needed}=..."
             )
+    if names.get("id") == ROW:
+        table = replace(table, columns={**table.columns, ROW: [f"row {k + 1}" for k in range(len(table))]})
     if "system" in names and "text" in names:
         rows = _from_long(table, names, systems)
     else:

@@ -41,6 +41,7 @@ class Judgement:
     models: tuple[str, str] | None = None  # what the columns of the systems say
     shown: tuple[str, str] | None = None  # whom the first and the second answer stand for
     said: Mapping[str, str] = field(default_factory=dict)  # system, or response a and b -> its text, if the row has it
+    turned: bool = False  # the answer's letters stand for columns, and the system of the second one was shown first
     placed: bool = False  # who was shown on the left is known, not only whom a letter stands for
 
 

@@ -17,8 +17,18 @@ from dialogue.tables.table import RawTable, cell_text
 IDS = ("rater", "participant_id", "prolific_pid", "prolific_id", "worker_id", "workerid", "rater_id", "user_id",
        "annotator", "annotator_id", "response_id", "responseid", "id")  # fmt: skip
 NOT_GIVEN = "not given"
-WITHHELD = {"", "data_expired", "consent_revoked", "prefer not to say", "rather not say", "n/a", "not applicable"}
+WITHHELD = {
+    "",
+    "nan",
+    "data_expired",
+    "consent_revoked",
+    "prefer not to say",
+    "rather not say",
+    "n/a",
+    "not applicable",
+}
 BANDS = ((18, "under 18"), (25, "18 to 24"), (35, "25 to 34"), (45, "35 to 44"), (55, "45 to 54"), (65, "55 to 64"))
+YOUNGEST, OLDEST = 5, 120  # beyond them stands a slip, or a year of birth
 MOST_GROUPS = 20
 
 
@@ -57,6 +67,8 @@ def coarse(column: str, answer: str) -> str:
             age = float(answer)
         except ValueError:
             return answer  # bands already
+        if not YOUNGEST <= age <= OLDEST:
+            raise InputError(f"{column} is {answer!r}, which is no age in years. Correct it, or clear the cell.")
         return next((name for bound, name in BANDS if age < bound), "65 and over")
     return answer
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -25,8 +26,17 @@ RATERS = ("rater", "worker", "worker_id", "workerid", "annotator", "user", "user
 Compared = tuple[str, str, str]  # two systems, and a, b or tie
 
 
-def taken_apart(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, str] | None:
-    """One row a pair that an answer decides, and what the table was; None where it holds no rankings."""
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """One row a pair that an answer decides, what the table was, and how many answers decide nothing."""
+
+    table: RawTable
+    kind: str
+    dropped: Mapping[str, int]
+
+
+def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
+    """The rankings of a table as pairs; None where it holds none."""
     plain = {plain_name(name): name for name in table.names}
     if "choice" in stated or "choice" in table.names:
         return None
@@ -35,27 +45,31 @@ def taken_apart(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, s
         options = [name for name in table.names if OPTION.match(name)]
         kind, decided = "best and worst", lambda where, row: _best_worst(where, row, plain, options)
     elif len(ranks) > 1:
+        _refuse_doubtful_zero(table, ranks)
         kind, decided = "ranks", lambda where, row: _ranked(where, row, ranks)
-    elif "ranking" in plain and all(">" in value for value in table.values(plain["ranking"])):
+    elif "ranking" in plain and any(">" in value for value in table.values(plain["ranking"])):
         kind, decided = "rankings", lambda where, row: _ordered(where, row[plain["ranking"]])
     else:
         return None
-    return _apart(table, stated, plain, decided), kind
+    return _apart(table, stated, plain, decided, kind)
 
 
-def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str], decided: Any) -> RawTable:
+def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str], decided: Any, kind: str) -> Apart:
     item, rater = _named("item", ITEMS, stated, plain), _named("rater", RATERS, stated, plain)
-    rows, lines = [], []
+    rows, lines, lone = [], [], 0
     for number, (where, row) in enumerate(table.rows()):
         told = {"rater": cell_text(row[rater])} if rater else {}
         name = cell_text(row[item]) if item else f"answer {number + 1}"
-        for one, other, choice in decided(where, row):
+        pairs = list(decided(where, row))
+        lone += not pairs
+        for one, other, choice in pairs:
             rows.append({"pair": name, "item": name, **told, "system_a": one, "system_b": other, "choice": choice})
             lines.append(table.lines[number] if table.lines else number + 1)
     if not rows:
         raise InputError(f"{table.path} holds no answer that compares two systems.")
     note = f"{len(table):,} answers taken apart into {len(rows):,} pairs"
-    return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), (*table.notes, note))
+    apart = RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), (*table.notes, note))
+    return Apart(apart, kind, {"an answer that ranks fewer than two systems": lone} if lone else {})
 
 
 def _named(field: str, words: tuple[str, ...], stated: Mapping[str, str], plain: Mapping[str, str]) -> str:
@@ -80,7 +94,7 @@ def _best_worst(where: str, row: Mapping[str, Any], plain: Mapping[str, str], op
 def _ranked(where: str, row: Mapping[str, Any], ranks: Mapping[str, str]) -> Iterator[Compared]:
     given = {system: cell_text(row[name]).strip() for system, name in ranks.items()}
     try:
-        placed = {system: float(text) for system, text in given.items() if text}
+        placed = {system: float(text) for system, text in given.items() if text and text.lower() != "nan"}
     except ValueError:
         raise InputError(
             f"{where}: the ranks are {', '.join(given.values())}; numbers are expected, 1 the best."
@@ -90,10 +104,23 @@ def _ranked(where: str, row: Mapping[str, Any], ranks: Mapping[str, str]) -> Ite
         yield one, other, "tie" if gap == 0 else "a" if gap < 0 else "b"
 
 
+def _refuse_doubtful_zero(table: RawTable, ranks: Mapping[str, str]) -> None:
+    """0 is the best of 0, 1, ..., or says that nothing was ranked: beside ranks that begin at 1 it may be both."""
+    cells = {value for name in ranks.values() for value in table.values(name)}
+    if "0" in cells and any(cell.isdigit() and int(cell) >= len(ranks) for cell in cells):
+        raise InputError(
+            f"{table.path}: the ranks run from 0 to {max(int(cell) for cell in cells if cell.isdigit())}, and "
+            f"{len(ranks)} systems are ranked. If 0 stands for a system that was not ranked, clear these cells; if it "
+            "is the best rank, count from 1."
+        )
+
+
 def _ordered(where: str, cell: Any) -> Iterator[Compared]:
     """`A > B = C`: from the best, equals joined by =."""
     places = [[name.strip() for name in part.split("=")] for part in cell_text(cell).split(">")]
     named = [name for place in places for name in place]
+    if named == [""]:
+        return
     if "" in named or len(set(named)) < len(named):
         raise InputError(f"{where}: the ranking is {cell_text(cell)!r}; every system once is expected, as A > B = C.")
     place_of = {name: k for k, place in enumerate(places) for name in place}

@@ -49,6 +49,13 @@ def recognised(table: RawTable, stated: Mapping[str, str]) -> str:
 
 def _unknown(table: RawTable, stated: Mapping[str, str]) -> InputError:
     """What the table may be, with what to type for it."""
+    if not len(table):
+        return InputError(f"{table.path} holds no rows.")
+    if sum(not name.strip("() 0123456789") for name in table.names) * 2 > len(table.names):
+        return InputError(
+            f"{table.path} begins with {table.names[0]!r} and not with the names of its columns. Delete what stands "
+            "above these names."
+        )
     found = f"{table.path} has no column {_missing(table, stated)!r}, which every vote needs"
     if survey := wide_columns(table):
         return InputError(
@@ -81,7 +88,7 @@ def _likely(table: RawTable, stated: Mapping[str, str]) -> str:
     for field, words in LIKELY.items():
         if field in stated or field in table.names:
             continue
-        fits = [plain[word] for word in words if word in plain]
+        fits = [plain[word] for word in (field, *words) if word in plain]
         if field == "choice":
             fits = [name for name in fits if _says_choice(table, name)]
         if fits:

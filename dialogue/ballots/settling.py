@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from dialogue.ballots.judgement import LEFT, Judgement
-from dialogue.ballots.systems import SystemColumns, refuse_place_for_letter
+from dialogue.ballots.naming import typed_names
+from dialogue.ballots.systems import PLACES, SystemColumns, refuse_place_for_letter
 from dialogue.ballots.texts import same_text
 from dialogue.ballots.tools import TOOLS, Judged
 from dialogue.ballots.words import spoken
@@ -90,10 +91,10 @@ def values_of(tool: str, stated: Sequence[tuple[str, str]]) -> dict[str, str]:
         return usual
     words = [theirs for _, theirs in stated]
     ours = {name for name, _ in stated}
-    if ours - {"a", "b", "tie"} or not {"a", "b"} <= ours or len(set(words)) < len(words):
-        shown = ",".join(f"{name}={word}" for name, word in stated)
-        raise InputError(f"--values is {shown!r}; three different words are expected: a=FIRST,b=SECOND,tie=TIE.")
-    kept = {word: meaning for word, meaning in usual.items() if meaning not in ours}
+    if ours - {"a", "b", "tie"} or len(ours & {"a", "b"}) == 1 or len(set(words)) < len(words):
+        shown = typed_names(stated)
+        raise InputError(f"--values is {shown}; three different words are expected: a=FIRST,b=SECOND,tie=TIE.")
+    kept = {word: meaning for word, meaning in usual.items() if meaning not in ours or ours == {"tie"}}
     return kept | {word.strip().lower(): name for name, word in stated}
 
 
@@ -134,7 +135,8 @@ def _resolved(
         return one
     shown = one.models if not one.left or _first_shown(one) == "a" else one.models[::-1]
     placed = bool(one.left) or (rules.systems is not None and rules.systems.kind == "places")
-    one = replace(one, placed=placed, item=one.item or one.pair)
+    turned = TOOLS[rules.tool].names_models and shown != one.models and one.choice.strip().lower() not in PLACES
+    one = replace(one, placed=placed, turned=turned, item=one.item or one.pair)
     if pairs is None or known is None:
         first, second = sorted(shown)
         left = "a" if shown[0] == first else "b"
@@ -153,7 +155,12 @@ def _resolved(
 
 def _first_shown(one: Judgement) -> Side:
     """Which response was on the left: a letter, 0 or 1, or the name of its system."""
-    if one.models is not None and one.left in one.models:
+    if one.shown is None and one.models is not None and one.left in one.models:
+        if one.left.lower() in LEFT:
+            raise InputError(
+                f"{one.where}: left is {one.left!r}, which is the name of a system and of a side. Rename the system in "
+                "the table, so that every name has one meaning."
+            )
         return "a" if one.left == one.models[0] else "b"
     if one.left.lower() not in LEFT:
         raise InputError(
@@ -212,6 +219,8 @@ def _usable(
             dropped["rejected, or skipped by the rater"] += 1
         elif not one.choice:
             dropped["nothing was chosen"] += 1
+        elif one.models is not None and one.models[0] == one.models[1]:
+            dropped["both systems are the same"] += 1
         elif one.submission and one.submission in sent:
             dropped["the same submission again"] += 1
         elif one.rater and (one.rater, one.pair) in voted:
@@ -264,6 +273,8 @@ def _said(one: Judgement, rules: ImportRules) -> str:
                 "columns of the systems the right ones? Name them: --columns system_a=...,system_b=..."
             )
         return "a" if one.choice == one.shown[0] else "b"
+    if word in ("a", "b") and one.turned:
+        return "b" if word == "a" else "a"
     if word is None:
         legal = ", ".join([*rules.values, *sorted(rules.named)[:6]])
         raise InputError(

@@ -50,11 +50,13 @@ def judgements(paths: Sequence[Path], tool: str, stated: Mapping[str, str], ques
     names = _names(kind, stated, held)
     if question and not names.get("choice") and names.get("question") not in held:
         names["choice"] = _called(question, rows, kind)
+    _refuse_twins(rows[0][0], held, [name for name in names.values() if name])
     _complain_of_missing(rows, names, stated)
     names["choice"] = names.get("choice") or choice_column(rows, kind)
     if "choice" not in stated and not question:
         refuse_unread(rows, kind, names["choice"])
     systems = system_columns(held, stated)
+    _refuse_twins(rows[0][0], held, [names["choice"], *([systems.a, systems.b] if systems else [])])
     if kind.names_models and systems is None:
         raise InputError(f"{rows[0][0]}: {tool}'s table needs model_1 and model_2, which its values stand for.")
     texts = text_columns(name for name in held if name not in names.values())
@@ -94,7 +96,9 @@ def _whole(path: Path, tool: str, columns: Mapping[str, str]) -> list[ToolRow]:
         found = TOOLS[tool].read(path, columns)
         if found is None:
             raise InputError(f"{path}: a {tool} export is expected as {TOOLS[tool].forms}.")
-        return list(found)
+        rows = list(found)
+        refuse_verdicts(path, list(rows[0][1]) if rows else ())
+        return rows
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -106,13 +110,18 @@ def _complain_of_missing(rows: Sequence[ToolRow], names: Mapping[str, str], stat
     asked = [field for field in stated if stated[field] != IGNORED]
     for field in dict.fromkeys(["pair", *asked]):
         name = stated.get(field, names.get(field, field)).replace("{n}", "1")
-        if f"{name} (2)" in found:
-            raise InputError(f"{rows[0][0]}: there are two columns called {name!r}; rename one.")
         if field != "choice" and name not in found:
             raise InputError(
                 f"{rows[0][0]}: no column {name!r} for {field} (found: {', '.join(found)}). "
                 f"Map it: --columns {field}=..."
             )
+
+
+def _refuse_twins(where: str, held: Mapping[str, None], used: Sequence[str]) -> None:
+    """A column that is used must be the only one of its name."""
+    for name in used:
+        if name in held and f"{name} (2)" in held:
+            raise InputError(f"{where}: there are two columns called {name!r}; rename one.")
 
 
 def _judgement(

@@ -65,10 +65,12 @@ def _key(table: RawTable, path: Path, needs: Sequence[str]) -> dict[str, dict[st
     asked: dict[str, dict[str, str]] = {}
     for where, row in key.rows():
         about = {name: cell_text(value).strip() for name, value in row.items() if name != "column"}
-        column = _column(table, cell_text(row["column"]), where)
+        column = _column(table, cell_text(row["column"]).strip(), where)
         if column in asked:
             raise InputError(f"{where}: {path} names the column {column!r} twice.")
         asked[column] = {name: value for name, value in about.items() if value}
+        if len({"system_a", "system_b"} & asked[column].keys()) == 1:
+            raise InputError(f"{where}: the key names one of system_a and system_b; name both, or neither.")
         if empty := [name for name in needs[1:] if name not in asked[column]]:
             raise InputError(f"{where}: {empty[0]} is empty; every question needs one.")
     return asked
@@ -76,7 +78,7 @@ def _key(table: RawTable, path: Path, needs: Sequence[str]) -> dict[str, dict[st
 
 def _column(table: RawTable, name: str, where: str) -> str:
     """The column of that name, or whose question has these words."""
-    titled = [short for short, title in (table.titles or {}).items() if title == name]
+    titled = [short for short, title in (table.titles or {}).items() if title.strip() == name]
     fits = [name] if name in table.names else titled
     if len(fits) != 1:
         raise InputError(f"{where}: the table has {len(fits)} columns {name!r} (found: {', '.join(table.names[:30])}).")

@@ -6,7 +6,7 @@ import re
 
 TIES = {
     *("tie", "ties", "tied", "same", "equal", "both", "draw", "neither", "no preference", "both good", "both bad"),
-    *("about the same", "tie (bothbad)", "tie bothbad", "bothbad", "both equal", "equally good", "undecided", "none"),
+    *("about the same", "tie (bothbad)", "tie bothbad", "bothbad", "both equal", "equally good", "undecided"),
     *("no difference", "they are the same", "the same", "neutral"),
 }
 FIRST = {"a", "left", "1", "first", "model a", "response a", "system a", "assistant a", "option a", "answer a",

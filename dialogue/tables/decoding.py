@@ -56,12 +56,17 @@ def unpacked(path: Path) -> bytes:
 
 def _unzipped(path: Path, raw: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
+        names = [name for name in archive.namelist() if not name.endswith("/") and not _of_macos(name)]
         if "[Content_Types].xml" in names:  # a workbook of Excel is a zip itself
             return raw
         if len(names) != 1:
             raise InputError(f"{path} holds {len(names)} files ({', '.join(names[:5])}). Unpack it and give the table.")
         return archive.read(names[0])
+
+
+def _of_macos(name: str) -> bool:
+    """What macOS puts beside every file that it packs."""
+    return name.startswith("__MACOSX/") or name.endswith(".DS_Store")
 
 
 def decoded(path: Path, raw: bytes) -> tuple[str, tuple[str, ...]]:

@@ -58,14 +58,16 @@ def _delimiter(text: str) -> str:
 def _with_header(path: Path, records: list[list[str]], lines: list[int], notes: tuple[str, ...]) -> RawTable:
     header, titles, body = records[0], None, 1
     if len(records) > 2 and any(IMPORT_ID.match(cell) for cell in records[2]):
-        titles, body = dict(zip(header, records[1], strict=False)), 3
+        titles, body = dict(zip((name.strip() for name in header), records[1], strict=False)), 3
         notes = (*notes, "three header rows")
+    header = [name.strip() for name in header]
     names = distinct(header)
     for record, line in zip(records[body:], lines[body:], strict=True):
         if len(record) != len(names):
             raise InputError(
                 f"{path}:{line} cannot be read: it has {len(record)} cells, and the header has {len(names)}. "
-                "Put quotes around a cell that holds the delimiter or a line end."
+                "Put quotes around a cell that holds the delimiter or a line end"
+                + ("." if len(names) > 1 else ", and begin with the names of the columns: no title above them.")
             )
     cells = list(zip(*records[body:], strict=True)) or [()] * len(names)
     twins = tuple(dict.fromkeys(name for name in header if header.count(name) > 1))

@@ -35,14 +35,16 @@ def read_excel(path: Path, raw: bytes) -> RawTable:
     sheets = _opened(path, lambda pd: pd.read_excel(io.BytesIO(raw), sheet_name=None, header=None, dtype=object))
     filled = {name: sheet.dropna(how="all") for name, sheet in sheets.items()}
     filled = {name: sheet for name, sheet in filled.items() if len(sheet) > 1}
+    if not filled:
+        raise InputError(f"{path} holds no rows below the names of its columns.")
     if len(filled) != 1:
         raise InputError(
-            f"{path} has {len(filled)} sheets with rows ({', '.join(filled) or 'none'}); one is expected. "
+            f"{path} has {len(filled)} sheets with rows ({', '.join(filled)}); one is expected. "
             "Save the sheet with the votes as a file of its own."
         )
     ((name, sheet),) = filled.items()
     rows = [[_value(cell) for cell in row] for row in sheet.itertuples(index=False)]
-    header = ["" if cell is None else str(cell) for cell in rows[0]]
+    header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
     named = distinct(header)
     columns = {named[k]: [row[k] for row in rows[1:]] for k in range(len(named)) if header[k]}
     said = () if len(sheets) == 1 else (f"sheet {name}",)

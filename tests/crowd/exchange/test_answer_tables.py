@@ -82,7 +82,8 @@ def changed(row, **more):
         (changed(0, kind="chat"), ["--good", "ours"], r"kind is 'chat'.*--columns kind=-"),
         ([{**one, "note": "x"} for one in ROWS], [], r"Candidates: ours, theirs, note\.[\s\S]*--systems ours,theirs"),
         (ROWS, ["--systems", "ours,nobody"], "no column 'nobody'"),
-        ([{"ours": "a", "theirs": "b"}], [], "no column for id"),
+        ([{"ours": "a", "theirs": "b"}], [], "no column for context"),
+        ([{"prompt": "Hi", "system": "ours", "text": "a"}], [], "no column for id"),
         (ROWS, ["--columns", "user=x"], "'user', which is not one of id, context"),
     ],
 )
@@ -90,6 +91,12 @@ def test_a_table_that_lacks_something_is_refused_in_a_sentence(tmp_path, rows, o
     with pytest.raises(InputError, match=sentence):
         pairs(tmp_path, rows, *options)
     assert not (tmp_path / "study").exists()
+
+
+def test_rows_without_an_id_are_numbered(tmp_path, capsys):
+    rows = [{"prompt": "Hi", "ours": f"a{n}", "theirs": "b"} for n in range(2)]
+    assert [pair.pair for pair in pairs(tmp_path, rows)] == ["row 1", "row 2"]
+    assert "id=number of the row" in capsys.readouterr().out
 
 
 def test_pairs_that_are_there_are_not_overwritten(tmp_path):
