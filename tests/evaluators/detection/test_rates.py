@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from evaluators.detection.rates import (
     curve_with_band,
@@ -24,6 +23,8 @@ def chances():
 
 
 def test_areas_equal_those_of_another_library(chances):
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     human, found = chances
     labels, flat = np.tile(human, 3), found.ravel()
     dialogue = np.arange(400) // 4

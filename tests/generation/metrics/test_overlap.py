@@ -6,10 +6,6 @@ import lzma
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.stem.porter import PorterStemmer
-from nltk.translate.meteor_score import single_meteor_score
-from rouge_score.rouge_scorer import RougeScorer
-from sacrebleu.metrics import BLEU
 
 from dialogue.tokens import tokenize
 from generation.metrics.overlap import (
@@ -63,6 +59,8 @@ def pairs(pytestconfig):
 
 
 def test_sentence_bleu_is_that_of_sacrebleu(pairs):
+    from sacrebleu.metrics import BLEU
+
     oracle = BLEU(max_ngram_order=2, tokenize="none", smooth_method="exp", effective_order=True)
     for response, reference in pairs:
         expected = oracle.sentence_score(" ".join(response), [" ".join(reference)]).score
@@ -71,6 +69,8 @@ def test_sentence_bleu_is_that_of_sacrebleu(pairs):
 
 @pytest.mark.parametrize("smooth", ["exp", "none"])
 def test_corpus_bleu_is_that_of_sacrebleu(pairs, smooth):
+    from sacrebleu.metrics import BLEU
+
     oracle = BLEU(max_ngram_order=2, tokenize="none", smooth_method=smooth)
     responses, references = ([" ".join(pair[side]) for pair in pairs] for side in (0, 1))
     ours = bleu2(add_counts(bleu_counts(a, b) for a, b in pairs), smooth=smooth)
@@ -79,6 +79,8 @@ def test_corpus_bleu_is_that_of_sacrebleu(pairs, smooth):
 
 
 def test_fault_3_exchanging_response_and_reference_changes_bleu_and_has_its_own_name(pairs):
+    from sacrebleu.metrics import BLEU
+
     oracle = BLEU(max_ngram_order=2, tokenize="none", smooth_method="none", effective_order=True)
     for response, reference in pairs:
         score, _ = overlap_scores(response, reference)["bleu2_swapped"]
@@ -88,6 +90,8 @@ def test_fault_3_exchanging_response_and_reference_changes_bleu_and_has_its_own_
 
 
 def test_rouge_is_that_of_rouge_score(pairs):
+    from rouge_score.rouge_scorer import RougeScorer
+
     oracle = RougeScorer(["rouge1", "rougeL"], tokenizer=Plain())
     for response, reference in pairs:
         expected = oracle.score(" ".join(reference), " ".join(response))
@@ -100,6 +104,9 @@ def test_rouge_is_that_of_rouge_score(pairs):
 
 
 def test_meteor_is_that_of_nltk_without_synonyms(pairs):
+    from nltk.stem.porter import PorterStemmer
+    from nltk.translate.meteor_score import single_meteor_score
+
     stemmer = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
     for response, reference in pairs:
         expected = single_meteor_score(reference, response, stemmer=stemmer, wordnet=NoSynonyms())
@@ -107,6 +114,8 @@ def test_meteor_is_that_of_nltk_without_synonyms(pairs):
 
 
 def test_stems_are_those_of_nltk(pairs):
+    from nltk.stem.porter import PorterStemmer
+
     stemmer = PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
     suffixed = (
         "caresses ponies relational conditional rational valenci digitizer operator feudalism hopefulness callousness "

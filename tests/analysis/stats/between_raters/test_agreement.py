@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,6 +125,8 @@ def test_landis_and_koch_1977_with_the_error_of_statsmodels():
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_alpha_equals_the_krippendorff_package_on_any_table_with_gaps(seed):
+    import krippendorff
+
     generator = np.random.default_rng(seed)
     ratings = generator.integers(0, 4, size=(4, 12)).astype(float)
     ratings[generator.random(ratings.shape) < 0.3] = np.nan

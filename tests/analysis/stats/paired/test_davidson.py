@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import choix
-import evalica
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -106,6 +104,9 @@ def test_baseball_of_agresti_2002_without_ties_and_with_the_home_advantage():
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
 def test_without_ties_both_models_are_bradley_terry_as_two_other_packages_fit_it(model):
+    import choix
+    import evalica
+
     teams, a, b, choice, _ = baseball()
     found = fit(games(teams, a, b, choice, None), model)
     winner, loser = np.where(choice == 0, a, b), np.where(choice == 0, b, a)
