@@ -2,7 +2,7 @@
 # make hit    the rating page, for you to try
 # make check  lint, types and the tests of what you changed, in under a minute
 # make test   every check (what .ci/run calls)
-.PHONY: demo hit check test test-slow lint bench setup setup-dev
+.PHONY: demo hit check test suite test-slow lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -19,8 +19,12 @@ check: setup-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
 # Four workers on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
-# floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1).
-test: setup-dev lint
+# floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1). Lint and types run
+# beside the tests, as mypy keeps one core only.
+test: setup-dev
+	$(MAKE) --no-print-directory -j2 lint suite
+
+suite: setup-dev
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
