@@ -341,7 +341,8 @@ def _variance_tables(
     panels, left = compared_panels(study)
     tables = study_tables(study, panels)
     if not tables:
-        raise InputError(f"{source} holds no votes or scores with two levels of anything to compare.")
+        why = "; ".join(not_used(study, panels, left, tables))
+        raise InputError(f"{source} holds no votes or scores whose variance can be taken apart{why and f'. {why}'}.")
     return tables, not_used(study, panels, left, tables)
 
 
@@ -368,11 +369,7 @@ def compare(
     read = study_from(study, votes, pairs, with_judges=with_judges)
     found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published, clusters=clusters)
     if found is None:
-        raise InputError(
-            f"{'What was given' if votes is not None else study} has votes without pairs.jsonl and no scores, so it "
-            "does not say which model was judged; "
-            "nothing to compare. `python -m analysis preference` reads votes alone."
-        )
+        raise comparison.nothing(read, "What was given" if votes is not None else str(study))
 
     def draw() -> Any:
         from analysis.comparison.figures import figures

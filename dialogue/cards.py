@@ -22,6 +22,7 @@ ANY = "*"  # in a card, the task that stands for all which it does not name
 LATE = 10  # the order of a card that states none: after people (0), token metrics (1) and probes (2)
 ASIDE = ("baseline", "control")  # evaluators whose rows stand beside another one's
 PEOPLE = ("people", "votes")  # what people say is read from votes.jsonl
+LONGEST = 60  # signs of a title: it stands in every row of a table
 
 Unit = Literal["points", "share", "nats", "none"]
 Better = Literal["higher", "lower", "neither"]
@@ -84,9 +85,24 @@ def card_from(value: Any, where: str) -> Card:
     card = from_json(Card, value, where)
     if not card.title.strip():
         raise InputError(f"{where}: title is empty; a card needs the name that tables and figures show.")
+    if card.title.casefold().strip() in PEOPLE:
+        raise InputError(f"{where}: title is {card.title!r}, the name of what people say; no evaluator bears it.")
+    check_title(card.title, f"{where}: title")
     for name, task in card.tasks.items():
+        check_title(task.title or name, f"{where}: tasks.{name}: title")
         _numbers(task, f"{where}: tasks.{name}")
     return card
+
+
+def check_title(title: str, what: str) -> None:
+    """Refuse what would break a row of a table: too many signs, or one that moves the cursor."""
+    if strange := next((sign for sign in title if not sign.isprintable()), ""):
+        raise InputError(f"{what} has the sign {strange!r}, which no table can show; write it on one line, without.")
+    if len(title) > LONGEST:
+        raise InputError(
+            f"{what} has {len(title)} signs ({title[:20]}...); it stands in every row of a table, so {LONGEST} are the "
+            "most."
+        )
 
 
 def _known(value: Mapping[str, Any], kind: type, where: str) -> None:
@@ -100,6 +116,11 @@ def _numbers(task: TaskCard, where: str) -> None:
         raise InputError(f"{where}: scale is {task.scale:g}; it must be a number above 0, e.g. 100 for shares.")
     if task.chance is not None and not math.isfinite(task.chance):
         raise InputError(f"{where}: chance is {task.chance:g}; write a number, or null where there is no chance.")
+    if task.unit == "share" and task.chance is not None and not 0 <= task.chance <= 1:
+        raise InputError(
+            f"{where}: chance is {task.chance:g}, and the unit is share: chance is a share too, from 0 to 1, before "
+            f"scaling{f' (e.g. {task.chance / 100:g})' if 1 < task.chance <= 100 else ''}."
+        )
 
 
 def cards_from(text: str, where: str) -> dict[str, Card]:
@@ -136,7 +157,17 @@ def joined(found: Iterable[tuple[str, Mapping[str, Card]]]) -> dict[str, Card]:
                 )
             kept[name] = card
             said.setdefault(name, place)
+    _titles_apart({**BUILT_IN, **kept})
     return kept
+
+
+def _titles_apart(cards: Mapping[str, Card]) -> None:
+    """Refuse two evaluators of one title: nobody could tell their rows apart."""
+    first: dict[str, str] = {}
+    for name, card in cards.items():
+        other = first.setdefault(" ".join(card.title.casefold().split()), name)
+        if other != name:
+            raise InputError(f"{other!r} and {name!r} both have the title {card.title!r}. Give one of them another.")
 
 
 def _difference(one: Card, other: Card) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,12 +40,13 @@ def read_verdicts(path: str | Path, pairs: Collection[str] | None = None) -> lis
 
 
 def folded_name(name: str) -> str:
-    """A name without what people vary when they type it: case, width and spaces.
+    """A name without what people vary when they type it: case, width, spaces, dashes, and signs that nobody sees.
 
-    >>> folded_name(" GPT-4  Turbo ")
-    'gpt-4 turbo'
+    >>> folded_name(" GPT-4  Turbo "), folded_name("GPT\N{NON-BREAKING HYPHEN}4\N{ZERO WIDTH SPACE} turbo")
+    ('gpt-4 turbo', 'gpt-4 turbo')
     """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    kinds = ((sign, unicodedata.category(sign)) for sign in unicodedata.normalize("NFKC", name).casefold())
+    return " ".join("".join("-" if kind == "Pd" else sign for sign, kind in kinds if kind != "Cf").split())
 
 
 def judges_beside(files: Iterable[Path]) -> dict[str, str]:
@@ -73,8 +75,10 @@ def whose(source: str, rater: str, judges: Mapping[str, str]) -> str | None:
 
     >>> whose("local", "a07a31c2", {}), whose("Judge ", "x", {}), whose("", "GPT-X", {"gpt-x": "is 'gpt-x', a judge"})
     (None, '', "is 'gpt-x', a judge")
+    >>> whose("judge:gpt-x", "x", {}), whose("judges", "x", {}), whose("Judgement Day", "x", {})
+    ('', '', None)
     """
-    if folded_name(source) == JUDGE:
+    if re.match(r"judges?\b", folded_name(source)):
         return ""
     return judges.get(folded_name(rater))
 

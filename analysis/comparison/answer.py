@@ -21,6 +21,7 @@ from analysis.reading.score_files import Unused
 from analysis.reading.study import Study
 from analysis.reading.voters import Voters, judges_in_recipe
 from analysis.stats.spread import Ratio, sd_ratio
+from dialogue.errors import InputError
 from dialogue.signature import signature
 
 WITHIN = 2.0  # points to which an architecture's mean should be known, where nothing else is asked
@@ -186,7 +187,7 @@ def answer(
         study.voters,
         tuple(left),
         study.votes is not None,
-        (*(study.scores.missing if study.scores else ()), *_without_card(panels)),
+        (*(study.scores.missing if study.scores else ()), *_without_card(panels), *_too_large(panels)),
         () if study.votes is None else study.votes.warnings,
         signature(
             methods=len(made), interval="chi-square", **_units(panels), level=0.95, **judges_in_recipe(study.voters)
@@ -194,14 +195,35 @@ def answer(
     )
 
 
+def nothing(study: Study, name: str) -> InputError:
+    """Why there is nothing to compare: all that was read and left out, or votes that name no model."""
+    left = [] if study.scores is None else compared_panels(study)[1]
+    if left:
+        return InputError(f"{name} has nothing to compare. {'; '.join(map(str, left))}.")
+    return InputError(
+        f"{name} has votes without pairs.jsonl and no scores, so it does not say which model was judged; nothing to "
+        "compare. `python -m analysis preference` reads votes alone."
+    )
+
+
 def _without_card(panels: Sequence[Panel]) -> list[str]:
     """What is assumed of an evaluator that says nothing of itself."""
-    names = dict.fromkeys(panel.shown.group for panel in panels if not panel.shown.carded)
+    bare = dict.fromkeys((panel.shown.group, panel.shown.unnamed) for panel in panels if not panel.shown.carded)
     return [
-        f"{name} has no card: its scores are shown as they stand, without unit, chance or direction, the higher first. "
-        "Bring them with --card (docs/own-metrics.md)."
-        for name in names
+        f"{f'The card of {name} has no task {task!r}' if task else f'{name} has no card'}: its scores are shown as "
+        "they stand, without unit, chance or direction, the higher first. Bring them with --card (docs/own-metrics.md)."
+        for name, task in bare
     ]
+
+
+def _too_large(panels: Sequence[Panel]) -> list[str]:
+    """Shares above 1: percentages that a card takes for shares."""
+    return [
+        f"{panel.shown.label} reaches {top:,.0f} points, and a share has 100 at most: correct the unit in its card."
+        for panel in panels
+        if panel.kind != PEOPLE and panel.shown.in_points and panel.shown.factor == 100
+        and (top := float(abs(panel.values).max())) > 100.01
+    ]  # fmt: skip
 
 
 def _units(panels: Sequence[Panel]) -> dict[str, str]:

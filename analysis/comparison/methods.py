@@ -19,7 +19,7 @@ from analysis.reading.score_files import Scores, Unused
 from analysis.reading.study import Study
 from analysis.reading.summing import scale_of
 from analysis.reading.values import Floats, Key, Value
-from dialogue.cards import ASIDE, LATE, Card, TaskCard
+from dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
 
 CONSTANT = "constant"  # the condition of one sentence for every context
 SEVERAL = 6  # names in a line; more are counted
@@ -117,10 +117,21 @@ def scale_from(key: Key, cards: Mapping[str, Card]) -> Scale:
     card = cards.get(key.evaluator)
     task = card.task(key.task) if card else None
     if card is None or task is None:
-        group, order = (key.evaluator, LATE) if card is None else (card.title, card.order)
-        return Scale(group, key.task, order, "", better="neither", carded=False)
+        group, order = (shortened(key.evaluator), LATE) if card is None else (card.title, card.order)
+        unnamed = key.task if card is not None and card.tasks else ""
+        return Scale(group, shortened(key.task), order, "", better="neither", carded=False, unnamed=unnamed)
     chance = None if task.chance is None else task.scale * task.chance
     return Scale(card.title, task.title, card.order, shown_unit(task), task.scale, task.better, chance)
+
+
+def shortened(name: str) -> str:
+    """A name that no card bounds, as a row of a table can hold it.
+
+    >>> shortened("m" * 50 + "-" + "n" * 50)
+    'mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm...nnnnnnnnnnnnnnnnn'
+    """
+    name = " ".join(name.split())
+    return name if len(name) <= LONGEST else f"{name[:40]}...{name[43 - LONGEST :]}"
 
 
 def shown_unit(task: TaskCard) -> str:

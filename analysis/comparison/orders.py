@@ -48,7 +48,9 @@ class Order:
 
     @property
     def sign(self) -> str:
-        """`>` between the two, or `<` where the lower value is the better one."""
+        """`>` between the two, `<` where the lower value is the better one, `=` where neither is better."""
+        if self.difference == 0:
+            return "="
         return "<" if self.scale.better == "lower" else ">"
 
 

@@ -19,7 +19,7 @@ def verdicts(answer: ComparisonAnswer) -> list[str]:
     trained, orders = answer.trained, [one.order for one in answer.trained_orders]
     found = [*map(_against, answer.rankings), *_apart(answer), *_few(trained), *_alone(trained)]
     found += _chances(answer)
-    found += order_verdicts(orders)
+    found += order_verdicts(orders, trained)
     if trained and not orders:
         names = sorted({method.model for method in trained})
         found.append(f"Only one architecture ({names[0]}) was judged, so architectures cannot be compared.")
@@ -65,7 +65,7 @@ def _apart(answer: ComparisonAnswer) -> Iterator[str]:
             yield f"By {name}, the seeds of {method.model} {can} be told apart (E rho^2 {ends})."
         elif cases:
             yield (
-                f"By {name}, seeds can be told apart in {apart} of {len(cases)} cases, each {case} (the 95 % "
+                f"By {name}, seeds can be told apart in {apart:,} of {len(cases):,} cases, each {case} (the 95 % "
                 "interval of E rho^2 is above 0; each tested by itself)."
             )
 
@@ -117,15 +117,15 @@ def _alone(trained: Sequence[Method]) -> list[str]:
     return [f"One seed of {names[0]}: the effect of a new training run is unknown."]
 
 
-def order_verdicts(found: Sequence[Order]) -> list[str]:
-    """How many of the orders a re-run would reverse with a chance above one in ten."""
+def order_verdicts(found: Sequence[Order], judged: Sequence[Method]) -> list[str]:
+    """How many of the orders a re-run would reverse with a chance above one in ten; `judged` says who has seeds."""
     sentences = []
     for kind, name in dict.fromkeys((order.kind, order.scale.group) for order in found):
         mine = [order for order in found if order.kind == kind]
         if any(order.flips["everything"] is not None for order in mine):
             sentences.append(_shaky(mine, name))
         elif mine:
-            sentences.append(_without_seeds(mine, name))
+            sentences.append(_without_rerun(mine, name, [method for method in judged if method.kind == kind]))
     return sentences
 
 
@@ -137,15 +137,23 @@ def _shaky(orders: Sequence[Order], name: str) -> str:
     people = order.kind == PEOPLE
     by = "" if people else f" by {order.scale.title}"
     return (
-        f"By {name}, {shaky} of {count(len(told), 'order')} of two architectures would be reversed with a chance "
+        f"By {name}, {shaky:,} of {count(len(told), 'order')} of two architectures would be reversed with a chance "
         f"above 10 % in a re-run with new {'seeds, items and raters' if people else 'seeds and items'}. The least "
         f"certain is {worst.first} over {worst.second}{by} ({chance(worst.p)})."
     )
 
 
-def _without_seeds(orders: Sequence[Order], name: str) -> str:
-    """What can be told where an architecture has one seed: new items, new raters."""
+def _without_rerun(orders: Sequence[Order], name: str, judged: Sequence[Method]) -> str:
+    """What can be told where not everything can be new: an architecture has one seed, or there is one item."""
     worst = {way: max((flip.p for order in orders if (flip := order.flips[way])), default=math.nan) for way in WAYS}
-    parts = [f"new {way} alone {chance(worst[way])}" for way in ("items", "raters") if math.isfinite(worst[way])]
-    text = f"By {name}, each architecture has one seed, so the effect of new seeds on their order is unknown"
+    known = [way for way in WAYS[:3] if math.isfinite(worst[way])]
+    parts = [f"new {way} alone {chance(worst[way])}" for way in known]
+    if "seeds" in known:  # so it is the items or raters that are too few
+        why, new = "what was judged is too little", "items" + " and raters" * (orders[0].kind == PEOPLE)
+    elif all(method.several for method in judged):
+        why, new = "the values do not vary", "seeds"
+    else:
+        why = f"{'some' if any(method.several for method in judged) else 'each'} architecture has one seed"
+        new = "seeds"
+    text = f"By {name}, {why}, so the effect of new {new} on their order is unknown"
     return f"{text}; the chance that it is reversed: {', '.join(parts)}." if parts else f"{text}."

@@ -38,6 +38,7 @@ class Scale:
     better: Better = "higher"
     chance: float | None = None  # as shown
     carded: bool = True
+    unnamed: str = ""  # the task, where the card of its evaluator does not name it
 
     @property
     def label(self) -> str:

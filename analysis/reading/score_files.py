@@ -22,6 +22,7 @@ from analysis.reading.summing import Batches, ByRows, Gaps, Summed, gaps_of, sca
 from analysis.reading.values import Key, Value
 from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, joined
 from dialogue.errors import InputError
+from dialogue.judges import folded_name
 
 OLD = ("metrics.parquet", "scores.parquet")  # of 0.2.0, which carry no cards; read first
 CONDITIONS = "conditions"
@@ -254,7 +255,7 @@ def _emptied(gaps: Gaps, values: ByRows) -> list[Key]:
 
 def _people(values: ByRows) -> Iterator[Unused]:
     """Rows that claim to be people's."""
-    for key in [key for key in values if key.evaluator in PEOPLE]:
+    for key in [key for key in values if folded_name(key.evaluator) in PEOPLE]:
         del values[key]
         yield Unused(f"{key.evaluator} {key.task} of {key.model}", "what people say is read from votes.jsonl alone")
 
@@ -265,8 +266,8 @@ def _missing(gaps: Gaps) -> Iterator[str]:
         number = sum(reasons.values())
         items = set().union(*(found for scale, found in gaps.items.items() if scale[:2] == (evaluator, task)))
         why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common(5))
-        were = "score is" if number == 1 else "scores are"
-        left = "its item is" if len(items) == 1 else f"their {len(items):,} items are"
-        yield f"{evaluator} {task}: {number:,} {were} missing ({why}) and enter no mean" + (
+        were = "score is missing ({}) and enters" if number == 1 else "scores are missing ({}) and enter"
+        left = "1 item is" if len(items) == 1 else f"{len(items):,} items are"
+        yield f"{evaluator} {task}: {number:,} {were.format(why)} no mean" + (
             f"; {left} left out for every model, so that all are compared on the same items." if items else "."
         )

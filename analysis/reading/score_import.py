@@ -30,7 +30,7 @@ from analysis.reading.own_scores import (
     read_own,
 )
 from analysis.reading.score_files import card_files
-from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, joined, metadata
+from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, joined, metadata
 from dialogue.errors import InputError
 from dialogue.files import atomic
 from dialogue.signature import signature
@@ -80,8 +80,11 @@ def bring_scores(
     rows = own_rows(read, wide, evaluator, known, baselines, counts)
     _check(read, rows, known, baselines)
     _check_counts(read, rows, card)
+    _check_sizes(read, rows, card)
     whole = [*rows, *_absent(rows, known, baselines, path.name)]
     tasks = tuple(dict.fromkeys(row.task for row in rows))
+    for task in tasks:
+        check_title(task, f"{path}: the name of the metric {task[:20]!r}")
     recipe = signature(evaluator=evaluator, file=path.name, rows=len(rows), tasks=tasks, responses=len(known.keys))
     cards = {} if card is None else {evaluator: card}
     target = study / f"{evaluator}.parquet"
@@ -92,10 +95,11 @@ def bring_scores(
 
 def check_name(evaluator: str) -> None:
     """Refuse a name that is no file name, or that another part of the study has."""
-    if evaluator in TAKEN:
+    if evaluator.casefold() in TAKEN:
         raise InputError(f"--evaluator is {evaluator!r}, which the study uses itself. Choose another name.")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", evaluator):
         raise InputError(f"--evaluator is {evaluator!r}; it names a file, so write letters, digits, _, . and - only.")
+    check_title(evaluator, "--evaluator")
 
 
 def _check(read: Columns, rows: Sequence[OwnScore], known: Known, baselines: Sequence[str]) -> None:
@@ -146,6 +150,18 @@ def _check_counts(read: Columns, rows: Sequence[OwnScore], card: Card | None) ->
             raise InputError(
                 f"{read.place(row.row)}: {row.task} is to be added up as {task.aggregate}, which needs the columns "
                 f"{', '.join(COUNTS[task.aggregate])}; missing: {', '.join(absent)}. Or say --aggregate mean."
+            )
+
+
+def _check_sizes(read: Columns, rows: Sequence[OwnScore], card: Card | None) -> None:
+    """Refuse percentages that the card calls shares: a hundred times too large, they would stand beside people."""
+    for row in rows if card else ():
+        task = card.task(row.task) if card else None
+        if task and task.unit == "share" and abs(row.score) > 1 + 1e-9:
+            raise InputError(
+                f"{read.place(row.row)}: {row.task} is {row.score:g}, and the card says it is a share, which is at "
+                "most 1. Say --unit points for percentages, --unit none for a bare number, or give every metric its "
+                "own unit (--card)."
             )
 
 

@@ -103,7 +103,7 @@ def report(
     table = None if study.scores is None else probe_table(study.scores.values)
     sentences = findings.found(votes, made, table)
     if study.votes is None:
-        sentences += order_verdicts([order for _, order in pairs])
+        sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
     shown, probed = comparison.section(beside), probes_section(table, panels)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
@@ -240,7 +240,7 @@ def as_markdown(found: Report) -> str:
         parts += [f"**{sentence}**" for sentence in not_people(found.study.voters)]
     parts += ["## What was found", _bullets(found.findings)]
     for section in found.sections:
-        parts += [f"## {section.title}", *map(markdown_text, section.text)]
+        parts += [f"## {markdown_text(section.title)}", *map(markdown_text, section.text)]
         parts += [_bullets(section.items)] if section.items else []
         parts += [markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
         parts += [_bullets([f"{address}: {what}" for address, what in section.links])] if section.links else []

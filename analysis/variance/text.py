@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
-from analysis.showing.words import number, p_value, percent, plain, plural
+from analysis.showing.words import count, number, p_value, percent, plain, plural
 from analysis.stats.components import Component
 from analysis.stats.reruns import Flip
 from analysis.variance.answer import Reversal, VarianceAnswer, VarianceTable
@@ -80,7 +80,7 @@ def _parts(table: VarianceTable) -> list[Table | str]:
     ]  # fmt: skip
     head = ["component", "levels", "variance", "95 % interval", "SD", "share"]
     title = f"{table.title}: {table.observations} observations, mean {number(table.mean, 4)}"
-    reversals = [_reversals(table.reversals)] if table.reversals else []
+    reversals = [_reversals(table)] if table.reversals else []
     return [Table(head, rows, title), _designs(table), *reversals, *table.warnings]
 
 
@@ -97,7 +97,7 @@ def _designs(table: VarianceTable) -> Table:
     return Table(head, rows, "This study, then studies of other sizes (D-study)")
 
 
-def _reversals(reversals: Sequence[Reversal]) -> Table:
+def _reversals(table: VarianceTable) -> Table:
     rows = [
         [
             f"{one.first} {'<' if one.difference < 0 else '>'} {one.second}",
@@ -105,10 +105,13 @@ def _reversals(reversals: Sequence[Reversal]) -> Table:
             " + ".join(one.redrawn),
             *_chance(one.flip),
         ]
-        for one in reversals
+        for one in table.reversals
     ]
     head = ["order", "difference", "new in the re-run", "SE", "P(reversed)", "95 % interval"]
-    return Table(head, rows, REVERSED)
+    leading = len({name for one in table.reversals for name in (one.first, one.second)})
+    levels = next((part.levels for part in table.components if part.name == table.target), leading)
+    few = f" Shown are the orders of the {leading} that lead, of {count(levels, table.target or '')}."
+    return Table(head, rows, REVERSED + few * (leading < levels))
 
 
 def _chance(flip: Flip | None) -> tuple[str, ...]:

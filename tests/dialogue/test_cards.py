@@ -37,6 +37,14 @@ def test_a_task_that_is_not_named_is_like_the_star_and_keeps_its_name():
         ),
         ({"title": "x", "tasks": {"a": {"sclae": 1}}}, "'sclae' is no key of a card"),
         ({"title": "x", "tasks": {"a": {"scale": 0}}}, "scale is 0; it must be a number above 0"),
+        (
+            {"title": "x" * 61},
+            r"title has 61 signs \(x{20}\.\.\.\); it stands in every row of a table, so 60 are the most",
+        ),
+        ({"title": "a\nb"}, r"title has the sign '\\n', which no table can show"),
+        ({"title": "x", "tasks": {"a": {"title": "\x1b[31m"}}}, r"tasks.a: title has the sign '\\x1b'"),
+        ({"title": "People "}, "the name of what people say; no evaluator bears it"),
+        ({"title": "x", "tasks": {"a": {"unit": "share", "chance": 20}}}, r"chance is a share too, .* \(e.g. 0.2\)"),
         ({"title": "x", "tasks": {"a": {"chance": float("nan")}}}, "chance is nan; write a number, or null"),
         ({"title": "x", "tasks": {"a": 1}}, "tasks.a is 1, which is not an object"),
     ],
@@ -60,3 +68,8 @@ def test_two_places_may_say_the_same_and_nothing_else():
         InputError, match=r"x and y bring different cards for 'mine': better of a is 'neither' and 'lower'"
     ):
         joined([("x", {"mine": one}), ("y", {"mine": other})])
+
+
+def test_two_evaluators_of_one_title_are_refused():
+    with pytest.raises(InputError, match="'token' and 'mine' both have the title 'Token  metrics'"):
+        joined([("mine.parquet", {"mine": Card("Token  metrics")})])

@@ -101,7 +101,7 @@ def test_a_missing_score_is_counted_and_its_item_left_out_for_every_model(tmp_pa
         assert one.method.items == 40 - len(hardest)
     lost = 3 * len(hardest)
     assert found.missing[0].startswith(
-        f"x quality: {lost} scores are missing (too long {lost}) and enter no mean; their"
+        f"x quality: {lost} scores are missing (too long {lost}) and enter no mean; {len(hardest)} items are"
     )
     assert "left out for every model" in found.missing[0]
 

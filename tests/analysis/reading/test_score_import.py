@@ -61,7 +61,7 @@ def bring(study, tmp_path, capsys):
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
 def test_every_form_of_a_table_becomes_the_same_scores(study, bring, form):
-    said = bring(table(), "--unit", "share", "--better", "higher", form=form)
+    said = bring(table(), "--title", "our scores", form=form)
     assert "mine.parquet: 96 scores of mine (f1, perplexity)" in said
     assert "48 of 48 responses have a score (100.0 %)" in said and "missing" not in said
     found = pq.read_table(study / "mine.parquet").to_pandas()
@@ -129,7 +129,7 @@ def test_what_the_table_leaves_out_is_missing_for_every_model_and_said(study, br
     found = answer(read_study(study))
     assert {one.method.items for one in found.methods} == {9}
     assert found.orders[0].order.difference == pytest.approx(20)
-    assert "their 3 items are left out for every model" in found.missing[0]
+    assert "; 3 items are left out for every model" in found.missing[0]
 
 
 def test_empty_cells_and_infinity_are_missing_with_their_reasons(study, bring):
@@ -173,10 +173,18 @@ def test_a_checkpoint_is_asked_for_where_the_study_has_several(study, bring):
     assert "48 of 96 responses" in bring(table(checkpoint="last"))
 
 
-@pytest.mark.parametrize("name", ["people", "token", "baseline", "metrics", "a/b", "../x", ""])
+@pytest.mark.parametrize("name", ["people", "People", "token", "baseline", "metrics", "a/b", "../x", "", "m" * 200])
 def test_a_name_that_something_else_has_is_refused(bring, name):
-    with pytest.raises(InputError, match="--evaluator is"):
+    with pytest.raises(InputError, match=r"--evaluator (is|has)"):
         bring(table(), name=name)
+
+
+def test_percentages_called_shares_and_names_that_fill_a_line_are_refused(study, bring):
+    with pytest.raises(InputError, match=r"scores.csv:2: perplexity is 31, and the card says it is a share, which is"):
+        bring(table(), "--unit", "share")
+    with pytest.raises(InputError, match=r"the name of the metric 'm{20}' has 61 signs"):
+        bring([{"model": "good", "seed": 0, "item": "d0:0", "m" * 61: 1}])
+    assert not (study / "mine.parquet").exists()
 
 
 def test_columns_that_are_not_there_and_corpus_metrics_without_counts_are_refused(bring):

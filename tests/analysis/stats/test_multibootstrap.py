@@ -170,7 +170,7 @@ def test_conditions_in_folders_are_scales_of_their_own_for_compare(tmp_path, cap
 
 def test_a_scale_without_the_counts_of_the_metric_is_named_and_the_others_are_compared(tmp_path, capsys):
     counted = [row | {"stats": {"tp": 3.0, "fp": 1.0, "fn": 2.0}} for row in rows("f")]
-    write(tmp_path / "f.parquet", counted, {"f": card()})
+    write(tmp_path / "f.parquet", counted, {"f": card("counted judge")})
     write(tmp_path / "x.parquet", rows("x"), {"x": card()})
     words = ("--compare", "good,poor", "--metric", "micro_f1")
     found = compare_command(capsys, tmp_path, *words)
