@@ -70,6 +70,7 @@ class MTurk:
         self.locales, self.calls, self.accounts = {}, Counter(), {"AWORKER", "AOTHER"}
         self.refuses = set()  # operations that are throttled
         self.faults = []  # (operation, status or None to cut the line, whether the work is done first)
+        self.upset = None  # called with each operation: busy, stumbles, stumbles late, cut, or None
         self.page = 10
 
     def new(self, letter):
@@ -311,16 +312,21 @@ class Handler(BaseHTTPRequestHandler):
             fault = next((one for one in turk.faults if one[0] == operation), None)
             if fault:
                 turk.faults.remove(fault)
+            upset = turk.upset and turk.upset(operation)
             try:
                 self.check_signature()
-                if operation in turk.refuses:
+                if operation in turk.refuses or upset == "busy":
                     raise Refused("Throttled")
+                if upset == "stumbles":
+                    raise Refused("ServiceFault", kind="ServiceFault", status=500)
                 if fault and not fault[2]:
                     raise Refused("ServiceFault", kind="ServiceFault", status=fault[1])
                 status, reply = 200, self.perform(turk, operation, request)
             except Refused as refused:
                 status, reply = refused.status, refused.body
-        if fault and fault[2]:
+        if upset == "stumbles late":
+            status, reply = 500, Refused("ServiceFault", kind="ServiceFault").body
+        if (fault and fault[2]) or upset == "cut":
             self.close_connection = True  # the work is done, the answer never arrives
             return None
         return self.reply(status, json.dumps(reply).encode(), "application/x-amz-json-1.1")

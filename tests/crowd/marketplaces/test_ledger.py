@@ -1,56 +1,22 @@
-"""Money under fire: lost replies, 429, 500, cut lines, late bonuses and kills at every call; nobody twice, nobody left.
+"""The ledger by itself, and a bonus whose reply is lost; random failures and kills are in test_under_fire.py."""
 
-`Killed` stands for kill -9: it leaves through everything, as no `except Exception` would, and what was committed stays.
-"""
-
-import contextlib
 import json
-import random
-from collections import Counter
 from decimal import Decimal
 
-import httpx
 import pytest
 
 from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, set_cap
-from crowd.marketplaces.prolific.client import httpx as prolific_httpx
 from crowd.store.store import open_store, sqlite_url
 from dialogue.errors import InputError
 from dialogue.files import read_json
+from tests.crowd.marketplaces.killing import Killed
 from tests.crowd.marketplaces.prolific_study import prolific_study
-
-UPSETS = ("busy", "stumbles", "stumbles late", "cut", None, None, None)
-MOVING = {
-    ("POST", "/submissions/ID/transition/"),
-    ("POST", "/submissions/bonus-payments/"),
-    ("POST", "/bulk-bonus-payments/ID/pay/"),
-    ("PATCH", "/studies/ID/"),
-}
-
-
-class Killed(BaseException):
-    """The process is gone."""
-
-
-class KillingClient(httpx.Client):
-    """A client whose process may die before or after any call."""
-
-    draw, odds = random.Random(0), 0.0
-
-    def request(self, *args, **options):
-        if self.draw.random() < self.odds:
-            raise Killed
-        reply = super().request(*args, **options)
-        if self.draw.random() < self.odds:
-            raise Killed
-        return reply
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Six people have worked; each run begins from this marketplace and this store."""
     with pytest.MonkeyPatch.context() as patch, prolific_study(tmp_path_factory.mktemp("study"), patch) as found:
-        patch.setattr(prolific_httpx, "Client", KillingClient)
         found.open("--pass-rate", "1", "--minutes", "5")
         found.prolific.studies[found.study]["total_available_places"] = 6
         for n in range(6):
@@ -72,56 +38,6 @@ def forget_money(study):
     with store.write() as connection:
         connection.exec_driver_sql("DELETE FROM payouts")
     store.close()
-
-
-def one_run(study, seed):
-    """Pay and extend under faults until all is quiet; a researcher looks where something stays uncertain."""
-    draw, state = random.Random(seed), study.prolific
-    forget_money(study)
-    state.slow = draw.random() < 0.7
-    KillingClient.draw, KillingClient.odds = draw, draw.choice([0.0, 0.03, 0.1])
-    state.upset = lambda method, path: draw.choice(UPSETS) if (method, path) in MOVING else None
-    for _ in range(draw.randint(3, 6)):
-        try_command(study, "pay", "--bonus", "0.20", "--yes")
-        try_command(study, "extend", "--sittings", "2", "--yes") if draw.random() < 0.3 else None
-        if draw.random() < 0.6:
-            state.deliver()
-    KillingClient.odds, state.upset = 0.0, None
-    for _ in range(4):
-        study.command("pay", "--bonus", "0.20", "--yes")
-        state.deliver()
-        study.command("verify")
-        for row in study.ledger("sent", "uncertain"):
-            had = any(line.startswith(row.submission) for line in state.paid)
-            study.command("pay", "--confirm" if had else "--not-paid", row.submission)
-    return Counter(line.split(",")[0] for line in state.paid)
-
-
-def try_command(study, *words):
-    with contextlib.suppress(Killed, InputError):
-        study.command(*words)
-
-
-def check_run(study, seed, capsys):
-    paid = one_run(study, seed)
-    capsys.readouterr()
-    names = set(study.prolific.submissions)
-    assert {row["status"] for row in study.prolific.submissions.values()} == {"APPROVED"}, f"unpaid, seed {seed}"
-    assert paid == dict.fromkeys(names, 1), f"paid twice or never, seed {seed}"
-    places = study.prolific.studies[study.study]["total_available_places"]
-    bought = [row for row in study.ledger("confirmed") if row.purpose == "places"]
-    assert places == 6 + 2 * len(bought), f"places nobody has in the books, seed {seed}"
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_under_fire_nobody_is_paid_twice_or_left_out(study, seed, capsys):
-    check_run(study, seed, capsys)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 300))
-def test_two_hundred_runs_under_fire(study, seed, capsys):
-    check_run(study, seed, capsys)
 
 
 def test_a_lost_reply_to_a_bonus_is_uncertain_and_never_sent_again(study, capsys):

@@ -1,0 +1,228 @@
+"""Money under fire: lost replies, 429, 500, cut lines, late bonuses and kill -9 at every call and every write.
+
+Each run pays six people and buys places at a marketplace that fails at random, in processes that are killed at random,
+and ends when a researcher has looked up what stayed uncertain. Then everybody was paid once, and every place that the
+marketplace has is in the books.
+"""
+
+import copy
+import json
+import random
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+
+from crowd.store.store import open_store, sqlite_url
+from dialogue.files import read_json
+from tests.crowd.marketplaces.killing import DONE, KILLED, REFUSED, in_a_process, in_here
+from tests.crowd.marketplaces.mturk_study import mturk_study
+from tests.crowd.marketplaces.prolific_study import prolific_study
+
+UPSETS = ("busy", "stumbles", "stumbles late", "cut", None, None, None)
+PROLIFIC_MOVES = {
+    ("POST", "/submissions/ID/transition/"),
+    ("POST", "/submissions/bonus-payments/"),
+    ("POST", "/bulk-bonus-payments/ID/pay/"),
+    ("PATCH", "/studies/ID/"),
+}
+MTURK_MOVES = {"ApproveAssignment", "SendBonus", "CreateHITWithHITType"}
+PAY = ("pay", "--bonus", "0.20", "--yes")
+EXTEND = ("extend", "--sittings", "2", "--yes")
+
+
+class ProlificUnderFire:
+    """Six submissions that wait for their review."""
+
+    source, reward = "prolific", Decimal("1.5")
+
+    def __init__(self, study):
+        self.study, self.state = study, study.prolific
+        study.open("--pass-rate", "1", "--minutes", "5")
+        self.state.studies[study.study]["total_available_places"] = 6
+        for n in range(6):
+            study.work(f"p{n}", prefers="b" if n < 3 else "a")
+        study.command("verify")
+        path = study.folder / "prolific.json"
+        path.write_text(json.dumps(read_json(path) | {"places": 6}))
+        self.remember("studies", "submissions", "paid", "coming", "set_up")
+
+    def remember(self, *names):
+        """How it stood before any money moved."""
+        path = self.study.folder / f"{self.source}.json"
+        self.before = copy.deepcopy({name: getattr(self.state, name) for name in names}), path.read_text()
+
+    def begin_again(self):
+        """The marketplace as nobody was paid, the ledger as nothing was intended."""
+        state, record = copy.deepcopy(self.before)
+        for name, value in state.items():
+            setattr(self.state, name, value)
+        (self.study.folder / f"{self.source}.json").write_text(record)
+        self.state.upset = None
+        store = open_store(sqlite_url(self.study.folder))
+        with store.write() as connection:
+            connection.exec_driver_sql("DELETE FROM payouts")
+        store.close()
+
+    def upset(self, draw):
+        self.state.slow = draw.random() < 0.7
+        self.state.upset = lambda method, path: draw.choice(UPSETS) if (method, path) in PROLIFIC_MOVES else None
+
+    def deliver(self):
+        self.state.deliver()
+
+    def had_bonus(self, submission):
+        return any(line.startswith(submission) for line in self.state.paid)
+
+    def approved(self):
+        return [row["status"] == "APPROVED" for row in self.state.submissions.values()]
+
+    def bonuses(self):
+        return Counter(line.split(",")[0] for line in self.state.paid)
+
+    def submissions(self):
+        return self.state.submissions
+
+    def places_bought(self):
+        return self.state.studies[self.study.study]["total_available_places"] - 6
+
+
+class MTurkUnderFire(ProlificUnderFire):
+    """Six assignments that were submitted."""
+
+    source, reward = "mturk", Decimal("0.75")
+
+    def __init__(self, study):
+        self.study, self.state = study, study.turk
+        study.launch("--yes", "--pass-rate", "1", "--minutes", "5")
+        study.command("extend", "--sittings", "3", "--yes")
+        for n in range(6):
+            study.work(f"AW{n}", prefers="b" if n < 3 else "a", hit=n // 3)
+        study.command("verify")
+        names = ("hits", "assignments", "bonuses", "tokens", "available", "granted")
+        self.remember(*names)
+        self.places = sum(hit["MaxAssignments"] for hit in self.state.hits.values())
+
+    def upset(self, draw):
+        self.state.upset = lambda operation: draw.choice(UPSETS) if operation in MTURK_MOVES else None
+
+    def deliver(self):
+        """MTurk pays at once."""
+
+    def had_bonus(self, submission):
+        return submission in self.bonuses()
+
+    def approved(self):
+        return [row["AssignmentStatus"] == "Approved" for row in self.state.assignments.values()]
+
+    def bonuses(self):
+        return Counter(row["AssignmentId"] for row in self.state.bonuses)
+
+    def submissions(self):
+        return self.state.assignments
+
+    def places_bought(self):
+        in_books = {hit["hit"] for hit in read_json(self.study.folder / "mturk.json")["hits"]}
+        assert in_books >= set(self.state.hits), "a HIT that no file names"
+        return sum(hit["MaxAssignments"] for hit in self.state.hits.values()) - self.places
+
+
+@pytest.fixture(scope="module")
+def prolific(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, prolific_study(tmp_path_factory.mktemp("prolific"), patch) as found:
+        yield ProlificUnderFire(found)
+
+
+@pytest.fixture(scope="module")
+def mturk(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch, mturk_study(tmp_path_factory.mktemp("mturk"), patch) as found:
+        yield MTurkUnderFire(found)
+
+
+class Researcher:
+    """Types commands, and types them again where they failed."""
+
+    def __init__(self, market, draw, run):
+        self.market, self.draw, self.run = market, draw, run
+        self.odds = draw.choice([0.0, 0.01, 0.03])
+        self.kills = self.wanted = 0
+
+    def types(self, *words):
+        """How it ended."""
+        name, *rest = words
+        typed = [name, str(self.market.study.folder), *rest]
+        ended = self.run(typed, seed=self.draw.random(), odds=self.odds)
+        self.kills += ended == KILLED
+        return ended
+
+    def pays(self):
+        self.types(*PAY)
+
+    def extends(self):
+        """Two places more, typed again until it says that they are there; not after a kill, which says nothing."""
+        self.wanted += 2
+        while self.types(*EXTEND) == REFUSED:
+            pass
+
+    def settles(self):
+        """The market is well again: what is uncertain is looked up there."""
+        self.odds, self.market.state.upset = 0.0, None
+        for _ in range(3):
+            assert self.types(*PAY) == DONE
+            self.market.deliver()
+            for row in self.market.study.ledger("sent", "uncertain"):
+                if row.purpose != "places":
+                    had = self.market.had_bonus(row.submission)
+                    self.types("pay", "--confirm" if had else "--not-paid", row.submission)
+
+
+def check_run(market, seed, run):
+    """One run; how many kills it had."""
+    draw = random.Random(seed)
+    market.begin_again()
+    market.upset(draw)
+    researcher = Researcher(market, draw, run)
+    for _ in range(draw.randint(2, 4)):
+        researcher.pays()
+        if draw.random() < 0.3:
+            researcher.extends()
+        if draw.random() < 0.6:
+            market.deliver()
+    researcher.settles()
+    assert all(market.approved()), f"unpaid, seed {seed}"
+    assert market.bonuses() == dict.fromkeys(market.submissions(), 1), f"paid twice or never, seed {seed}"
+    check_places(market, researcher, seed)
+    return researcher.kills
+
+
+def check_places(market, researcher, seed):
+    """Every place of the marketplace is in the ledger; as many as were asked for, fewer only where a kill came."""
+    before = market.places_bought()
+    if researcher.kills:
+        assert before <= researcher.wanted, f"over-bought, seed {seed}"
+        researcher.types(*EXTEND)  # finishes what a kill has left, or buys two more
+    else:
+        assert before == researcher.wanted, f"not what was asked for, seed {seed}"
+    bought = [row for row in market.study.ledger("confirmed") if row.purpose == "places"]
+    booked = sum(round(row.amount / market.reward) for row in bought)
+    assert market.places_bought() == booked, f"places nobody has in the books, seed {seed}"
+
+
+def test_runs_under_fire_at_prolific(prolific):
+    assert sum(check_run(prolific, seed, in_here) for seed in range(4)) > 0, "no run had a kill"
+
+
+def test_runs_under_fire_at_mechanical_turk(mturk):
+    assert sum(check_run(mturk, seed, in_here) for seed in range(4)) > 0, "no run had a kill"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_two_hundred_runs_under_fire_at_prolific(prolific, seed):
+    check_run(prolific, seed, in_a_process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_two_hundred_runs_under_fire_at_mechanical_turk(mturk, seed):
+    check_run(mturk, seed, in_a_process)
