@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
 def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     from crowd.web import page
 
-    frame = page.Frame(base=".", csrf="", nonce="")
+    frame = page.Frame(base=".", seat="", nonce="")
     yield "glance", page.glance_page(hit, frame)
     yield "consent", page.consent_page(hit, frame)
     for number, example in enumerate(hit.examples, 1):
@@ -58,10 +58,10 @@ def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
         yield f"example-{number}-answered", page.example_page(hit, frame, number, example.answer)
     for number, pair in enumerate(pairs, 1):
         shown = page.PairOnPage("preview", pair.context, pair.a.text, pair.b.text, number)
-        progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, number > 1)
+        progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
         yield f"pair-{number}", page.task_page(hit, frame, shown, progress, "saved" if number > 1 else "")
     for kind in page.MESSAGE_KINDS:
         code = hit.screened_out_code if kind == "no_more" else hit.completion_code if kind in page.ENDINGS else ""
         over = kind in ("done", "handed_in")
-        at = page.SittingSoFar(15, code, more=over, can_undo=kind == "done")
+        at = page.SittingSoFar(15, code, more=over, undo="last" if kind == "done" else "")
         yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, at)

@@ -266,6 +266,11 @@ def launch_of(folder: Path, named: Collection[str]) -> Marketplace:
     """The marketplace that is named, or the only one on which the study was launched."""
     there = launched_on(folder)
     chosen = [row for row in there if row.source in named] or there
+    if not chosen and (folder / "mephisto").is_dir():
+        raise InputError(
+            f"{folder} was launched through Mephisto, which keeps its own books: review and pay its units there (see "
+            "docs/mephisto.md). This command settles launches on Mechanical Turk and Prolific. Nothing was changed."
+        )
     if not chosen:
         command = next_command("python -m crowd launch", folder)
         raise InputError(f"{folder} has not been launched on a marketplace. Launch it: {command}")

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam as param
 from crowd.hit import Button
 from crowd.rating import pool, standing
 from crowd.rating.assignment import is_eligible, unswapped
+from crowd.rating.doors import ASKED_LATER
 from crowd.rating.leasing import shown_checks
 from crowd.rating.rules import FIRST_SOURCE, fits
 from crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
@@ -21,10 +22,8 @@ from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
 from crowd.store.tables import leases, pairs, payments, raters, sittings, votes
-from dialogue.records import Choice, Source
+from dialogue.records import Choice
 
-# Whose people anybody could make up, and who tell later whom they sent. A test holds it to the table of marketplaces.
-ASKED_LATER: tuple[Source, ...] = ("mturk", "prolific")
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 CHECKS = ("check", "void")

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing
 from crowd.rating.assignment import length_of_sitting
-from crowd.rating.doors import doors
+from crowd.rating.doors import ASKED_LATER, doors
 from crowd.rating.gate import asked_of, standing
 from crowd.rating.leasing import Step
 from crowd.rating.rules import StudyRules, first_source, fits, kept_hit, revision_of, rules_of
@@ -205,6 +205,6 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
     answered = sa.select(sa.func.count()).where(votes.c.rater == rater, votes.c.failed.is_not(None))
     length = length_of_sitting(moment.assignment, connection.scalar(answered) or 0)
-    there = min(length, leasing.left_for(moment, rater, length))
+    there = min(length, leasing.left_for(moment, rater, length, held=source not in ASKED_LATER))
     connection.execute(sa.insert(sittings).values(**line, slots="." * there + leasing.UNTOLD * (length - there)))
     return number

@@ -42,8 +42,9 @@ Stage = Literal["consent", "instructions", "task", "wait", "paused"] | Ending
 
 
 _LIVED = sa.select(sa.func.count()).add_columns(*LIFE).where(leases.c.rater == param("rater"))
-_WAITING = sa.select(sa.func.count().filter(WAITS, CHECK).label("checks")).add_columns(
-    sa.func.count().filter(WAITS, ~HIDDEN).label("reals")
+_MAY_WAIT = sa.and_(WAITS, sa.or_(leases.c.state != "held", param("held", type_=sa.Integer) == 1))
+_WAITING = sa.select(sa.func.count().filter(_MAY_WAIT, CHECK).label("checks")).add_columns(
+    sa.func.count().filter(_MAY_WAIT, ~HIDDEN).label("reals")
 )
 _WAITING = _WAITING.where(leases.c.rater == param("rater"))
 _ANY_OPEN = sa.select(pairs.c.pair).where(
@@ -113,15 +114,19 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
     return _showing(seated, ShownPair(row.token, pool.pair_from(row.body), row.left, row.expires))
 
 
-def left_for(moment: Moment, rater: str, most: int) -> int:
-    """How many pairs there are for this rater, checks among them, if nobody else came; counted up to `most` reals."""
+def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
+    """How many pairs there are for this rater, checks among them, if nobody else came; counted up to `most` reals.
+
+    `held`: with the pair that they have in hand in another visit.
+    """
     who = {"rater": rater}
-    found, waits, reals = fetch(moment.connection, (_LIVED, who), (_WAITING, who), (_OPEN_TO, {**who, "most": most}))
-    life, held = life_of(moment, found[0]), waits[0].checks
+    waiting, open_to = (_WAITING, {**who, "held": int(held)}), (_OPEN_TO, {**who, "most": most})
+    found, waits, reals = fetch(moment.connection, (_LIVED, who), waiting, open_to)
+    life, checks = life_of(moment, found[0]), waits[0].checks
     judged = reals[0].pairs + waits[0].reals
-    first = max(0, moment.assignment.first_checks - life.checks - held)
+    first = max(0, moment.assignment.first_checks - life.checks - checks)
     later_ = later_checks(moment.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
-    return int(judged + held + min(life.unseen, first + later_))
+    return int(judged + checks + min(life.unseen, first + later_))
 
 
 def shown_checks(seat: Seat) -> Query:

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
 from crowd.rating.assignment import AssignmentRules, Life
+from crowd.rating.doors import ASKED_LATER
 from crowd.rating.gate import GateRule
 from crowd.rating.next_pair import IS_SHOWN, SIDES
 from crowd.rating.rules import REVISION
@@ -28,6 +29,10 @@ HIDDEN = sa.or_(CHECK, leases.c.kind == "void")
 _JUDGED = sa.and_(_ANSWERED, ~HIDDEN)
 # whatever was shown and is unanswered waits in every sitting: a new one is no way round a check
 WAITS = sa.or_(leases.c.state == "held", leases.c.state == "expired")
+# but what a marketplace's person has in hand in one visit is not shown in another: each is paid for its own answers
+_SOURCE = sa.select(sittings.c.source).where(_SITTING, sittings.c.rater == param("rater")).scalar_subquery()
+_PAID_APART = sa.or_(*(_SOURCE.bool_op("=")(source) for source in ASKED_LATER))
+_WAITS_HERE = sa.or_(leases.c.state == "expired", sa.and_(leases.c.state == "held", sa.or_(_HERE, ~_PAID_APART)))
 LIFE = (
     sa.func.count().filter(_JUDGED).label("reals"),
     sa.func.count().filter(_ANSWERED, HIDDEN).label("checks"),
@@ -38,7 +43,7 @@ _MINE = (
     sa.select(
         *LIFE,
         sa.func.count().filter(_HERE, _ANSWERED).label("done"),
-        sa.func.min(leases.c.lease).filter(WAITS).label("waiting"),
+        sa.func.min(leases.c.lease).filter(_WAITS_HERE).label("waiting"),
         *(sa.func.count().filter(IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in SIDES),
     )
     .where(leases.c.rater == param("rater"))

@@ -40,9 +40,9 @@ def lease_token(secret: str, rater: str, pair: str, attempt: int) -> str:
     return keyed(secret, "lease", rater, pair, str(attempt))[:32]
 
 
-def form_token(secret: str, worker: str, sitting: str) -> str:
-    """What a form of ours carries, so that no other site can send it in this rater's name."""
-    return keyed(secret, "csrf", worker, sitting)[:32]
+def seat_proof(secret: str, body: str) -> str:
+    """What shows that this study has let the visit in which a page's token names."""
+    return keyed(secret, "seat", body)[:32]
 
 
 def invitation_proof(secret: str, worker: str) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from flask import Flask, Request, Response, g, request, session
+from flask import Flask, Request, Response, g, request
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy.exc import SQLAlchemyError
@@ -198,8 +198,13 @@ def _guard(app: Flask, config: ServerConfig) -> None:
     @app.before_request
     def begin() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun = secrets.token_urlsafe(16), time.perf_counter()
-        key = session.get("worker") or f"address:{request.remote_addr}"
-        if request.endpoint in ("static", "hit.health") or limit.allows(str(key)):
+        if request.endpoint in ("static", "hit.health"):
+            return None
+        known = request.blueprint != views.rater_pages.name or views.read_visit()
+        key = g.visit.worker if g.get("visit") else f"address:{request.remote_addr}"
+        if limit.allows(key):
+            if not known:
+                raise Refused("not a seat of this study")
             return None
         return views.problem("not_saved"), 429, {"Retry-After": "1"}
 

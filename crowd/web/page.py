@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from crowd.hit import Button, Hit
 from crowd.rating.ending import Ending
+from crowd.web.visit import TOKEN
 from dialogue.records import Utterance
 
 if TYPE_CHECKING:
@@ -53,8 +55,18 @@ class Frame:
 
     base: str
     """Path prefix without a slash at its end; empty at the root."""
-    csrf: str
+    seat: str
+    """The token of the visit (visit.py), which every address and form carries; empty before there is one."""
     nonce: str
+
+    def to(self, path: str, **more: str) -> str:
+        """The address of a page of this visit.
+
+        >>> Frame("/study", "t", "").to("/task", last="", note="saved")
+        '/study/task?seat=t&note=saved'
+        """
+        query = urlencode({name: value for name, value in {TOKEN: self.seat, **more}.items() if value})
+        return f"{self.base}{path}{'?' if query else ''}{query}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,8 @@ class SittingProgress:
     done: int
     of: int
     minutes_left: int | None
-    can_undo: bool
+    undo: str = ""
+    """The token of the answer that can be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +100,14 @@ class SittingSoFar:
     out: WayOut | None = None
     more: bool = False
     """Another sitting may begin at once."""
-    can_undo: bool = False
+    undo: str = ""
 
 
 NOTHING_YET = SittingSoFar()
 
 
 def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayOut | None = None) -> str:
-    """The first page: a form to /consent with csrf and agree=yes, and the way back for who does not agree.
+    """The first page: a form to /consent with the seat and agree=yes, and the way back for who does not agree.
 
     `pairs` are those of a sitting (None: as many as planned).
     """

@@ -1,6 +1,6 @@
 """The routes of the rater: each reads the form, asks the desk and draws the page that follows.
 
-The signed cookie holds the rater's seat. Nothing about a rater is stored before they consent.
+Whose page it is stands in its address and in its forms (visit.py). Nothing about a rater is stored before they consent.
 """
 
 from __future__ import annotations
@@ -8,19 +8,20 @@ from __future__ import annotations
 import hmac
 import math
 import secrets
-from typing import Any, cast, get_args
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast, get_args
 
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
 from crowd.hit import Button
-from crowd.rating.answering import ASKED_LATER
 from crowd.rating.desk import Desk
-from crowd.rating.doors import admits
+from crowd.rating.doors import ASKED_LATER, admits
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused, Seat, WrongKind
-from crowd.store.identity import form_token, self_test_proof
+from crowd.store.identity import self_test_proof
 from crowd.web import page
 from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut
+from crowd.web.visit import TOKEN, PageVisit, visit_of
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -31,7 +32,7 @@ OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; 
 
 @rater_pages.get("/")
 def start() -> PageReply:
-    """Arrive: by ?rater=ID (and ?sitting=KEY for a further sitting), by the cookie, or as somebody new."""
+    """Arrive: by a marketplace or an invitation, by ?rater=ID (and ?sitting=KEY), by the seat, or as somebody new."""
     desk = _desk()
     if arrival := _arrival():
         if arrival.preview:
@@ -39,20 +40,27 @@ def start() -> PageReply:
         if proof := request.args.get(SELF_TEST):
             return _self_test(arrival, proof)
         if arrival.source in ASKED_LATER and not admits(desk.doors(), arrival.source, arrival.task):
-            return current_app.make_response((page.message_page(desk.hit, _frame(), "uninvited"), 403))
+            return _uninvited()
         if arrival.turned_away:
             return page.message_page(desk.hit, _frame(), "no_more")
-        _sit(arrival.worker, arrival.sitting or _sitting_of(arrival.worker), arrival.source)
+        _sit(arrival.source, arrival.worker, arrival.sitting or _sitting_of(arrival.worker), arrival.task)
     elif current_app.extensions["config"].invited:
-        # who is named in an address without proof could be anybody, so only the signed cookie is believed
-        if "worker" not in session or "rater" in request.args:
-            return current_app.make_response((page.message_page(desk.hit, _frame(), "uninvited"), 403))
-        _sit(session["worker"], session["sitting"], session["source"])
+        # who is named in an address without proof could be anybody, so only what this study has signed is believed
+        known = _visit()
+        if known is None or "rater" in request.args:
+            return _uninvited()
+        _sit(known.source, known.worker, known.sitting, known.task)
     else:
-        worker = request.args.get("rater") or session.get("worker") or f"visitor-{secrets.token_hex(12)}"
+        known = _visit()
+        worker = request.args.get("rater") or (known.worker if known else f"visitor-{secrets.token_hex(12)}")
         sitting = request.args.get("sitting") or _sitting_of(worker)
-        _sit(worker, sitting, _source(request.args.get("source")))
-    return _go("/task") if "seat" in session else _consent_page()
+        _sit(_source(request.args.get("source")), worker, sitting)
+    return _go("/task") if _seat() else _consent_page()
+
+
+def _uninvited() -> Response:
+    g.visit = None
+    return current_app.make_response((page.message_page(_desk().hit, _frame(), "uninvited"), 403))
 
 
 def _consent_page() -> str:
@@ -70,12 +78,13 @@ def _self_test(arrival: Arrival, proof: str) -> PageReply:
     visit = {"source": arrival.source, "worker": arrival.worker, "sitting": arrival.sitting}
     ways = (entrance.leave(visit, Step("done", done=1)) for entrance in current_app.extensions["entrances"])
     out = next((way for way in ways if way), None)
-    return page.message_page(desk.hit, _frame(), "done", page.SittingSoFar(1, "", out, False, False))
+    return page.message_page(desk.hit, _frame(), "done", page.SittingSoFar(1, "", out))
 
 
 def _sitting_of(worker: str) -> str:
     """The sitting in which this person's browser was last, or their first."""
-    return str(session["sitting"]) if session.get("worker") == worker else "1"
+    known = _visit()
+    return known.sitting if known and known.worker == worker else "1"
 
 
 def _arrival() -> Arrival | None:
@@ -90,23 +99,30 @@ def _arrival() -> Arrival | None:
 
 
 def _way_out(step: Step) -> WayOut | None:
-    ways = (entrance.leave(session, step) for entrance in current_app.extensions["entrances"])
+    told = _told()
+    ways = (entrance.leave(told, step) for entrance in current_app.extensions["entrances"])
     return next((way for way in ways if way), None)
+
+
+def _told() -> Mapping[str, Any]:
+    known = _visit() or _refuse("nobody sits here")
+    return known.told(_desk().rater_id(known.worker))
 
 
 def _way_to_decline() -> WayOut | None:
     """The way back of somebody who does not consent, where the marketplace has one."""
-    entrances = current_app.extensions["entrances"]
-    ways = (entrance.decline(session) for entrance in entrances if hasattr(entrance, "decline"))
+    told, entrances = _told(), current_app.extensions["entrances"]
+    ways = (entrance.decline(told) for entrance in entrances if hasattr(entrance, "decline"))
     return next((way for way in ways if way), None)
 
 
 def _source(claimed: str | None) -> Source:
     """Simulated raters say that they are, and come only where a server was started for them; people nowhere else."""
-    source = cast(Source, current_app.extensions["config"].source)
-    if (claimed or session.get("source")) == "simulated" and source != "simulated":
+    source, known = cast(Source, current_app.extensions["config"].source), _visit()
+    said = claimed or (known.source if known else None)
+    if said == "simulated" and source != "simulated":
         raise WrongKind("this server is for people")
-    if source == "simulated" and (claimed or session.get("source")) != "simulated":
+    if source == "simulated" and said != "simulated":
         raise WrongKind("this server is for simulated raters")
     return source
 
@@ -117,27 +133,33 @@ def of_another_kind() -> Any:
     return problem("bad_request" if claims else "simulation")
 
 
-def _sit(worker: str, sitting: str, source: Source) -> None:
-    """Write the cookie: a seat for a rater who has consented before, otherwise only who asks."""
+def _sit(source: Source, worker: str, sitting: str, task: str = "") -> None:
+    """Begin a visit in this tab: with a seat for a rater who has consented before, otherwise only for who asks."""
     desk = _desk()
     desk.check_ids(worker, sitting)
-    last = session.get("last") if session.get("worker") == worker else None
+    arrived = PageVisit(source, worker, sitting, task)
+    if desk.has_consented(worker):
+        arrived = arrived.seated(desk.arrive(worker, sitting, source).sitting)
+    _keep(arrived)
+
+
+def _keep(visit: PageVisit) -> None:
+    """This is whose pages follow; a cookie remembers it, where there are cookies."""
+    before = visit_of(_desk().secret, session.get(TOKEN, ""))
+    last = session.get("last") if before and before.worker == visit.worker else None
+    g.visit = visit
     session.clear()
     session.permanent = True  # a rater who closes the browser finds the sitting again
-    session.update(worker=worker, sitting=sitting, source=source, last=last)
-    if desk.has_consented(worker):
-        seat = desk.arrive(worker, sitting, source)
-        session["seat"] = [seat.rater, seat.sitting]
+    session.update({TOKEN: visit.token(_desk().secret), "last": last})
 
 
 @rater_pages.post("/consent")
 def consent() -> PageReply:
     """Record the consent; this is where a rater's first row is written."""
-    _check_form(_frame())
-    desk = _desk()
-    seat = desk.arrive(session["worker"], session["sitting"], session["source"])
+    known, desk = _sender(), _desk()
+    seat = desk.arrive(known.worker, known.sitting, known.source)
     desk.consent(seat)
-    session["seat"] = [seat.rater, seat.sitting]
+    _keep(known.seated(seat.sitting))
     return _go("/task")
 
 
@@ -149,12 +171,11 @@ def instructions(number: int) -> PageReply:
         return _go("/")
     if not 1 <= number <= len(desk.hit.examples):
         raise Refused("there is no such example")
-    frame, chosen = _frame(), None
+    chosen = None
     if request.method == "POST":
-        _check_form(frame)
         chosen = _choice()
         desk.instructed(seat, number, chosen)
-    return page.example_page(desk.hit, frame, number, chosen)
+    return page.example_page(desk.hit, _frame(), number, chosen)
 
 
 @rater_pages.get("/task")
@@ -165,10 +186,12 @@ def task() -> PageReply:
         return _go("/")
     try:
         step = _desk().next_step(seat)
-    except Refused:  # a cookie of somebody who was forgotten meanwhile
+    except Refused:  # somebody who was forgotten meanwhile
         session.clear()
+        g.visit = None
         return _go("/")
-    return _json_of(step, "", _frame()) if _wants_json() else _page_of(step, session.pop("note", ""))
+    note = request.args.get("note", "")
+    return _json_of(step, "") if _wants_json() else _page_of(step, note if note in page.NOTES else "")
 
 
 @rater_pages.get("/done", endpoint="done")
@@ -180,41 +203,33 @@ def thank() -> PageReply:
 @rater_pages.post("/answer", endpoint="answer")
 def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
-    frame = _frame()
-    _check_form(frame)
-    seat = _seat() or _refuse("nobody sits here")
-    note, step = _desk().answer(seat, _field("lease"), _choice(), _seconds())
+    note, step = _desk().answer(_sender_s_seat(), _field("lease"), _choice(), _seconds())
     if note == "saved":
-        session["last"] = _field("lease")  # who gave an answer may take it back, and nobody else who knows an id
-    return _and_then(step, note, frame)
+        _may_take_back(_field("lease"))
+    return _and_then(step, note)
 
 
 @rater_pages.post("/undo")
 def undo() -> PageReply:
     """Take back the last answer."""
-    frame = _frame()
-    _check_form(frame)
-    seat = _seat() or _refuse("nobody sits here")
-    undone, step = _desk().undo(seat, str(session.get("last") or ""))
-    return _and_then(step, "undone" if undone else "", frame)
+    undone, step = _desk().undo(_sender_s_seat(), _field("last"))
+    return _and_then(step, "undone" if undone else "")
 
 
 @rater_pages.post("/hand-in")
 def hand_in() -> PageReply:
     """End a sitting that would have to wait, with what is done."""
-    _check_form(_frame())
-    _desk().hand_in(_seat() or _refuse("nobody sits here"))
+    _desk().hand_in(_sender_s_seat())
     return _go("/task")
 
 
 @rater_pages.post("/another")
 def another() -> PageReply:
     """Begin the next sitting after one that is over."""
-    _check_form(_frame())
-    desk, seat = _desk(), _seat() or _refuse("nobody sits here")
-    if session["source"] in OWN and desk.next_step(seat).more:
+    desk, known, seat = _desk(), _sender(), _sender_s_seat()
+    if known.source in OWN and desk.next_step(seat).more:
         # named after the sitting that is over, so that a double click begins one, not two
-        _sit(session["worker"], f"after-{seat.sitting}", session["source"])
+        _sit(known.source, known.worker, f"after-{seat.sitting}")
     return _go("/task")
 
 
@@ -236,12 +251,47 @@ def _desk() -> Desk:
     return cast(Desk, current_app.extensions["desk"])
 
 
+def read_visit() -> bool:
+    """Whose page is asked for: a form says it itself, an address too; the cookie is asked only where neither speaks.
+
+    False where a token is there that this study has not signed.
+    """
+    given = request.form.get(TOKEN, "") if request.method == "POST" else request.args.get(TOKEN)
+    g.visit = visit_of(_desk().secret, session.get(TOKEN, "") if given is None else given)
+    return not given or g.visit is not None
+
+
+def _visit() -> PageVisit | None:
+    return cast("PageVisit | None", g.get("visit"))
+
+
+def _sender() -> PageVisit:
+    """Who sends this form; refused if it was not made by us for somebody."""
+    return _visit() or _refuse("the form was not made by this study")
+
+
 def _seat() -> Seat | None:
-    return Seat(*session["seat"]) if "seat" in session else None
+    known = _visit()
+    return Seat(_desk().rater_id(known.worker), known.number) if known and known.number else None
 
 
-def _refuse(why: str) -> Seat:
+def _sender_s_seat() -> Seat:
+    return _seat() or _refuse("nobody sits here")
+
+
+def _refuse(why: str) -> NoReturn:
     raise Refused(why)
+
+
+def _may_take_back(lease: str) -> None:
+    """Who gave an answer may take it back, and nobody else who knows an id."""
+    g.last = session["last"] = lease
+
+
+def _last() -> str:
+    """The answer that this very tab gave last; the cookie's where the address names none."""
+    kept = session.get("last") if session.get(TOKEN) == _frame().seat else None
+    return str(g.get("last") or request.args.get("last") or _field("last") or kept or "")
 
 
 def _wants_json() -> bool:
@@ -249,18 +299,12 @@ def _wants_json() -> bool:
 
 
 def _go(path: str) -> Response:
-    return cast(Response, redirect(request.script_root + path, 303))
+    return cast(Response, redirect(_frame().to(path), 303))
 
 
 def _frame() -> page.Frame:
-    csrf = form_token(_desk().secret, str(session.get("worker", "")), str(session.get("sitting", "")))
-    return page.Frame(request.script_root, csrf, g.nonce)
-
-
-def _check_form(frame: page.Frame) -> None:
-    """Refuse a form that was not made by us for this very rater: it carries the token that the reply will carry."""
-    if "worker" not in session or not hmac.compare_digest(_field("csrf").encode(), frame.csrf.encode()):
-        raise Refused("the form was not made for this rater")
+    known = _visit()
+    return page.Frame(request.script_root, known.token(_desk().secret) if known else "", g.nonce)
 
 
 def _field(name: str) -> str:
@@ -298,14 +342,14 @@ def _so_far(step: Step) -> page.SittingSoFar:
     hit, out = _desk().hit, _way_out(step)
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.done and step.stage in page.ENDINGS and not out
-    more = step.more and session["source"] in OWN
-    may_undo = _may_undo(step) and not (out and not out.url)  # without a way back it is handed in already
-    return page.SittingSoFar(step.done, code if earned else "", out, more, may_undo)
+    more = step.more and _sender().source in OWN
+    undo = _undo(step) if not (out and not out.url) else ""  # without a way back it is handed in already
+    return page.SittingSoFar(step.done, code if earned else "", out, more, undo)
 
 
-def _may_undo(step: Step) -> bool:
-    """Whether this very browser gave the answer that can be taken back."""
-    return step.undo is not None and step.undo == session.get("last")
+def _undo(step: Step) -> str:
+    """The answer that can be taken back, if this very browser gave it."""
+    return step.undo if step.undo is not None and step.undo == _last() else ""
 
 
 def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
@@ -315,19 +359,20 @@ def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
     left, right = (a, b) if due.left == "a" else (b, a)
     minutes = max(1, math.ceil((due.expires - _desk().clock()) / 60))
     shown = page.PairOnPage(due.token, due.pair.context, left, right, step.done + 1)
-    return shown, page.SittingProgress(step.done, step.of, minutes, _may_undo(step))
+    return shown, page.SittingProgress(step.done, step.of, minutes, _undo(step))
 
 
-def _and_then(step: Step, note: page.Note, frame: page.Frame) -> Response:
+def _and_then(step: Step, note: page.Note) -> Response:
     """What follows an answer: the next pair as JSON for the page's script, a redirect to it without one."""
     if _wants_json():
-        return _json_of(step, note, frame)
-    session["note"] = note
-    return _go("/task")
+        return _json_of(step, note)
+    return cast(Response, redirect(_frame().to("/task", last=_undo(step), note=note), 303))
 
 
-def _json_of(step: Step, note: page.Note, frame: page.Frame) -> Response:
+def _json_of(step: Step, note: page.Note) -> Response:
+    frame = _frame()
     saving = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
+    saving["next"] = frame.to("/task", last=_undo(step))
     if step.stage != "task":
         _way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
         so_far = {"done": step.done, "of": step.of}

@@ -49,9 +49,10 @@ async function submit(form, pressed) {
   busy = false;
   if (answer?.html) {
     show(answer.html);
+    history.replaceState(null, "", answer.next); // so that a page that is loaded again can still take this answer back
     say(answer.said, answer.note);
   } else if (answer && answer.status !== "not_saved") {
-    location.assign(form.dataset.next);
+    location.assign(answer.next ?? form.dataset.next);
   } else {
     form.removeAttribute("aria-busy");
     pressed.classList.remove("chosen");

@@ -150,6 +150,8 @@ PROMISES = {
     "files": "what stands beside the page of the report",
     "faults": "kills, cuts and full disks",
     "hostile": "texts and requests that mean harm",
+    "third_party": "our page in a frame of another site",
+    "under_fire": "money while calls fail and processes are killed",
     "proxy": "behind a real nginx",
     "contract": "what every marketplace keeps",
     "entrances": "who arrives, by whatever marketplace",

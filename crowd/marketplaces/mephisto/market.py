@@ -55,6 +55,9 @@ class MephistoMarket:
             price = Price(study.sittings, reward, reward * Decimal("0.2"), "USD")
         visit = f"{self.url}/" + ("" if self.paid else "?worker_id=YOU&assignment_id=1")
         lines = [("page", f"{visit}, served by this command"), ("units", f"{study.sittings}, one a sitting")]
+        if self.paid:
+            pay = "`crowd pay` cannot settle this run: review the units with Mephisto, or MTurk approves them in a week"
+            lines.append(("payment", pay))
         return [*lines, ("home", f"{self.options.study / 'mephisto'} (nothing is written elsewhere)")], price
 
     def _check_profile(self) -> None:

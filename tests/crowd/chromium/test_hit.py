@@ -168,11 +168,13 @@ def learn(page, way="mouse"):
 
 def begin(page):
     """To the first pair without looking at consent and examples."""
-    csrf = page.locator("input[name=csrf]").get_attribute("value")
+    seat = page.locator("input[name=seat]").get_attribute("value")
     root = page.url.partition("/?")[0]
-    page.request.post(f"{root}/consent", form={"csrf": csrf, "agree": "yes"})
+    page.request.post(f"{root}/consent", form={"seat": seat, "agree": "yes"})
+    page.goto(f"{root}/task")  # by the cookie
+    seat = page.locator("input[name=seat]").get_attribute("value")
     for number in range(1, 5):
-        page.request.post(f"{root}/instructions/{number}", form={"csrf": csrf, "choice": "tie"})
+        page.request.post(f"{root}/instructions/{number}", form={"seat": seat, "choice": "tie"})
     page.goto(f"{root}/task")
 
 

@@ -11,7 +11,7 @@ from crowd.marketplaces.market import MARKETPLACES
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
 from crowd.rating import verifying
-from crowd.rating.answering import ASKED_LATER
+from crowd.rating.doors import ASKED_LATER
 from crowd.rating.rules import rules_in_force
 from crowd.simulation.browser import FETCH, PageForm
 from crowd.store import tables
@@ -142,7 +142,7 @@ def test_sides_are_balanced_within_a_rater(app, source):
 def test_the_last_answer_can_be_taken_back(app, source):
     person = Person(app, source, "AW1")
     place = person.judge(person.begin())
-    undone = person.send("POST", "/undo", data=person.form, headers=FETCH).json()
+    undone = person.send("POST", "/undo", data=PageForm(place["html"]).fields, headers=FETCH).json()
     assert undone["progress"]["done"] == place["progress"]["done"] - 1
 
 

@@ -156,6 +156,13 @@ def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):
         market.MARKETPLACES[-1].launched(LaunchOptions(tmp_path))
 
 
+@pytest.mark.parametrize("command", ["pay", "verify", "extend"])
+def test_a_run_through_mephisto_is_told_who_settles_it(tmp_path, command):
+    (tmp_path / "mephisto").mkdir()
+    with pytest.raises(InputError, match="launched through Mephisto, which keeps its own books"):
+        crowd(command, tmp_path)
+
+
 def test_serve_names_the_sites_that_may_frame_the_page(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
     made = argparse.ArgumentParser()

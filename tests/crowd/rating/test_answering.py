@@ -1,7 +1,9 @@
 """A hidden check and a real pair, played through every reply: nothing in any of them tells which was which."""
 
+import json
 import re
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import sqlalchemy as sa
@@ -22,6 +24,7 @@ LAST = {"check": replace(PLAIN, pairs_per_sitting=1, later_checks=1, max_failure
 LAST["real"] = replace(PLAIN, pairs_per_sitting=2)
 HIDDEN = [  # what differs between any two pairs: their texts, and the tokens of forms, leases and scripts
     (re.compile(r"\b[pc]\d+ text ([ab])\b"), "TEXT"),
+    (re.compile(r"\b[\w-]+\.[0-9a-f]{32}\b"), "SEAT"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TOKEN"),
     (re.compile(r"(nonce[=-]\"?)[\w-]{22}"), r"\1NONCE"),
 ]
@@ -42,13 +45,16 @@ class Player:
 
     def ask(self, method, path, **fields):
         headers = FETCH if self.script and path in ("/task", "/answer", "/undo") else {}
-        data = {"csrf": self.fields.get("csrf", ""), **fields} if method == "POST" else None
+        data = {"seat": self.fields.get("seat", ""), **fields} if method == "POST" else None
         reply = self.client.open(path, method=method, data=data, headers=headers)
         html = reply.json["html"] if reply.is_json else reply.text
-        if "csrf" in html:
-            self.fields = PageForm(html).fields
-        known = (reply.status_code, {k: v for k, v in reply.json.items() if k != "html"} if reply.is_json else "")
-        self.seen.append((path, known, masked(html), sorted(reply.headers.keys())))
+        if "seat" in html:
+            self.fields = {"seat": self.fields.get("seat", ""), **PageForm(html).fields}
+        elif reply.is_json:  # where the script goes on tells what can be taken back
+            self.fields["last"] = dict(parse_qsl(urlsplit(reply.json.get("next", "")).query)).get("last", "")
+        told = {k: v for k, v in reply.json.items() if k != "html"} if reply.is_json else ""
+        known = (reply.status_code, masked(json.dumps(told)), masked(reply.headers.get("Location", "")))
+        self.seen.append((masked(path), known, masked(html), sorted(reply.headers.keys())))
         if reply.status_code == 303:
             self.ask("GET", reply.location)
 
@@ -67,7 +73,7 @@ class Player:
         return lease
 
     def undo(self):
-        self.ask("POST", "/undo")
+        self.ask("POST", "/undo", last=self.fields.get("last", ""))
 
 
 def masked(text):

@@ -57,7 +57,7 @@ class Person:
         """One of the buttons of a page without a pair."""
         html = self.look()
         assert f'action="{path}"' in html
-        self.client.post(path, data={"csrf": re.search(r'name="csrf" value="(\w+)"', html)[1]})
+        self.client.post(path, data={"seat": re.search(r'name="seat" value="([\w.-]+)"', html)[1]})
         return self.look()
 
 
@@ -93,7 +93,7 @@ def test_a_whole_sitting_is_thanked_for_and_another_one_is_offered(served):
     page = ann.look()
     assert "You have finished this sitting" in page and IN_FULL in page and "DONE-1" in page
     for _ in range(2):  # the second press of a double click finds the sitting that the first one began
-        ann.client.post("/another", data={"csrf": re.search(r'name="csrf" value="(\w+)"', page)[1]})
+        ann.client.post("/another", data={"seat": re.search(r'name="seat" value="([\w.-]+)"', page)[1]})
     assert "Pair 1" in ann.look()
     with app.extensions["desk"].store.read() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(sittings)) == 2
@@ -201,8 +201,7 @@ def test_the_last_answer_of_a_sitting_can_be_taken_back_and_given_anew(served, s
     ann.answer("a")
     page = ann.look()
     assert "Take back the last answer" in page
-    csrf = {"csrf": re.search(r'name="csrf" value="(\w+)"', page)[1]}
-    reply = ann.client.post("/undo", data=csrf, headers=FETCH if script else {})
+    reply = ann.client.post("/undo", data=PageForm(page).fields, headers=FETCH if script else {})
     assert PageForm(reply.json["html"] if script else ann.look()).shown() == before
     ann.answer("b")
     assert "You have finished this sitting" in ann.look()

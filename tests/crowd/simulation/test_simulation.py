@@ -99,11 +99,11 @@ def test_a_browser_reads_a_page_to_the_letter():
         Hit(),
         Frame("", "c", "n"),
         PairOnPage("t", lines, "<unk> & <script>", "b\tb", 1),
-        SittingProgress(0, 9, 5, False),
+        SittingProgress(0, 9, 5),
     )
     form = PageForm(html)
     assert form.shown() == (lines, "<unk> & <script>", "b\tb")
-    assert form.fields == {"csrf": "c", "lease": "t", "seconds": ""}
+    assert form.fields == {"seat": "c", "lease": "t", "seconds": "", "last": ""}
 
 
 def test_position_bias_and_tie_threshold_are_recovered_from_the_votes():

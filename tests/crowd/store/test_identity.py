@@ -22,7 +22,7 @@ def by_definition(key, text):
         (identity.rater_hash(KEY, WORKER), f"rater\x1f{WORKER}", 20),
         (identity.sitting_hash(KEY, "1"), "sitting\x1f1", 20),
         (identity.lease_token(KEY, "r", "p", 2), "lease\x1fr\x1fp\x1f2", 32),
-        (identity.form_token(KEY, WORKER, "1"), f"csrf\x1f{WORKER}\x1f1", 32),
+        (identity.seat_proof(KEY, "body"), "seat\x1fbody", 32),
         (identity.study_page_token(KEY), "study", 32),
         (identity.cookie_key(KEY), "cookie", 64),
     ],

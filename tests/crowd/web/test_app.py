@@ -69,27 +69,30 @@ def test_the_cookie_is_signed_and_out_of_reach_of_scripts(serve):
     assert client.get("/task", base_url="https://localhost").location == "/"
 
 
-@pytest.mark.parametrize("csrf", ["", "0" * 32, "ü" * 10])
-def test_a_form_without_the_rater_s_own_token_is_refused(serve, csrf):
+@pytest.mark.parametrize("seat", ["", "0" * 32, "ü" * 10])
+def test_a_form_without_the_rater_s_own_token_is_refused(serve, seat):
     client = serve().test_client()
     client.get("/?rater=ann")
     for path in ("/consent", "/answer", "/undo", "/instructions/1"):
-        assert client.post(path, data={"csrf": csrf, "choice": "left"}).status_code in (303, 400)
-    assert client.get("/task").location == "/"
+        assert client.post(path, data={"seat": seat, "choice": "left"}).status_code in (303, 400)
+    assert client.get("/task").location.startswith("/?seat=")  # the visit of the cookie, who has not consented
 
 
-def test_another_rater_s_token_does_not_fit(serve):
+def test_a_form_speaks_for_who_it_was_made_for_and_never_for_the_cookie(serve):
     app = serve()
     ann, bob = app.test_client(), app.test_client()
     fields = PageForm(ann.get("/?rater=ann").text).fields
     bob.get("/?rater=bob")
-    assert bob.post("/consent", data=fields).status_code == 400
+    assert bob.post("/consent").status_code == bob.post("/consent", data={"agree": "yes"}).status_code == 400
+    assert bob.post("/consent", data=fields).status_code == 303
+    desk = app.extensions["desk"]
+    assert desk.has_consented("ann") and not desk.has_consented("bob")
 
 
 def test_a_body_beyond_the_limit_is_refused(serve):
     client = serve().test_client()
     client.get("/?rater=ann")
-    assert client.post("/consent", data={"csrf": "x" * 20_000}).status_code == 413
+    assert client.post("/consent", data={"seat": "x" * 20_000}).status_code == 413
 
 
 def test_everything_works_under_a_path_prefix_with_and_without_a_proxy_that_cuts_it_off(serve):
@@ -164,7 +167,7 @@ def test_logs_are_json_lines_without_ids_addresses_queries_or_agents(serve):
     LOG.handlers[0].stream = stream
     client = serve().test_client()
     client.get("/?rater=ann-smith", headers={"User-Agent": "Secret/1.0"})
-    client.post("/consent", data={"csrf": "no"})
+    client.post("/consent", data={"seat": "no"})
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [(line["route"], line["status"]) for line in lines] == [("hit.start", 200), ("hit.consent", 400)]
     assert set(lines[0]) == {"at", "level", "event", "route", "status", "ms"}

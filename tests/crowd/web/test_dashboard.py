@@ -19,6 +19,7 @@ from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
+from crowd.simulation.browser import PageForm
 from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
@@ -205,15 +206,10 @@ def csrf_of(client):
 
 def test_pause_resume_and_stop_reach_the_raters(study, researcher):
     rater = study[0].test_client()
-    csrf = (
-        rater.get("/?rater=someone&source=simulated")
-        .get_data(as_text=True)
-        .split('name="csrf" value="')[1]
-        .split('"')[0]
-    )
-    rater.post("/consent", data={"csrf": csrf, "agree": "yes"})
+    rater.post("/consent", data=PageForm(rater.get("/?rater=someone&source=simulated").text).fields)
     for number in range(1, 5):
-        rater.post(f"/instructions/{number}", data={"csrf": csrf, "choice": "tie"})
+        fields = PageForm(rater.get(f"/instructions/{number}").text).fields
+        rater.post(f"/instructions/{number}", data=fields | {"choice": "tie"})
     assert "Pair 1" in rater.get("/task").get_data(as_text=True)
     for state, word in (("paused", "The study is paused"), ("stopped", "This study has ended"), ("running", "Pair 1")):
         reply = researcher.post("/study/state", data={"state": state, "csrf": csrf_of(researcher)})

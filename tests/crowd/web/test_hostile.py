@@ -70,13 +70,17 @@ def test_nobody_answers_with_another_s_lease_or_an_invented_one(app):
     assert votes_in(app) == before
 
 
-def test_a_form_replayed_in_another_session_is_refused(app):
+def test_a_form_without_its_seat_is_refused_and_one_that_is_replayed_adds_nothing(app):
     ann = begin(app, "ann")
     fields = PageForm(ann.get("/task").text).fields | {"choice": "left"}
+    bare = {name: value for name, value in fields.items() if name != "seat"}
     before = votes_in(app)
-    assert app.test_client().post("/answer", data=fields).status_code == 400
-    assert begin(app, "carl").post("/answer", data=fields).status_code == 400
+    for client in (ann, app.test_client(), begin(app, "carl")):
+        assert client.post("/answer", data=bare).status_code == 400
     assert votes_in(app) == before
+    for client in (ann, app.test_client(), ann):
+        assert client.post("/answer", data=fields).status_code == 303
+    assert len(votes_in(app)) == len(before) + 1
 
 
 def test_a_tampered_cookie_is_no_cookie(app):
@@ -135,9 +139,11 @@ REQUESTS = st.fixed_dictionaries(
         "method": st.sampled_from(["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE"]),
         "path": st.one_of(st.sampled_from(PATHS), st.text(max_size=20).map(as_path)),
         "query_string": st.dictionaries(st.sampled_from(["rater", "sitting", "source", "token"]), words(), max_size=3),
-        "data": st.dictionaries(st.sampled_from(["csrf", "lease", "choice", "seconds", "agree", "state"]), words()),
+        "data": st.dictionaries(
+            st.sampled_from(["seat", "lease", "choice", "seconds", "agree", "state", "last"]), words()
+        ),
         "headers": st.sampled_from([{}, FETCH, {"Accept": "application/json"}, {"X-Forwarded-For": "1, 2"}]),
-        "valid": st.sets(st.sampled_from(["csrf", "lease"])),
+        "valid": st.sets(st.sampled_from(["seat", "lease"])),
     }
 )
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
 from crowd.rating.doors import open_door
+from crowd.simulation.browser import PageForm
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import raters, votes
 from crowd.study_folder import opened
@@ -114,12 +115,11 @@ def test_a_second_browser_that_knows_an_id_takes_no_answer_back(study):
         ann.answer(ann.arrive(f"{url}/?rater=ann"))
         page = other.arrive(f"{url}/?rater=ann")
         assert "/undo" not in page.text
-        csrf = re.search(r'name="csrf" value="(\w+)"', page.text)[1]
-        assert "Undone" not in other.post(f"{url}/undo", data={"csrf": csrf}).text
+        assert "Undone" not in other.post(f"{url}/undo", data=PageForm(page.text).fields).text
         assert len(found(study, sa.select(votes))) == 1
         own = ann.get(f"{url}/task")
         assert "/undo" in own.text
-        assert "Undone" in ann.post(f"{url}/undo", data={"csrf": csrf}).text
+        assert "Undone" in ann.post(f"{url}/undo", data=PageForm(own.text).fields).text
         assert found(study, sa.select(votes)) == []
 
 

@@ -13,7 +13,7 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
-FRAME = page.Frame(base="/prefix", csrf="csrf-token", nonce="nonce-token")
+FRAME = page.Frame(base="/prefix", seat="seat-token", nonce="nonce-token")
 HIT = Hit()
 HOSTILE = [
     "you <unk> me",
@@ -60,7 +60,7 @@ def shown(left="left text", right="right text", context="hello"):
 
 
 def progress(**change):
-    return dataclasses.replace(page.SittingProgress(3, 28, 9, True), **change)
+    return dataclasses.replace(page.SittingProgress(3, 28, 9, "last-token"), **change)
 
 
 def fragment(**texts):
@@ -122,13 +122,13 @@ def test_no_page_needs_an_inline_style_or_script(name):
 
 def test_the_form_carries_what_the_server_asks_for_and_nothing_else():
     names = [part.split('"')[0] for part in fragment().split('name="')[1:]]
-    assert names == ["csrf", "lease", "seconds", "choice", "choice", "choice"]
-    assert 'value="lease-token"' in fragment() and 'value="csrf-token"' in fragment()
+    assert names == ["seat", "lease", "seconds", "last", "choice", "choice", "choice"]
+    assert 'value="lease-token"' in fragment() and 'value="seat-token"' in fragment()
 
 
 def test_undo_is_offered_only_where_there_is_something_to_undo():
-    assert "/prefix/undo" not in page.pair_fragment(HIT, FRAME, shown(), progress(can_undo=False))
-    assert 'formaction="/prefix/undo"' in fragment()
+    assert "/prefix/undo" not in page.pair_fragment(HIT, FRAME, shown(), progress(undo=""))
+    assert 'formaction="/prefix/undo"' in fragment() and 'name="last" value="last-token"' in fragment()
 
 
 def test_the_time_left_is_shown_where_there_is_a_limit():
@@ -139,9 +139,9 @@ def test_the_time_left_is_shown_where_there_is_a_limit():
 def test_the_worked_examples_answer_with_a_reason_and_lead_on():
     wrong = page.example_page(HIT, FRAME, 1, "right")
     assert "You chose B. Here the answer is A." in wrong and HIT.examples[0].why in wrong
-    assert 'href="/prefix/instructions/2"' in wrong
+    assert 'href="/prefix/instructions/2?seat=seat-token"' in wrong
     assert "Yes, Tie." in page.example_page(HIT, FRAME, 4, "tie")
-    assert 'href="/prefix/task"' in page.example_page(HIT, FRAME, 4, "tie")
+    assert 'href="/prefix/task?seat=seat-token"' in page.example_page(HIT, FRAME, 4, "tie")
     assert "Here the answer" not in page.example_page(HIT, FRAME, 1, None)
 
 
