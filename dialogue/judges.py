@@ -20,6 +20,11 @@ from dialogue.records import Verdict
 
 JUDGE = "judge"  # the source of a vote that a judge cast
 VERDICTS = "verdicts.jsonl"
+# With its version, as judges are called: people are called Claude, but not claude-3.
+MODELS = re.compile(
+    r"(\S+/)?(gpt[- ]?\d|chatgpt|o\d(-|$)|claude[- ](\d|opus|sonnet|haiku|instant)|gemini[- ](\d|pro|flash|ultra)"
+    r"|llama[- ]?\d|mixtral|mistral[- ](\d|large|medium|small)|qwen[-\d]|deepseek|gemma[- ]?\d|vicuna-|grok[- ]?\d)"
+)
 MARKS = {"judge", "order", "choice"}  # fields that every verdict has, and no vote has all of
 
 
@@ -47,6 +52,15 @@ def folded_name(name: str) -> str:
     """
     kinds = ((sign, unicodedata.category(sign)) for sign in unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join("-" if kind == "Pd" else sign for sign, kind in kinds if kind != "Cf").split())
+
+
+def is_model_name(name: str) -> bool:
+    """Whether a rater's name is that of a language model family, as judges are commonly called.
+
+    >>> is_model_name("GPT-4 Turbo"), is_model_name("claude-3-opus"), is_model_name("Claude"), is_model_name("phil")
+    (True, True, False, False)
+    """
+    return MODELS.match(folded_name(name)) is not None
 
 
 def judges_beside(files: Iterable[Path]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
 from dialogue.ballots.ledger import Ledger, said_left_out
-from dialogue.judges import folded_name
+from dialogue.judges import JUDGE, folded_name, is_model_name
 
 NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
@@ -106,7 +106,7 @@ def _about_raters(votes: Votes) -> list[str]:
 
 
 def about_names(votes: Votes) -> list[str]:
-    """Votes that one person may have given twice: on one pair, or under two spellings of a name."""
+    """Votes that one person may have given twice, and raters who bear the name of a model."""
     if votes.rater is None:
         return []
     said, met = [], dict[str, list[str]]()
@@ -120,7 +120,23 @@ def about_names(votes: Votes) -> list[str]:
             f"{shown} differ in capitals or spaces only and are counted as different raters "
             f"({count(len(alike), 'such name')}). If they are one person, write the name in one way."
         )
-    return said
+    return [*said, *_about_models(votes)]
+
+
+def _about_models(votes: Votes) -> list[str]:
+    """A column called `judge` may name people or models; the word alone does not tell which."""
+    if votes.rater is None:
+        return []
+    known = np.zeros(len(votes), bool) if votes.door is None else np.array([*votes.doors, ""])[votes.door] == JUDGE
+    systems = {folded_name(name) for name in votes.systems}
+    names = [folded_name(votes.raters[code]) for code in np.unique(votes.rater[~known]).tolist()]
+    if not (found := [name for name in names if name in systems or is_model_name(name)]):
+        return []
+    return [
+        f"{count(len(found), 'rater')} may be no person: {found[0]!r} is the name of a language model"
+        f"{' or of a compared system' if found[0] in systems else ''}. If it judged, its votes are no person's: keep "
+        "them in verdicts.jsonl, or say --with-judges."
+    ]
 
 
 def about_dialogues(votes: Votes) -> list[str]:

@@ -5,6 +5,7 @@ What tells a judge's vote stands in `dialogue/judges.py`; who voted is told by `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of
-from dialogue.judges import JUDGE, folded_name, judges_beside, refusal, refuse_verdicts, whose
+from dialogue.judges import JUDGE, folded_name, is_model_name, judges_beside, refusal, refuse_verdicts, whose
 from dialogue.records import Source
 
 UNKNOWN_DOOR = "unknown"
@@ -48,7 +49,7 @@ def doors_of(read: Columns, source: Any, rater: Any, how: Reading) -> tuple[Any,
     known = judges_beside([*([read.path] if read.path.is_file() else []), *how.beside])
     judged = np.zeros(max(len(codes) for codes in (sources, raters, ()) if codes is not None), dtype=bool)
     for codes, found in ((sources, [whose(name, "", {}) for name in doors]),
-                         (raters, [whose("", name or "", known) for name in names])):  # fmt: skip
+                         (raters, [_whose(name or "", known, how) for name in names])):  # fmt: skip
         if codes is not None and any(why is not None for why in found):
             judged |= np.array([*(why is not None for why in found), False])[codes]
     if judged.any() and not how.with_judges:
@@ -61,6 +62,12 @@ def doors_of(read: Columns, source: Any, rater: Any, how: Reading) -> tuple[Any,
     if not judged.any() and (source is None or ours == [*doors]):
         return (None if source is None else source.fill_null(UNKNOWN_DOOR)), said
     return _renamed(sources, np.array(ours or [UNKNOWN_DOOR], dtype=object), judged), said
+
+
+def _whose(rater: str, known: Mapping[str, str], how: Reading) -> str | None:
+    """Why a rater is a judge. A model's name alone refuses nobody, but whoever says --with-judges means these too."""
+    named = "bears the name of a language model" if how.with_judges and is_model_name(rater) else None
+    return whose("", rater, known) or named
 
 
 def _renamed(sources: Any, ours: NDArray[np.object_], judged: NDArray[np.bool_]) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 from analysis import notebook
 from analysis.__main__ import COMMANDS
+from analysis.reading.cautions import about_names
 from analysis.reading.inputs import votes_of
 from analysis.reading.people import NO_JUDGES
 from analysis.reading.study import read_study
@@ -270,3 +271,24 @@ def test_a_mixed_study_counts_its_programs_alone_and_one_vote_in_the_singular(pe
 def test_votes_that_are_left_out_are_not_counted_as_simulated(programs):
     read = votes_of(programs)
     assert voters(read.select(read.pair < 10)).simulated == len(read.select(read.pair < 10)) == 30
+
+
+def arena(folder, judge):
+    rows = [f"{n},x,y,{'model_a' if n % 3 else 'tie'},{name}" for n in range(6) for name in ("ann", judge)]
+    path = folder / "arena.csv"
+    path.write_text("\n".join(["question_id,model_a,model_b,winner,judge", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("judge", "suspect"), [("gpt-4-turbo", True), ("y", True), ("claude", False), ("bob", False)])
+def test_a_judge_column_that_names_a_model_is_pointed_out(tmp_path, judge, suspect):
+    said = " ".join(about_names(votes_of(arena(tmp_path, judge))))
+    assert ("1 rater may be no person" in said) == suspect
+    if suspect:
+        assert repr(judge) in said
+
+
+def test_with_judges_a_rater_named_like_a_model_counts_as_one(tmp_path):
+    votes = votes_of(arena(tmp_path, "gpt-4-turbo"), with_judges=True)
+    assert sum(votes.doors[code] == "judge" for code in votes.door.tolist()) == 6
+    assert "may be no person" not in " ".join(about_names(votes))
