@@ -190,28 +190,17 @@ def ratings(
     """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file."""
     from analysis.ratings.answer import answer
     from analysis.ratings.text import document, parts
-    from analysis.reading.opening import Stated
-    from analysis.reading.rated import read_ratings
-    from dialogue.ballots.naming import meanings
+    from analysis.reading.inputs import ratings_of
 
-    stated = Stated(
-        meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True), "",
-        Path(wide) if wide else None, question,
-    )  # fmt: skip
-    read = read_ratings(Path(table), stated, systems)
+    read = ratings_of(Path(table), systems, columns=columns, values=values, wide=wide, question=question)
     found = answer(read, clusters=clusters)
-    ratings = sum(2 * len(one.first) for one in read.contrasts)
-    told = f"Read: {read.ledger.read:,} ratings of {', '.join(read.systems)}; {ratings:,} compared. {read.ledger.lost}"
 
     def draw() -> Any:
         from analysis.ratings.figures import figures
 
         return figures(found)
 
-    ledger = read.ledger
-    held = {"form": ledger.form, "rows": ledger.read, "columns": dict(ledger.columns), "notes": list(ledger.notes),
-            "left_out": dict(ledger.left_out), "compared": ratings, "systems": list(read.systems)}  # fmt: skip
-    return Result({**document(found), "reading": held}, parts(found), draw, [ledger.line, told])
+    return Result({**document(found), "reading": read.held}, parts(found), draw, read.told)
 
 
 def plan(

@@ -2,9 +2,10 @@
 paper kit (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, data to publish).
 
 A table of votes alone gets the same page, without what needs pairs or scores, and says so; it is read as `preference`
-reads it. The page is one self-contained file: it needs no script and no network, and it prints well. No rater appears
-in it. Two systems are called equivalent only within a margin that you state (--margin): the smallest net preference
-that would matter, as in `preference`.
+reads it. So does a table of ratings on a scale, read as `ratings` reads it, without the paper kit. The page is one
+self-contained file: it needs no script and no network, and it prints well. No rater appears in it. Two systems are
+called equivalent only within a margin that you state (--margin): the smallest net preference that would matter, as in
+`preference`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="net preference, 0 to 1, below which systems count as equivalent (e.g. 0.1 for 10 points)",
     )
+    parser.add_argument("--systems", default="", metavar="S1,S2,...", help="ratings, one column a system: their names")
     add_clusters_argument(parser)
     add_naming_arguments(parser)
 
@@ -52,6 +54,8 @@ def run(args: argparse.Namespace) -> None:
 
     check_margin(args.margin)
     study = _study(args)
+    if args.margin is not None and study.ratings is not None:
+        raise InputError("--margin is a net preference of votes, and this table holds ratings; leave it out.")
     out = args.out or (args.study if args.study.is_dir() else args.study.parent) / "report.html"
     if out.suffix in BESIDE:
         raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
@@ -63,7 +67,8 @@ def run(args: argparse.Namespace) -> None:
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
     edited = write_kit(found.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []
-    for sentence in [] if study.votes is None else told_of_reading(study.votes, alone=True):
+    read = [] if study.votes is None else told_of_reading(study.votes, alone=True)
+    for sentence in read if study.ratings is None else study.ratings.told:
         print(sentence)
     for sentence in found.findings:
         print(f"- {sentence}")
@@ -80,8 +85,11 @@ def _study(args: argparse.Namespace) -> Study:
     from analysis.reading.inputs import study_of_table
     from analysis.reading.study import read_study
 
+    systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not args.study.is_file():
         return read_study(args.study, with_judges=args.with_judges)
-    if (folder := study_beside(args.study)) and not given(args, *(name for name in READING if name != "with_judges")):
+    if (folder := study_beside(args.study)) and not given(
+        args, "systems", *(name for name in READING if name != "with_judges")
+    ):
         return read_study(folder, with_judges=args.with_judges)
-    return study_of_table(args.study, **reading(args))
+    return study_of_table(args.study, systems=systems, **reading(args))

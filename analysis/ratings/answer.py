@@ -58,7 +58,7 @@ def answer(table: RatingsTable, *, clusters: str = "auto") -> RatingsAnswer:
     said = dict.fromkeys(text for one in table.contrasts for text in cautions(one.contrast.votes))
     doubts = [text for text in said if not text.startswith("The votes have no round column")]
     low, high = table.scale
-    recipe = signature(ratings=sum(2 * len(one.first) for one in table.contrasts), scale=[low, high],
+    recipe = signature(ratings=table.compared, scale=[low, high],
                        clusters=made[0].difference.unit)  # fmt: skip
     return RatingsAnswer(made, table.scale, tuple(doubts), recipe)
 

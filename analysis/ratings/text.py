@@ -23,10 +23,11 @@ def document(found: RatingsAnswer) -> dict[str, Any]:
 
 def parts(found: RatingsAnswer) -> list[Table | str]:
     """The tables, the sentences, the recipe."""
-    return [_table(found), *_sentences(found), *found.warnings, found.signature]
+    return [difference_table(found), *_sentences(found), *on_the_scale(found), *found.warnings, found.signature]
 
 
-def _table(found: RatingsAnswer) -> Table:
+def difference_table(found: RatingsAnswer) -> Table:
+    """One row for every two systems."""
     head = ("systems", "pairs", "means", "difference (95 %)", "p", "p (Holm)", "odds ratio (95 %)",
             "higher / equal / lower", "net")  # fmt: skip
     rows = [
@@ -51,6 +52,10 @@ def _sentences(found: RatingsAnswer) -> Iterator[str]:
         shown = "is rated higher than" if one.p_holm < 0.05 else "is not shown to be rated higher than"
         p = p_value(one.p_holm)
         yield f"{led} {shown} {other} (p {'' if p.startswith('<') else '= '}{p} after Holm's correction)."
+
+
+def on_the_scale(found: RatingsAnswer) -> Iterator[str]:
+    """What the numbers take for granted, and why one may be missing."""
     low, high = found.scale
     yield f"The ratings run from {low:g} to {high:g}. A mean takes these steps as equal; the odds ratio does not."
     if any(math.isnan(one.p) for one in found.differences):

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.reading.naming import Names
 from analysis.reading.votes import Votes, read_votes, votes_from_columns
+from dialogue.ballots.ledger import Ledger
 from dialogue.ballots.naming import meanings
 from dialogue.files import digest
 from dialogue.records import Pair
+from dialogue.tables.reading import read_table
 
 if TYPE_CHECKING:
     from analysis.reading.long_tables import LongTable
+    from analysis.reading.rated import RatingsTable
     from analysis.reading.study import Study
     from analysis.reading.systems import Matches
 
+RATED_BY = ("columns", "values", "wide", "question")  # what may be stated of ratings
 JUDGED = ("real", "control")  # the kinds of pairs that `preference` reads: controls anchor its tie index
 
 
@@ -98,15 +102,58 @@ def study_from(study: Any, votes: Any, pairs: Any, *, with_judges: bool = False)
     return study_of(scores, read, [*pairs_known(votes, pairs)[1].values()])
 
 
-def study_of_table(path: Path, **reading: Any) -> Study:
-    """A table of votes as the study that it is: no pairs, no scores, no training, no recipe but how it was read."""
-    from analysis.reading.study import NOWHERE, Study
+def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -> Study:
+    """A table of votes or ratings as the study that it is: no pairs, scores or training, no recipe but how it was read.
 
-    votes = votes_of(path, **reading)
-    lines = () if votes.ledger is None else (votes.ledger.line,)
-    recipe = " ".join([*lines, f"SHA-256 {digest(path)[:16]}"]) if path.is_file() else ""
+    It holds ratings where their columns are named (`systems`, score, system), where the key of a wide table has items
+    and no pairs, or where a table without votes has a column of scores and one of systems.
+    """
+    from analysis.reading.study import NOWHERE, Study
+    from dialogue.ballots.recognising import OnScale
+
+    if systems or {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")} or _asks_items(reading):
+        return _study_of_ratings(path, systems, reading)
+    try:
+        votes = votes_of(path, **reading)
+    except OnScale:
+        return _study_of_ratings(path, systems, reading)
+    recipe = _recipe(path, votes.ledger)
     judges = bool(reading.get("with_judges"))
     return Study(NOWHERE, votes, None, (), (), (), None, None, {path.name: recipe}, judges, path, reading)
+
+
+def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, Any]) -> Study:
+    from analysis.reading.study import NOWHERE, Study
+
+    table = ratings_of(path, systems, **{name: reading[name] for name in RATED_BY if reading.get(name)})
+    recipe = {path.name: _recipe(path, table.ledger)}
+    return Study(NOWHERE, None, None, (), (), (), None, None, recipe, table=path, reading=reading, ratings=table)
+
+
+def ratings_of(
+    path: Path, systems: Sequence[str] = (), *, columns: Names = (), values: Names = (), wide: Any = None,
+    question: str = "",
+) -> RatingsTable:  # fmt: skip
+    """Ratings of a file; the options are those of the command."""
+    from analysis.reading.opening import Stated
+    from analysis.reading.rated import read_ratings
+
+    named, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
+    return read_ratings(path, Stated(named, words, "", Path(wide) if wide else None, question), systems)
+
+
+def _asks_items(reading: Mapping[str, Any]) -> bool:
+    """Whether the key of a wide table says item and system of each column, as that of ratings does."""
+    if not (key := reading.get("wide")):
+        return False
+    names = read_table(Path(key)).names
+    return {"item", "system"} <= {*names} and "pair" not in names
+
+
+def _recipe(path: Path, ledger: Ledger | None) -> str:
+    """How the file was read, and its fingerprint."""
+    lines = () if ledger is None else (ledger.line,)
+    return " ".join([*lines, f"SHA-256 {digest(path)[:16]}"]) if path.is_file() else ""
 
 
 def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:

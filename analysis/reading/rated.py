@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,36 @@ class RatingsTable:
     systems: tuple[str, ...]
     scale: tuple[float, float]
     ledger: Ledger
+
+    @property
+    def compared(self) -> int:
+        """Ratings that have a partner."""
+        return self.ledger.read - sum(self.ledger.dropped.values())
+
+    @property
+    def told(self) -> list[str]:
+        """How the table was read, what it held, what was left out of it."""
+        held = f"{self.ledger.read:,} ratings of {', '.join(self.systems)}; {self.compared:,} compared."
+        return [self.ledger.line, f"Read: {held} {self.ledger.lost}"]
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """The key `reading` of `--json`."""
+        ledger = self.ledger
+        return {"form": ledger.form, "rows": ledger.read, "columns": dict(ledger.columns), "notes": list(ledger.notes),
+                "left_out": dict(ledger.left_out), "compared": self.compared,
+                "systems": list(self.systems)}  # fmt: skip
+
+    @property
+    def people(self) -> int | None:
+        """Who gave a rating that is compared; None where nobody is named."""
+        named = {name for one in self.contrasts for name in one.contrast.votes.raters}
+        return len(named) or None
+
+    @property
+    def items(self) -> int:
+        """Items whose ratings are compared."""
+        return len({name for one in self.contrasts for name in one.contrast.votes.pairs})
 
 
 def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> RatingsTable:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from analysis.reading.rated import RatingsTable
 from analysis.reading.score_files import Scores, find_score_files, read_study_scores, scores_of
 from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import Votes, read_votes
@@ -37,6 +38,7 @@ class Study:
     with_judges: bool = False
     table: Path | None = None  # votes from anywhere, without a study around them
     reading: Mapping[str, Any] = field(default_factory=dict)  # how that table is to be read
+    ratings: RatingsTable | None = None  # ratings on a scale from anywhere, in place of votes
 
     @property
     def name(self) -> str:

@@ -12,10 +12,14 @@ from analysis.agreement.text import document as agreement_document
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
+from analysis.ratings.answer import RatingsAnswer
+from analysis.ratings.answer import answer as ask_ratings
+from analysis.ratings.text import document as ratings_document
 from analysis.reading.cautions import reading_of
 from analysis.reading.clusters import with_items
 from analysis.reading.inputs import JUDGED, matches_of
 from analysis.reading.panel import Panel
+from analysis.reading.rated import RatingsTable
 from analysis.reading.score_files import Unused
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
@@ -38,6 +42,8 @@ class VotesAnswers:
     preference: PreferenceAnswer | None
     refusals: tuple[str, ...]
     votes: Votes | None = None
+    ratings: RatingsAnswer | None = None
+    rated: RatingsTable | None = None
 
     def documents(self) -> dict[str, Any]:
         """Every room's numbers under the keys of its command's `--json`, with what it read."""
@@ -48,12 +54,16 @@ class VotesAnswers:
             "agreement": self.agreement and _nameless(agreement_document(self.agreement)) | read,
             "preference": self.preference
             and preference_document(self.preference) | {"reading": judged and reading_of(judged.votes, judged.systems)},
+            "ratings": self.ratings and self.rated and ratings_document(self.ratings) | {"reading": self.rated.held},
         }
 
 
 def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAnswers:
-    """Ask every room that reads votes."""
+    """Ask every room that reads votes; of ratings alone, the one that reads these."""
     votes = study.votes
+    if study.ratings is not None:
+        rated = ask_ratings(study.ratings, clusters=clusters)
+        return VotesAnswers(None, None, None, (), ratings=rated, rated=study.ratings)
     if votes is None:
         return VotesAnswers(None, None, None, ())
     ties, preference, refusal = ties_and_preference(study, margin, clusters)

@@ -23,7 +23,8 @@ from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
 from analysis.preference import section as preference
-from analysis.preference.answer import PreferenceAnswer
+from analysis.ratings import section as ratings
+from analysis.ratings.section import rated_title
 from analysis.reading.study import Study
 from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
@@ -45,7 +46,7 @@ from dialogue.wording import as_typed
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 3
 ON_VOTES = ("preferred", "ties", "raters", "variance", "compare")
-IN_PAPER = ("preferred", "compare")  # sections whose tables go to report.tex
+IN_PAPER = ("preferred", "rated", "compare")  # sections whose tables go to report.tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +103,17 @@ def report(
     votes = votes_answers(study, margin, clusters)
     table = None if study.scores is None else probe_table(study.scores.values)
     sentences = findings.found(votes, made, table)
-    if study.votes is None:
+    if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
     shown, probed = comparison.section(beside), probes_section(table, panels)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels, beside.left_out if beside else ())
     excluded = exclusion.without_rules(study, margin, clusters)
+    rated = ratings.section(votes.ratings)
     sections = [
         preference.section(votes.preference, study),
+        rated,
         ties.section(votes.ties, study),
         exclusion.section(excluded, votes),
         shown,
@@ -123,10 +126,10 @@ def report(
         reviewers_section(asked),
         dictionary_section(study),
     ]
-    drawn = [figure for one in (probed, shown) if one for figure in one.figures]
+    drawn = [figure for one in (rated, probed, shown) if one for figure in one.figures]
     picture = ties.sets_figure(votes.ties) if votes.ties else drawn[0] if drawn else None
     document = {
-        "title": title or title_of(study, votes.preference),
+        "title": title or title_of(study, votes),
         "findings": sentences, "limitations": limits, "advice": planned,
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
@@ -199,8 +202,11 @@ def _footnoted(figure: RowFigure, study: Study) -> RowFigure:
     return replace(figure, caption=f"{figure.caption} {more}.".lstrip())
 
 
-def title_of(study: Study, found: PreferenceAnswer | None) -> str:
+def title_of(study: Study, votes: VotesAnswers) -> str:
     """The question that the study answers."""
+    if votes.ratings is not None:
+        return rated_title(votes.ratings)
+    found = votes.preference
     if found is None:
         return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"
     pairs = [(one.first, one.second) for one in found.preferences]

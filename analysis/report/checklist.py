@@ -19,7 +19,10 @@ from analysis.agreement.answer import NONE_TWICE, AgreementAnswer
 from analysis.agreement.section import reach
 from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
+from analysis.ratings.answer import RatingsAnswer
+from analysis.ratings.section import new_units
 from analysis.reading.panel import UNSEEN, Panel
+from analysis.reading.rated import RatingsTable
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers
@@ -48,12 +51,35 @@ class Asked:
 def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[Asked]:
     """Every question with its answer, those on people first; without votes only the ones on models and files."""
     hit = _hit(study)
+    if study.ratings is not None and answers.ratings is not None:
+        return [*_rated(study.ratings, answers.ratings), *_models(study, panels)]
     if study.votes is None:
         return [*_models(study, panels)]
     found = answers.preference
     side = position(study.votes) if found is None else found.position
     task, raters = _task(study, study.votes, hit, side), _raters(study, study.votes, hit)
     return [*task, *raters, *_results(found, answers.agreement), *_models(study, panels)]
+
+
+def _rated(table: RatingsTable, found: RatingsAnswer) -> Iterator[Asked]:
+    """What is asked about ratings on a scale, where the file holds ratings and nothing of how they were gathered."""
+    yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", None,
+                 "the question as raters saw it, and what the quality means")  # fmt: skip
+    yield _asked("Full instructions and examples", f"{ARR}, D1", None, "the instructions, in an appendix")
+    low, high = found.scale
+    yield _asked("How raters could answer", HEDS, None,
+                 f"the scale and what its steps were called; the ratings run from {low:g} to {high:g}")  # fmt: skip
+    yield _asked("How many items, and how they were chosen", f"{HEDS}; {LEE}", None,
+                 f"how the {count(table.items, 'item')} were chosen")  # fmt: skip
+    yield _asked("How many raters, from where", f"{LEE}; {ARR}, D2", None,
+                 f"where the {count(table.people, 'rater')} came from" if table.people else "number and origin of the "
+                 "raters")  # fmt: skip
+    yield _asked("Which test, on which unit, corrected for how many", f"{LEE}; {CARD}",
+                 f"difference of paired means by t, new {new_units(found)}, with Holm's correction", "")  # fmt: skip
+    yield _asked("Agreement, with its interval", f"{LEE}; {TWENTY}", None, "how far raters of one item agree")
+    yield _asked(
+        "Hypotheses stated beforehand", LEE, None, "the preregistration, with the difference that would matter"
+    )
 
 
 def _hit(study: Study) -> Mapping[str, Any]:

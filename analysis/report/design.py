@@ -25,7 +25,10 @@ RECORDS = (
 def facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
     """The size of the study in numbers with their nouns, for the head of the page."""
     found: list[tuple[int, str]] = []
-    votes = study.votes
+    votes, rated = study.votes, study.ratings
+    if rated is not None:
+        found += [(rated.compared, "rating"), (rated.items, "item"), (len(rated.systems), "system")]
+        found += [(rated.people, "rater")] if rated.people else []
     if votes is not None:
         given = votes.given()
         found += [(len(given), "vote")]
@@ -53,6 +56,8 @@ def done_section(study: Study, panels: Sequence[Panel]) -> Section:
 
 
 def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
+    if study.ratings is not None:
+        yield from study.ratings.told
     votes = study.votes
     if votes is not None:
         yield from _judged(votes.given())
@@ -72,7 +77,8 @@ def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
             yield f"Models judged by {name}: {_models(mine_)}."
     if decodings := sorted({response.decoding for response in study.responses}):
         yield f"Responses were decoded by {', '.join(decodings)}."
-    yield "Intervals are 95 % unless another level is named. Points are hundredths (x 100)."
+    points = "" if study.ratings is not None else " Points are hundredths (x 100)."
+    yield f"Intervals are 95 % unless another level is named.{points}"
 
 
 def _judged(votes: Votes) -> Iterator[str]:
@@ -80,7 +86,9 @@ def _judged(votes: Votes) -> Iterator[str]:
     if not len(votes):
         return
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
-    times = count(int(per.max()), "time") if per.min() == per.max() else f"{per.min()} to {per.max()} times"
+    times = f"{per.min()} to {per.max()} times"
+    if per.min() == per.max():
+        times = "once" if per.max() == 1 else f"{per.max()} times"
     was = "was" if len(per) == 1 else "were each"
     text = f"{count(len(per), 'pair')} of responses {was} judged {times}"
     if votes.rater is not None:
@@ -106,7 +114,9 @@ def _left_out(study: Study) -> Iterator[str]:
     if votes is None:
         return
     yield from votes.warnings
-    if not votes.warnings and votes.counted is not None:
+    if votes.ledger is not None and votes.ledger.dropped:
+        yield votes.ledger.lost
+    if not votes.warnings and votes.counted is not None and not (votes.ledger and votes.ledger.dropped):
         yield "No vote on a real pair was left out."
     if votes.identical is not None and (same := int(votes.identical.sum())):
         yield f"{count(same, 'vote')} on pairs of two identical responses: kept and used in every number."

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.section import reach
 from analysis.comparison.answer import median_spread
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
+from analysis.ratings.section import rated_findings
 from analysis.reading.panel import PEOPLE, UNSEEN, Method
+from analysis.reading.rated import RatingsTable
 from analysis.reading.study import Study
 from analysis.report.answers import VotesAnswers
 from analysis.report.probes import ProbeTable
@@ -27,6 +29,8 @@ POOR = 0.2  # below it Landis and Koch say "slight"
 
 def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | None) -> list[str]:
     """The findings, most important first."""
+    if votes.ratings is not None:
+        return rated_findings(votes.ratings)
     parts = [
         best_of(votes.preference),
         _preferred(votes.preference),
@@ -187,7 +191,21 @@ def _without_people(found: Sequence[Method]) -> str:
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
     """What the design cannot tell, from its own numbers."""
+    if study.ratings is not None:
+        return [*_of_ratings(study.ratings)]
     return [*_of_votes(study), *_of_models(study, methods)]
+
+
+def _of_ratings(table: RatingsTable) -> Iterator[str]:
+    if table.people is None:
+        yield "The ratings do not name their raters, so no interval allows for correlated ratings of one person."
+    elif table.people < MANY_RATERS:
+        yield f"With {count(table.people, 'rater')}, the spread between raters is itself uncertain."
+    yield (
+        "Ratings do not say what a person would have chosen with both responses in view: a difference too small for a "
+        "step of the scale shows as equal."
+    )
+    yield "The table names systems and no training seeds, so it is unknown what other seeds would show."
 
 
 def _of_votes(study: Study) -> list[str]:

@@ -23,6 +23,10 @@ SCORES = ("score", "rating", "likert", "stars", "grade", "points")
 SYSTEMS = ("system", "model", "bot", "assistant", "agent")
 
 
+class OnScale(InputError):
+    """A table that holds ratings on a scale and no votes."""
+
+
 def recognised(table: RawTable, stated: Mapping[str, str]) -> str:
     """The tool that wrote the table, or `plain` where it has the columns of votes; otherwise what to type."""
     held = set(table.names)
@@ -66,7 +70,7 @@ def _unknown(table: RawTable, stated: Mapping[str, str]) -> InputError:
             "add --wide key.csv to the command."
         )
     if is_rated(table):
-        return InputError(
+        return OnScale(
             f"{found}; its rows look like ratings on a scale. Compare them: python -m analysis ratings {table.path}"
         )
     way = _likely(table, stated)

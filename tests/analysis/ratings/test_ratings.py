@@ -1,12 +1,17 @@
 """Ratings on a scale: one truth in every form, known numbers, and intervals that hold."""
 
+import html
 import json
+from contextlib import redirect_stdout
+from io import StringIO
 
 import numpy as np
 import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook import ratings
+from analysis.reading.inputs import study_of_table
+from analysis.report.assembly import report
 from analysis.stats.ordinal import proportional_odds
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError, Unclear
@@ -110,3 +115,67 @@ def test_the_json_holds_every_number(long, tmp_path, capsys):
     assert dispatch("analysis", "", COMMANDS, ["ratings", str(long), "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["scale"] == [3.0, 5.0] and document["recipe"].startswith("ratings:400|scale:3,5|clusters:")
+
+
+@pytest.fixture(scope="module")
+def reported(long, tmp_path_factory):
+    """Text, page and numbers of a report of the one truth."""
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    printed = StringIO()
+    with redirect_stdout(printed):
+        assert dispatch("analysis", "", COMMANDS, ["report", str(long), "--out", str(out)]) == 0
+    told = json.loads(out.with_suffix(".json").read_text())
+    return printed.getvalue(), html.unescape(out.read_text()), told, out
+
+
+def test_a_report_of_ratings_has_the_commands_numbers_and_says_them(long, reported):
+    said, page, told, out = reported
+    assert told["ratings"] == json.loads(json.dumps(dict(ratings(long).document)))
+    assert told["ties"] is told["preference"] is told["agreement"] is None
+    assert said.splitlines()[:2] == list(ratings(long).read)
+    assert "- alpha is rated higher than beta (3.85 against 3.54 on average; difference +0.32, 95 % interval" in said
+    for words in ("Is alpha rated higher than beta?", "Which is rated higher", "new items and raters",
+                  "<dt>ratings</dt><dd>400</dd>", "<dt>raters</dt><dd>20</dd>", "101 / 62 / 37"):  # fmt: skip
+        assert words in page, words
+    assert "There are no votes here" not in page and "person-0" not in page
+    assert "alpha - beta" in out.with_suffix(".tex").read_text()
+    assert not (out.parent / "paper").exists()
+
+
+def test_a_report_finds_ratings_however_they_are_written(tmp_path):
+    both = {}
+    for row in worlds.likert():
+        both.setdefault((row["rater"], row["item"]), {})[row["system"]] = row["score"]
+    wide = worlds.write(tmp_path / "wide.csv", [{"rater": r, "item": i, **scores} for (r, i), scores in both.items()])
+    named = study_of_table(wide, systems=["alpha", "beta"])
+    renamed = worlds.write(tmp_path / "renamed.csv", [{"who": r["rater"], "item": r["item"], "of": r["system"],
+                           "points": r["score"]} for r in worlds.likert()])  # fmt: skip
+    stated = study_of_table(renamed, columns={"system": "of", "rater": "who"})
+    for study in (named, stated):
+        assert study.ratings.people == 20 and study.ratings.items == 200 and study.ratings.compared == 400
+    sheet = [["Timestamp", "Email address", "q1", "q2", "q3", "q4"], *([f"1/5/2026 10:0{k}", f"m{k}", 5, 4, k % 5, 3]
+                                                                        for k in range(6))]  # fmt: skip
+    key = [{"column": f"q{k + 1}", "item": f"i{k // 2}", "system": "ab"[k % 2]} for k in range(4)]
+    form = worlds.write(tmp_path / "form.csv", sheet)
+    found = study_of_table(form, wide=str(worlds.write(tmp_path / "key.csv", key)))
+    assert found.ratings.compared == 24 and found.ratings.systems == ("a", "b")
+
+
+def test_of_three_systems_the_largest_difference_is_named_and_none_where_all_are_alike(tmp_path):
+    more = [{**row, "system": "gamma", "score": 1} for row in worlds.likert() if row["system"] == "alpha"]
+    three = report(study_of_table(worlds.write(tmp_path / "three.csv", [*worlds.likert(), *more])))
+    assert three.title == "Which of 3 systems is rated highest?"
+    assert three.findings[0].startswith(
+        "A difference of ratings was shown in 3 of 3 comparisons of two systems (Holm's correction). The largest: "
+        "alpha is rated higher than gamma (3.85 against 1.00 on average"
+    )
+    assert three.study.ratings.compared == 600  # a rating is counted once, however many others it meets
+    alike = report(
+        study_of_table(worlds.write(tmp_path / "alike.csv", [{**row, "score": 3} for row in worlds.likert()]))
+    )
+    assert alike.findings == ("No difference between alpha and beta was shown: both have a mean of 3.00.",)
+
+
+def test_a_margin_of_votes_is_refused_for_ratings(long):
+    with pytest.raises(InputError, match="--margin is a net preference of votes, and this table holds ratings"):
+        dispatch("analysis", "", COMMANDS, ["report", str(long), "--margin", ".1"])

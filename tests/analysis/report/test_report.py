@@ -133,7 +133,7 @@ def test_one_vote_and_one_pair_are_counted_in_the_singular(tmp_path):
     lines = ['{"format": "votes", "version": 1}', '{"pair": "p", "rater": "r", "choice": "tie", "round": 1}']
     (tmp_path / "votes.jsonl").write_text("\n".join(lines) + "\n")
     written = made(tmp_path)[0]
-    assert "1 pair of responses was judged 1 time, by 1 rater with 1 vote each" in written
+    assert "1 pair of responses was judged once, by 1 rater with 1 vote each" in written
     assert "<dt>vote</dt><dd>1</dd>" in written
 
 
