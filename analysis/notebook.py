@@ -309,8 +309,7 @@ def variance(
         return figures(found)
 
     said = [line for table in kept[:1] for line in table.read] if score in ("tie", "net") else []
-    held = next((table.reading for table in kept if table.reading is not None), None)
-    return Result({**document(found), "reading": held}, parts(found), draw, said)
+    return Result(document(found), parts(found), draw, said)
 
 
 def _variance_tables(

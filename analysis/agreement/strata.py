@@ -32,14 +32,15 @@ class GroupAgreement:
 
 
 def agreement_by(votes: Votes, strata: Strata, clusters: str) -> list[GroupAgreement]:
-    """Every group by itself and against all others; the p values are adjusted for all groups together."""
+    """Every group by itself and against all others; p is adjusted for all of them, two groups alone once."""
     made = []
     for code, group in enumerate(strata.names):
         inside = strata.code == code
         mine, others = (_alpha(votes.select(part), clusters) for part in (inside, ~inside))
         apart = None if mine is None or others is None else _apart(mine, others)
         made.append(GroupAgreement(group, strata.people[code], int(inside.sum()), mine, apart))
-    adjusted = holm_where([None if one.apart is None else one.apart.p for one in made])
+    tests = [strata.test_of(one.group) for one in made]
+    adjusted = holm_where([None if one.apart is None else one.apart.p for one in made], tests)
     return [replace(one, p_holm=p) for one, p in zip(made, adjusted, strict=True)]
 
 
@@ -87,7 +88,8 @@ def _said(found: list[GroupAgreement]) -> list[str]:
     return [
         f"Raters of the group {group!r} agree {'more' if apart.value > 0 else 'less'} with each other than the others "
         f"do: alpha {apart.value:+.3f}."
-        for group, apart in differ
+        for k, (group, apart) in enumerate(differ)
+        if not any(apart.mirrors(other) for _, other in differ[:k])
     ]
 
 

@@ -33,9 +33,11 @@ class GroupPreference:
 
 
 def preference_by(contrasts: list[tuple[Contrast, Strata]], clusters: str) -> list[GroupPreference]:
-    """Every group on every two systems; the p values are adjusted for all of them together."""
-    found = [one for contrast, strata in contrasts for one in _groups(contrast, strata, clusters)]
-    adjusted = holm_where([None if one.apart is None else one.apart.p for one in found])
+    """Every group on every two systems; the p values are adjusted for all of them together, two groups alone once."""
+    asked = [(one, strata) for contrast, strata in contrasts for one in _groups(contrast, strata, clusters)]
+    found = [one for one, _ in asked]
+    tests = [(one.first, one.second, strata.test_of(one.group)) for one, strata in asked]
+    adjusted = holm_where([None if one.apart is None else one.apart.p for one in found], tests)
     return [replace(one, p_holm=p) for one, p in zip(found, adjusted, strict=True)]
 
 
@@ -68,11 +70,12 @@ def strata_parts(found: list[GroupPreference], by: str, notes: tuple[str, ...]) 
          _reach(one.apart), p_value(one.p_holm))
         for one in found
     ]  # fmt: skip
-    differ = [one for one in found if one.p_holm is not None and one.p_holm < 0.05]
+    differ = [(one, one.apart) for one in found if one.apart and one.p_holm is not None and one.p_holm < 0.05]
+    met = [(one.first, one.second, apart) for one, apart in differ]
     said = [
-        f"The group {one.group!r} prefers otherwise than the others: {one.apart.value:+.3f}."
-        for one in differ
-        if one.apart
+        f"The group {one.group!r} prefers otherwise than the others: {apart.value:+.3f}."
+        for k, (one, apart) in enumerate(differ)
+        if not any((one.first, one.second) == (a, b) and apart.mirrors(other) for a, b, other in met[:k])
     ]
     none = "No group is shown to prefer otherwise than the others; small groups show large differences only."
     return [Table(head, rows, f"Net preference by {by}"), *(said or [none]), *notes]

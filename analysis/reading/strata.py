@@ -35,6 +35,15 @@ class Strata:
     code: NDArray[np.int64]  # (votes,)
     notes: tuple[str, ...]
 
+    @property
+    def one_difference(self) -> bool:
+        """Whether one group against the rest and the other against the rest are the same test."""
+        return len(self.names) == 2 and not (self.code < 0).any()
+
+    def test_of(self, group: str) -> str:
+        """The name of the test of a group against the rest."""
+        return self.by if self.one_difference else f"{self.by}={group}"
+
 
 def strata_of(votes: Votes, table: Path, by: str) -> Strata:
     """Join the votes with the table; refuse one that holds none of these raters."""

@@ -28,6 +28,14 @@ class Disparity:
     high: float
     p: float
 
+    def mirrors(self, other: Disparity) -> bool:
+        """Whether this is the same difference, seen from the other side.
+
+        >>> Disparity(0.2, 0.1, 0.3, 0.01).mirrors(Disparity(-0.2, -0.3, -0.1, 0.01))
+        True
+        """
+        return bool(np.allclose((self.value, self.low, self.high), (-other.value, -other.high, -other.low)))
+
 
 def disparity(values: Floats, inside: NDArray[np.bool_], by: Mapping[str, Ints]) -> Disparity | None:
     """Group against the rest; None where one side has no spread to speak of (fewer than two clusters)."""

@@ -7,7 +7,7 @@ They take votes as independent unless they say otherwise; intervals that allow f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,10 +67,18 @@ def holm(values: Floats) -> Floats:
     return np.asarray(multipletests(values, method="holm")[1])
 
 
-def holm_where(values: Sequence[float | None]) -> list[float | None]:
-    """The same for those that are there; None where nothing was tested."""
-    adjusted = iter(holm(np.array([value for value in values if value is not None])).tolist())
-    return [None if value is None else next(adjusted) for value in values]
+def holm_where(values: Sequence[float | None], tests: Sequence[Hashable] | None = None) -> list[float | None]:
+    """The same for those that are there; None where nothing was tested.
+
+    Values of the same name in `tests` are one test seen from both sides, and are corrected for once.
+
+    >>> holm_where([0.02, None, 0.04]), holm_where([0.02, 0.02], ["sex", "sex"])
+    ([0.04, None, 0.04], [0.02, 0.02])
+    """
+    names = range(len(values)) if tests is None else tests
+    once = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    adjusted = dict(zip(once, holm(np.array([*once.values()])).tolist(), strict=True))
+    return [None if value is None else adjusted[name] for name, value in zip(names, values, strict=True)]
 
 
 def sign_test(choice: Ints) -> SignTest:

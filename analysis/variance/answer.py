@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,7 @@ class VarianceAnswer:
     warnings: tuple[str, ...]
     not_used: tuple[str, ...]  # what was read and is in no table, and why
     signature: str
+    reading: Mapping[str, Any] | None = None  # what was read of the votes, where some were
 
     @property
     def voters(self) -> Voters | None:
@@ -109,7 +111,8 @@ def answer(
     recipe = signature(
         tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed, **judges_in_recipe(cast)
     )
-    return VarianceAnswer(tuple(found), tuple(compared), tuple(warnings), (*not_used, *left_out), recipe)
+    held = next((table.reading for table in read if table.reading is not None), None)
+    return VarianceAnswer(tuple(found), tuple(compared), tuple(warnings), (*not_used, *left_out), recipe, held)
 
 
 def _table(

@@ -32,6 +32,7 @@ def document(answer: VarianceAnswer) -> dict[str, Any]:
         "warnings": [*not_people(answer.voters), *answer.warnings],
         "not_used": answer.not_used,
         "signature": answer.signature,
+        "reading": answer.reading,
     }
     return dict(plain(found))
 

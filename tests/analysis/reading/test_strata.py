@@ -94,3 +94,39 @@ def test_differences_in_agreement_are_corrected_for_their_number(tmp_path):
     assert [one["p_holm"] for one in groups] == pytest.approx(slow)
     assert "p (Holm)" in str(found) and "Raters of the group 't0' agree more with each other" in str(found)
     assert "'t1'" in str(found) or slow[1] >= 0.05
+
+
+def test_two_groups_are_tested_once_and_named_once(tmp_path):
+    """One group against the other is one difference, however it is turned: Holm must not double its p."""
+    rows = [{**row, "choice": "a" if k % 3 else "b"} if int(row["rater"][-2:]) % 2 else row
+            for k, row in enumerate(worlds.plain())]  # fmt: skip
+    votes = worlds.write(tmp_path / "votes.csv", rows)
+    people = prolific(tmp_path / "p.csv", ["Female", "Male"] * 10)
+    found = preference(votes, raters=people, by="sex")
+    groups = found.document["strata"]["groups"]
+    assert [one["p_holm"] for one in groups] == pytest.approx([one["apart"]["p"] for one in groups])
+    assert str(found).count("prefers otherwise than the others") == (groups[0]["p_holm"] < 0.05)
+    three = prolific(tmp_path / "three.csv", ["Female"] * 8 + ["Male"] * 7 + ["Other"] * 5)
+    groups = preference(votes, raters=three, by="sex").document["strata"]["groups"]
+    least = min(one["apart"]["p"] for one in groups)
+    assert len(groups) == 3 and min(one["p_holm"] for one in groups) == pytest.approx(min(1, 3 * least))
+
+
+def test_two_groups_that_agree_differently_are_tested_once(tmp_path):
+    rng = np.random.default_rng(8)
+    rows = [{"pair": f"p{n}", "rater": f"person-{k:02}",
+             "choice": "ab"[n % 2] if k < 10 and rng.random() < 0.9 else rng.choice([*"ab"])}
+            for n in range(40) for k in range(20)]  # fmt: skip
+    people = prolific(tmp_path / "p.csv", ["F"] * 10 + ["M"] * 10)
+    found = agreement(worlds.write(tmp_path / "votes.csv", rows), raters=people, by="Sex")
+    groups = found.document["strata"]["groups"]
+    assert [one["p_holm"] for one in groups] == pytest.approx([one["apart"]["p"] for one in groups])
+    assert groups[0]["p_holm"] < 0.05 and str(found).count("agree more with each other than the others") == 1
+    assert "agree less" not in str(found)
+
+
+def test_beside_hidden_people_two_groups_are_two_tests(tmp_path, votes):
+    people = prolific(tmp_path / "p.csv", ["A"] * 7 + ["B"] * 6 + ["C"] * 4 + ["D"] * 3)
+    groups = preference(votes, raters=people, by="sex").document["strata"]["groups"]
+    assert [one["group"] for one in groups] == ["A", "B"]
+    assert [one["p_holm"] for one in groups] != pytest.approx([one["apart"]["p"] for one in groups])
