@@ -98,6 +98,14 @@ def check_margin(margin: float | None) -> None:
         raise InputError(f"--margin is {margin:g}; it is a net preference between 0 and 1.{points}")
 
 
+def check_help(correlation: float | None, unlabelled: int | None, rater_share: float | None) -> None:
+    """Refuse half of what a plan with a judge needs."""
+    if (correlation is None) != (unlabelled is None):
+        raise InputError("A plan with a judge needs both --judge-correlation R and --unlabelled N.")
+    if rater_share is not None and correlation is None:
+        raise InputError("--rater-share is about a judge: give --judge-correlation R and --unlabelled N too.")
+
+
 def add_clusters_argument(parser: argparse.ArgumentParser) -> None:
     """Which votes hang together."""
     parser.add_argument(

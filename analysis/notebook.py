@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.arguments import check_margin, check_ranges
+from analysis.arguments import check_help, check_margin, check_ranges
 from analysis.notebook_tasks import leaderboard as leaderboard
 from analysis.notebook_tasks import robustness as robustness
 from analysis.reading.cautions import reading_of, told_of_reading
@@ -31,6 +31,7 @@ LEGAL = {
     "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
     "per_dialogue": (1, math.inf), "dialogue_icc": (0, 1), "rater_cv": (0, math.inf),
     "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
+    "judge_correlation": (-1, 1), "unlabelled": (1, math.inf), "rater_share": (0, 1),
 }  # fmt: skip
 
 
@@ -223,6 +224,9 @@ def plan(
     price: float | None = None,
     fee: float = 0.2,
     seed_sd: float | None = None,
+    judge_correlation: float | None = None,
+    unlabelled: int | None = None,
+    rater_share: float | None = None,
     clusters: str = "auto",
     seed: int = 0,
     **reading: Any,
@@ -235,6 +239,7 @@ def plan(
 
     check_ranges(locals(), **LEGAL)
     check_margin(margin)
+    check_help(judge_correlation, unlabelled, rater_share)
     matches, known = (None, True) if votes is None else matches_of(votes, pairs, **reading)
     found = planning.answer(
         [] if matches is None else contrasts(matches),
@@ -243,7 +248,8 @@ def plan(
             ties, per_pair, per_rater, pair_icc, rater_icc, per_dialogue, dialogue_icc, rater_cv
         ),
         difference=difference, margin=margin, size=size, power=power, alpha=alpha, price=price, fee=fee,
-        seed_sd=seed_sd, clusters=clusters, seed=seed,
+        seed_sd=seed_sd, judge_correlation=judge_correlation, unlabelled=unlabelled, rater_share=rater_share,
+        clusters=clusters, seed=seed,
     )  # fmt: skip
 
     def draw() -> Any:

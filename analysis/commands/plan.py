@@ -61,6 +61,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--price", type=float, metavar="DOLLARS", help="pay for one vote")
     parser.add_argument("--fee", type=float, default=0.2, help="marketplace fee, as a share of the pay (default .2)")
     parser.add_argument("--seed-sd", type=float, metavar="SD", help="a score's SD over seeds, to plan the seeds")
+    parser.add_argument(
+        "--judge-correlation",
+        type=float,
+        metavar="R",
+        help="a judge's correlation with people's pair means (see judge)",
+    )
+    parser.add_argument("--unlabelled", type=int, metavar="N", help="further pairs that the judge alone rules on")
+    parser.add_argument(
+        "--rater-share", type=float, metavar="S", help="part of the variance that raters make (default: this crowd's)"
+    )
     add_clusters_argument(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated early stopping (default 0)")
     parser.add_argument(
@@ -76,6 +86,7 @@ def run(args: argparse.Namespace) -> None:
     asked = (
         *("pairs", "difference", "margin", "size", "power", "alpha", "ties", "per_pair", "per_rater", "pair_icc"),
         *("rater_icc", "per_dialogue", "dialogue_icc", "rater_cv", "price", "fee", "seed_sd", "clusters", "seed"),
+        *("judge_correlation", "unlabelled", "rater_share"),
     )
     found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:

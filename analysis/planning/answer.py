@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.planning.crowd import measured
+from analysis.planning.helped import HelpedRow, Helper, helper_for, with_help
 from analysis.planning.stopping import Look, look
 from analysis.reading.systems import UNKNOWN, Contrast
 from analysis.reading.voters import Voters, judges_in_recipe, voters
@@ -109,6 +110,8 @@ class PlanAnswer:
     differences: tuple[DifferenceRow, ...]
     margins: tuple[MarginRow, ...]
     seeds: tuple[SeedsRow, ...]
+    helper: Helper | None  # a judge on further pairs
+    helped: tuple[HelpedRow, ...]
     looks: tuple[Look, ...]
     unmeasured: tuple[str, ...]  # what these votes cannot show about their raters
     voters: Voters | None  # of the votes that were measured
@@ -129,6 +132,9 @@ def answer(
     price: float | None = None,
     fee: float = 0.2,
     seed_sd: float | None = None,
+    judge_correlation: float | None = None,
+    unlabelled: int | None = None,
+    rater_share: float | None = None,
     clusters: str = "auto",
     seed: int = 0,
 ) -> PlanAnswer:
@@ -139,21 +145,42 @@ def answer(
     shared = alpha / max(len(contrasts), 1)  # the looks at all comparisons together err in alpha of studies at most
     generator = np.random.default_rng(child_seed(seed, "plan"))
     asked = [difference * factor for factor in MULTIPLES]
+    # Ties leave no room for a larger net preference.
+    differences = tuple(_difference(net, question, crowd, shared, generator) for net in asked if net < 1 - crowd.ties)
+    margins = tuple(_margin(question.margin * factor, question, crowd) for factor in MULTIPLES)
+    helper = None
+    if judge_correlation is not None and unlabelled is not None:
+        helper = helper_for(crowd, judge_correlation, unlabelled, rater_share)
     return PlanAnswer(
         question, crowd, sum(len(one.votes) for one in contrasts) if contrasts else None, margin is not None,
         _study(question, crowd),
-        # Ties leave no room for a larger net preference.
-        tuple(_difference(net, question, crowd, shared, generator)
-              for net in asked if net < 1 - crowd.ties),
-        tuple(_margin(question.margin * f, question, crowd) for f in MULTIPLES),
+        differences,
+        margins,
         () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
+        helper,
+        () if helper is None else _helped(differences, margins, crowd, helper),
         tuple(look(one, difference=difference, alpha=shared, margin=margin, clusters=clusters) for one in contrasts),
         _unmeasured(contrasts),
         cast,
         _cautions(contrasts, known),
         signature(**{name: round(getattr(crowd, name), 4) for name in IN_RECIPE}, clusters=clusters, power=power,
-                  alpha=alpha, seed=seed, **judges_in_recipe(cast)),
+                  alpha=alpha, seed=seed, **_judge_in_recipe(helper), **judges_in_recipe(cast)),
     )  # fmt: skip
+
+
+def _judge_in_recipe(helper: Helper | None) -> dict[str, str]:
+    """What a plan with a judge took for granted of it; nothing where there is none."""
+    if helper is None:
+        return {}
+    return {"judge": f"{helper.correlation:g}*{helper.unlabelled}", "rater_share": f"{helper.rater_share:.4g}"}
+
+
+def _helped(
+    differences: Sequence[DifferenceRow], margins: Sequence[MarginRow], crowd: Assumptions, helper: Helper
+) -> tuple[HelpedRow, ...]:
+    shown = [("difference", row.difference, row.effort.votes_clustered) for row in differences]
+    alike = [("margin", row.margin, row.effort.votes_clustered) for row in margins]
+    return tuple(with_help(*each, crowd, helper) for each in (*shown, *alike))
 
 
 def _cautions(contrasts: Sequence[Contrast], known: bool) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
         ],
         "equivalence": [{"margin": row.margin, "votes": row.votes, **asdict(row.effort)} for row in answer.margins],
         "seeds": [asdict(row) for row in answer.seeds],
+        "judge": None if answer.helper is None else {
+            **asdict(answer.helper), "rows": [asdict(row) for row in answer.helped],
+        },
         "running": [_look(look, answer) for look in answer.looks],
         "voters": None if answer.voters is None else asdict(answer.voters),
         "warnings": [*not_people(answer.voters), *answer.warnings],
@@ -75,7 +78,9 @@ def _reason(look: Look, answer: PlanAnswer) -> str:
 
 def parts(answer: PlanAnswer) -> list[Table | str]:
     """Tables and sentences for people, the recipe last."""
-    shown = marked_parts([_crowd(answer), _study(answer), *_tables(answer), *_looks(answer)], answer.voters)
+    shown = marked_parts(
+        [_crowd(answer), _study(answer), *_tables(answer), *_helped(answer), *_looks(answer)], answer.voters
+    )
     return [*shown, *not_people(answer.voters), *answer.warnings, answer.signature]
 
 
@@ -192,6 +197,38 @@ def _tables(answer: PlanAnswer) -> list[Table | str]:
             )
         )
     return tables
+
+
+def _helped(answer: PlanAnswer) -> list[Table | str]:
+    """What a judge on further pairs spares."""
+    helper = answer.helper
+    if helper is None or not answer.helped:
+        return []
+    named = {"difference": "a net preference of", "margin": "equivalence within"}
+    shown = [
+        [f"{named[row.shows]} {number(row.value)}", f"{row.votes:,}", f"{row.with_judge:,}",
+         f"{row.votes - row.with_judge:,}", number(row.gain, 2)]
+        for row in answer.helped
+    ]  # fmt: skip
+    further = f"{count(helper.unlabelled, 'pair')} more, on which nobody votes"
+    table = Table(
+        ["to show", "votes without a judge", "votes with it", "spared", "gain"],
+        shown,
+        f"A judge whose verdicts correlate {helper.correlation:g} with people's pair means, on the same pairs and "
+        f"{further}",
+    )
+    said = (
+        f"Raters make {percent(helper.rater_share, 0)} of the variance, which no judge lowers: the gain is "
+        f"{number(helper.gain(0), 2)} at most, however many pairs it rules on."
+    )
+    doubtful = [row for row in answer.helped if helper.correlation < row.least]
+    if doubtful:
+        row = max(doubtful, key=lambda one: one.least)
+        said += (
+            f" With {count(row.with_judge, 'vote')} a correlation under {number(row.least, 2)} makes the estimate "
+            "worse, not better: there, plan without the judge."
+        )
+    return [table, said]
 
 
 def _effort(effort: Effort) -> list[str]:

@@ -67,6 +67,14 @@ class Assumptions:
         on_pair, on_dialogue = self.per_pair - 1, self.per_pair * (self.per_dialogue - 1)
         return on_pair * self.pair_icc + on_dialogue * self.dialogue_icc, (self.rater_size - 1) * self.rater_icc
 
+    @property
+    def rater_share(self) -> float:
+        """The part of the design effect that raters make."""
+        place, rater = self._added
+        if self.effect is None or place + rater <= 0:
+            return rater / self.design_effect
+        return max(self.effect - 1, 0.0) * rater / ((place + rater) * max(self.effect, 1.0))
+
     def clusters(self, votes: float) -> float:
         """Effective clusters of the rarest kind (Kish) that so many votes have."""
         return votes / (self.largest or max(self.per_pair * self.per_dialogue, self.rater_size))

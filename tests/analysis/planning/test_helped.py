@@ -1,0 +1,76 @@
+"""Plans with a judge: by hand, at the ends, by the crowd's own raters, and what is refused."""
+
+import pytest
+
+from analysis.notebook import plan
+from analysis.planning.helped import Helper, helper_for, with_help
+from analysis.stats.power import Assumptions
+from dialogue.errors import InputError
+
+
+def test_the_gain_by_hand():
+    helper = Helper(0.5, 300, 0.2)
+    assert helper.gain(100) == pytest.approx(1 / (0.2 + 0.8 * (1 - 0.25 * 0.75)))
+    assert helper.gain(0) == pytest.approx(1 / (0.2 + 0.8 * 0.75))
+
+
+def test_the_fewest_votes_have_the_error_that_was_asked_for_and_one_less_has_not():
+    crowd, helper = Assumptions(0.35, per_pair=3), Helper(0.7, 1000, 0.0)
+    row = with_help("difference", 0.16, 500, crowd, helper)
+    assert row.with_judge * helper.gain(row.with_judge / 3) >= 500
+    assert (row.with_judge - 1) * helper.gain((row.with_judge - 1) / 3) < 500
+    assert row.gain == pytest.approx(helper.gain(row.with_judge / 3))
+
+
+def test_a_judge_without_correlation_spares_no_vote_and_the_sign_does_not_matter():
+    crowd = Assumptions(0.35, per_pair=3)
+    none = with_help("margin", 0.2, 500, crowd, Helper(0.0, 1000, 0.0))
+    assert (none.with_judge, none.gain) == (500, 1)
+    one, other = (with_help("margin", 0.2, 500, crowd, Helper(way * 0.6, 1000, 0.0)).with_judge for way in (1, -1))
+    assert one == other < 500
+
+
+def test_the_raters_share_is_that_of_the_crowd_where_none_is_given():
+    crowd = Assumptions(0.35, per_pair=3, per_rater=12, pair_icc=0.3, rater_icc=0.1)
+    assert crowd.design_effect == pytest.approx(2.7)
+    assert helper_for(crowd, 0.4, 10, None).rater_share == pytest.approx(1.1 / 2.7)
+    assert helper_for(crowd, 0.4, 10, 0.0).rater_share == 0
+    measured = Assumptions(0.35, per_pair=3, per_rater=12, pair_icc=0.3, rater_icc=0.1, effect=2.0)
+    assert measured.rater_share == pytest.approx(1.1 / 1.7 / 2)
+    assert Assumptions(0.35, effect=0.8).rater_share == 0
+
+
+def test_the_plan_says_votes_with_and_without_for_differences_and_equivalence():
+    found = plan(judge_correlation=0.37, unlabelled=1000, rater_share=0.2)
+    judge = found.document["judge"]
+    assert [row["shows"] for row in judge["rows"]] == ["difference"] * 5 + ["margin"] * 5
+    for row, without in zip(judge["rows"][:5], found.document["difference"], strict=True):
+        assert row["votes"] == without["votes_clustered"] > row["with_judge"]
+    assert "Raters make 20 % of the variance, which no judge lowers" in repr(found)
+    assert "judge:0.37*1000" in found.document["signature"]
+    assert plan().document["judge"] is None
+    assert "judge:" not in plan().document["signature"]
+
+
+def test_a_correlation_that_costs_more_than_it_brings_is_said():
+    assert "With 144 votes a correlation under 0.15 makes the estimate worse" in repr(
+        plan(judge_correlation=0.05, unlabelled=1000, rater_share=0.0)
+    )
+    assert "worse" not in repr(plan(judge_correlation=0.5, unlabelled=1000))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"judge_correlation": 0.4}, "needs both --judge-correlation R and --unlabelled N"),
+        ({"unlabelled": 10}, "needs both"),
+        ({"rater_share": 0.2}, "--rater-share is about a judge"),
+        ({"judge_correlation": 1, "unlabelled": 10}, "--judge-correlation is 1"),
+        ({"judge_correlation": float("nan"), "unlabelled": 10}, "--judge-correlation is nan"),
+        ({"judge_correlation": 0.4, "unlabelled": 0}, "--unlabelled is 0"),
+        ({"judge_correlation": 0.4, "unlabelled": 10, "rater_share": 1}, "--rater-share is 1"),
+    ],
+)
+def test_half_a_judge_and_numbers_out_of_range_are_refused(words, said):
+    with pytest.raises(InputError, match=said):
+        plan(**words)
