@@ -11,6 +11,7 @@ COMMANDS: dict[str, str] = {
     "preference": "which system is preferred, the ranking, and which systems are equivalent",
     "ratings": "which system is rated higher on a scale, by paired means and by odds",
     "judge": "what a judge (a language model as rater) is like, and how many votes of people it is worth",
+    "worth": "what every evaluator that scores both sides of a pair is worth in votes of people",
     "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",
     "robustness": "what typos, paraphrases and speech errors cost: paired drops by dose, with intervals",
     "leaderboard": "systems in order of a mean over tasks, with ranks that hold all at once",

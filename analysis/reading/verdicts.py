@@ -114,6 +114,12 @@ def benches_beside(study: Path, verdicts: Path | None, judges: Sequence[str] = (
     return [one for one in found if not judges or one.judge in judges]
 
 
+def contrast_of(pair: Pair, names: Mapping[tuple[str, int | None, str], str]) -> tuple[str, str, bool]:
+    """The two systems of a pair in the order of their names, and whether a is the first; `names` by `system_names`."""
+    a, b = names[key_of(pair.a)], names[key_of(pair.b)]
+    return min(a, b), max(a, b), a <= b
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
     """The votes on two systems beside a score of every pair, labelled by votes or not."""

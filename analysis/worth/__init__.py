@@ -1,0 +1,1 @@
+"""What every evaluator that scores both sides of a pair is worth in votes of people."""
