@@ -20,6 +20,7 @@ from crowd.rating.next_pair import NAMED, NEXT_PAIR, Offer, due_by, has_run_out,
 from crowd.rating.seating import (
     CHECK,
     HIDDEN,
+    LEFT,
     LIFE,
     SEAT,
     WAITS,
@@ -62,6 +63,7 @@ _RENEWED = (
 _SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"), HIDDEN)
 
 
+LEFT_STANDING = 3  # real pairs that are judged in one visit before what stands in another one comes there
 UNTOLD = "~"  # in a sitting's slots: room for pairs that were not there when it began
 
 
@@ -145,10 +147,26 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
         return seen
     if seated.waiting is not None:
         return _showing(seated, _renew(moment, seated.waiting))
+    if (left := _left_elsewhere(moment, seated)) is not None:
+        return _showing(seated, _renew(moment, left))
     outcome = _next(moment, seated, offer)
     if outcome == "finished":
         return _finish(moment, seated)
     return Step("wait", seated.done, _told(seated)) if outcome == "wait" else _showing(seated, outcome)
+
+
+def _left_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
+    """A pair that was left standing in another visit while others were judged: it is owed here too.
+
+    Else whoever opens a visit for each hidden check, and answers none of them, would never meet the gate. Real pairs
+    come again likewise: what came again would otherwise be known for a check.
+    """
+    upto = seated.life.reals - LEFT_STANDING
+    if seated.elsewhere is None or seated.elsewhere > upto:
+        return None
+    seat = seated.seat
+    (found,) = fetch(moment.connection, (LEFT, {"rater": seat.rater, "sitting": seat.sitting, "upto": upto}))
+    return found[0] if found else None
 
 
 def end_early(moment: Moment, seat: Seat) -> Step:

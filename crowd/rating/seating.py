@@ -44,6 +44,7 @@ _MINE = (
         *LIFE,
         sa.func.count().filter(_HERE, _ANSWERED).label("done"),
         sa.func.min(leases.c.lease).filter(_WAITS_HERE).label("waiting"),
+        sa.func.min(leases.c.slot).filter(leases.c.state == "held", ~_HERE).label("elsewhere"),
         *(sa.func.count().filter(IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in SIDES),
     )
     .where(leases.c.rater == param("rater"))
@@ -84,6 +85,15 @@ SEAT = (  # one row: who sits there, what they did, the lease that waits for the
     .outerjoin(leases, leases.c.lease == _MINE.c.waiting)
     .outerjoin(pairs, pairs.c.pair == leases.c.pair)
     .where(_RATER)
+)
+
+
+LEFT = (  # what a rater has had in hand in another visit for so many pairs, as SEAT gives what waits
+    sa.select(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
+    .join_from(leases, pairs, pairs.c.pair == leases.c.pair)
+    .where(leases.c.rater == param("rater"), leases.c.state == "held", ~_HERE, leases.c.slot <= param("upto"))
+    .order_by(leases.c.lease)
+    .limit(1)
 )
 
 
@@ -142,6 +152,8 @@ class SeatedRater:
     state: str
     waiting: Any
     """The row of the lease that waits for them, held or expired in whatever sitting, with its pair; else None."""
+    elsewhere: int | None
+    """How many pairs they had judged when the oldest pair that they hold in another sitting was shown."""
 
 
 def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
@@ -172,6 +184,7 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
         lefts=left_counts(row),
         state=row.study,
         waiting=row if row.waiting is not None and not full else None,
+        elsewhere=None if full else row.elsewhere,
     )
 
 
