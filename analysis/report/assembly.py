@@ -25,6 +25,7 @@ from analysis.comparison.verdicts import order_verdicts
 from analysis.preference import section as preference
 from analysis.ratings import section as ratings
 from analysis.ratings.section import rated_title
+from analysis.reading.cautions import reading_of
 from analysis.reading.study import Study
 from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
@@ -96,7 +97,7 @@ def report(
     is one, as the page is to link it.
     """
     beside = compared(study, clusters=clusters)
-    numbers = beside and comparison_document(beside)
+    numbers = beside and comparison_document(beside) | {"reading": study.votes and reading_of(study.votes)}
     panels = [one.panel for one in beside.panels] if beside else []
     made = [one.method for one in beside.methods] if beside else []
     pairs = [(one.panel, one.order) for one in beside.trained_orders] if beside else []

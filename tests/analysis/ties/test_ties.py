@@ -308,6 +308,7 @@ def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path):
         "voters",
         "warnings",
         "signature",
+        "reading",
     ]
     assert [curve["name"] for curve in document["experiments"]] == ["HumanExp-1", "HumanExp-2", "HumanExp-3"]
     assert (tmp_path / "ties.png").stat().st_size > 10_000
