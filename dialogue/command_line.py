@@ -89,11 +89,25 @@ def _ways(prog: str, argv: Sequence[str], ways: Sequence[Mapping[str, str]]) -> 
         for option, text in way.items():
             if option in words[:-1]:
                 at = words.index(option) + 1
-                words[at] = f"{words[at]},{text}" if option in ("--columns", "--values") else text
+                words[at] = _restated(words[at], text, option) if option in ("--columns", "--values") else text
             else:
                 words += [option, text]
         typed.append(next_command(prog, *words))
     return [f"{'  or' if k else 'Type'}: {command}" for k, command in enumerate(typed)]
+
+
+def _restated(typed: str, text: str, option: str) -> str:
+    """What was typed with what is to be added, which replaces a column of the same name.
+
+    >>> _restated("pair=id,choice=q1", "choice=q2", "--columns")
+    'pair=id,choice=q2'
+    """
+    from dialogue.ballots.naming import parse_names, typed_names
+
+    if option == "--values":  # one answer may have several words
+        return f"{typed},{text}"
+    again = parse_names(text, option)
+    return typed_names([*(pair for pair in parse_names(typed, option) if pair[0] not in dict(again)), *again])
 
 
 def _offer(lines: Iterable[str]) -> int:

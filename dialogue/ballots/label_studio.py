@@ -12,15 +12,17 @@ from typing import Any
 
 from dialogue.ballots.answers import picked
 from dialogue.ballots.judgement import ToolRow
+from dialogue.ballots.naming import typed_names
 from dialogue.ballots.words import is_tie
-from dialogue.errors import InputError
+from dialogue.errors import InputError, Unclear
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable
 
 CONTROL = "control."
+ABOUT = ("annotation_id", "annotator", "id", "lead_time", "created_at", "updated_at", "pair", "left")  # no answers
 
 
-def read_label_studio(path: Path, _columns: Mapping[str, str]) -> Iterable[ToolRow]:
+def read_label_studio(path: Path, columns: Mapping[str, str]) -> Iterable[ToolRow]:
     """The tasks of a JSON export, or the rows of a table, with a tie control joined to the Pairwise one."""
     table = read_table(path)
     if "annotations" in table.names:
@@ -29,7 +31,7 @@ def read_label_studio(path: Path, _columns: Mapping[str, str]) -> Iterable[ToolR
         raise InputError(
             f"{path} is not Label Studio's JSON export (a list of tasks with `annotations`); JSON-MIN is not read."
         )
-    return joined_ties(list(table.rows()))
+    return _joined_words(joined_ties(list(table.rows())), columns)
 
 
 def _tasks(table: RawTable) -> Iterator[ToolRow]:
@@ -55,6 +57,30 @@ def joined_ties(rows: list[ToolRow]) -> list[ToolRow]:
         return rows
     (side,), (tie,) = sides, ties
     return [(where, _joined(where, row, side, tie)) for where, row in rows]
+
+
+def _joined_words(rows: list[ToolRow], stated: Mapping[str, str]) -> list[ToolRow]:
+    """The same for CSV, where a control is a column of bare words: both are read as `control.ONE+OTHER`.
+
+    Only where each row answers one of the two. Whoever names one alone would lose the answers of the other.
+    """
+    known = {*ABOUT, *(theirs for ours, theirs in stated.items() if ours != "choice")}
+    plain = [name for name in dict.fromkeys(name for _, row in rows for name in row) if name not in known]
+    answers = {name: {word.lower() for _, row in rows if (word := picked(row, name))} for name in plain}
+    sides = [name for name, words in answers.items() if words and words <= {"left", "right"}]
+    ties = [name for name, words in answers.items() if words and all(map(is_tie, words))]
+    if len(sides) != 1 or len(ties) != 1 or any(picked(row, sides[0]) and picked(row, ties[0]) for _, row in rows):
+        return rows
+    (side,), (tie,) = sides, ties
+    both = f"{CONTROL}{side}+{tie}"
+    if stated.get("choice") in (side, tie):
+        lost = sum(not picked(row, stated["choice"]) and bool(picked(row, side) or picked(row, tie)) for _, row in rows)
+        raise Unclear(
+            f"{rows[0][0]}: {side} and {tie} are two controls of one question, since no row answers both. By "
+            f"{stated['choice']} alone {lost:,} of {len(rows):,} answers would be lost; this reads both:",
+            {"--columns": typed_names([("choice", both)])},
+        )
+    return [(where, {**row, both: "tie" if picked(row, tie) else picked(row, side)}) for where, row in rows]
 
 
 def _joined(where: str, row: Mapping[str, Any], side: str, tie: str) -> dict[str, Any]:

@@ -80,6 +80,17 @@ def label_studio_letters():
     return tasks
 
 
+def label_studio_csv():
+    """The same as the CSV export writes it: a column of bare words for each control."""
+    words = ("left", "right", "")
+    return [
+        {"annotation_id": n, "annotator": rater, "created_at": stamp(n), "id": n, "lead_time": 4.2,
+         "model_left": first, "model_right": other(first), "pw": word(won, first, words),
+         "same": "Tie" if won == "tie" else "", "updated_at": stamp(n)}
+        for n, rater, won, first in truth()
+    ]  # fmt: skip
+
+
 def mturk(columns=("Input.model_a", "Input.model_b"), words=("A", "B", "Tie")):
     """Results of a batch, with the models of each HIT in its input."""
     return [

@@ -47,6 +47,7 @@ TRUE = {"alpha": 101, "beta": 37, "ties": 62}
         ("both_bad.json", lambda: worlds.arena(("tie", "both_bad")), "arena table"),
         ("arena3.csv", worlds.arena_in_three_columns, "arena table"),
         ("label_studio.json", worlds.label_studio, "label-studio table"),
+        ("label_studio.csv", worlds.label_studio_csv, "label-studio table"),
         ("batch.csv", worlds.mturk, "mturk table"),
         ("words.csv", lambda: worlds.mturk(words=("Response A", "Response B", "About the same")), "mturk table"),
         ("places.csv", lambda: worlds.mturk(("Input.left_model", "Input.right_model"), ("left", "right", "same")), ""),
@@ -225,6 +226,24 @@ def test_an_answer_in_another_control_is_no_blank(tmp_path):
             {"from_name": "tie", "value": {"choices": ["Tie"]}}, {"from_name": "pw", "value": {"selected": "left"}}
         ]  # fmt: skip
         reading(worlds.write(tmp_path / "both.json", tasks))
+
+
+@pytest.mark.parametrize(("one", "lost"), [("pw", 62), ("same", 138)])
+def test_one_control_of_two_is_refused_with_the_command_that_reads_both(tmp_path, capsys, one, lost):
+    file = worlds.write(tmp_path / "ls.csv", worlds.label_studio_csv())
+    with pytest.raises(InputError, match=rf"{lost} of 200 answers would be lost") as doubt:
+        dispatch("analysis", "python -m analysis", COMMANDS, ["preference", str(file), "--columns", f"choice={one}"])
+    advice = str(doubt.value).splitlines()[-1]
+    assert advice == f"Type: python -m analysis preference {file} --columns choice=control.pw+same"
+    assert counted(reading(file, *shlex.split(advice)[-2:])) == TRUE
+
+
+def test_two_controls_that_are_both_answered_stay_two_questions(tmp_path):
+    rows = worlds.label_studio_csv()
+    rows[0] |= {"pw": "left", "same": "Tie"}
+    file = worlds.write(tmp_path / "both.csv", rows)
+    with pytest.raises(InputError, match="which column holds the choice"):
+        reading(file)
 
 
 def test_three_winner_columns_that_contradict_each_other_are_refused(tmp_path):
