@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns
-from dialogue.ballots.naming import typed_names
+from dialogue.ballots.naming import said_no_vote, typed_names
 from dialogue.ballots.words import spoken
 from dialogue.errors import InputError
 
@@ -67,7 +67,8 @@ def translated(
 def _way_out(found: Sequence[str], legal: Sequence[str], strange: str) -> str:
     """What to type; where a, b and tie all stand there beside the strange word, that its row may be no vote."""
     if set(legal) <= set(found):
-        return f"If it is one of them, say so (--values {typed_names([('tie', strange)])}); if not, take its rows out"
+        named = typed_names([("tie", strange)])
+        return f"If it is one of them, say so (--values {named}); if it is no vote: {said_no_vote(strange)}"
     return f"If the file is from another tool, map it: --values {_likely_values(found, legal)}"
 
 

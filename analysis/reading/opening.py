@@ -16,7 +16,7 @@ import pyarrow as pa
 from analysis.reading.columns import Columns, columns_of_table, read_columns
 from analysis.reading.people import Reading
 from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import IGNORED
+from dialogue.ballots.naming import IGNORED, no_votes
 from dialogue.ballots.rankings import taken_apart
 from dialogue.ballots.recognising import recognised
 from dialogue.ballots.settling import Imported, ImportRules, as_votes, values_of
@@ -122,9 +122,11 @@ def _of_tool(path: Path, tool: str, asked: Stated, wanted: Mapping[str, pa.DataT
     if tool not in TOOLS:
         raise InputError(f"--from is {tool!r}; the tools are {', '.join(TOOLS)} and plain.")
     judged = judgements([path], tool, asked.columns, asked.question)
-    words = values_of(tool, [(ours, theirs) for theirs, ours in asked.values.items()])
+    none = no_votes(asked.values)
+    words = values_of(tool, [(ours, theirs) for theirs, ours in asked.values.items() if ours != IGNORED])
     rules = ImportRules(tool, words, file_order=True, stated=bool({"a", "b"} & {*asked.values.values()}), raters=False,
-                        judges=judges_beside([path, *asked.how.beside]), with_judges=asked.how.with_judges)  # fmt: skip
+                        judges=judges_beside([path, *asked.how.beside]), with_judges=asked.how.with_judges,
+                        no_vote=none)  # fmt: skip
     settled = as_votes(judged, rules, None, str)
     own = {theirs: ours for ours, theirs in asked.columns.items() if theirs != IGNORED}
     wanted = {own.get(name, name): kind for name, kind in wanted.items()}  # these votes have our names
@@ -162,7 +164,7 @@ def _plain(
         )
     one, question = of_one_question(table, asked)
     systems = system_columns(one.names, asked.columns)
-    one = with_sides(one, asked.columns, systems)
+    one = with_sides(one, asked.columns, systems, no_votes(asked.values))
     shown = {name: asked.columns.get(name, name) for name in wanted if asked.columns.get(name, name) in one.names}
     if systems is not None:
         shown |= {"system_a": systems.a, "system_b": systems.b}

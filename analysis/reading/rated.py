@@ -16,7 +16,7 @@ from analysis.reading.opening import Stated, of_one_question
 from analysis.reading.systems import Contrast
 from analysis.reading.votes import Votes
 from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import IGNORED
+from dialogue.ballots.naming import IGNORED, no_votes
 from dialogue.ballots.recognising import SCORES, SYSTEMS
 from dialogue.ballots.systems import plain_name
 from dialogue.ballots.wide import melted
@@ -158,6 +158,8 @@ def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
     text = cell_text(cell)
+    if text.strip() in no_votes(values):
+        return float("nan")
     text = values.get(text, values.get(text.strip(), text)).strip()
     if not text or text.lower() == "nan":
         return float("nan")

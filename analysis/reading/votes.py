@@ -25,7 +25,7 @@ from analysis.reading.sides import choices_of, oriented, systems_beside
 from analysis.showing.words import count
 from dialogue.ballots.judgement import JUDGEMENT_FIELDS
 from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import IGNORED
+from dialogue.ballots.naming import IGNORED, no_votes
 from dialogue.ballots.systems import system_columns
 from dialogue.ballots.texts import text_columns, with_sides
 from dialogue.errors import InputError
@@ -234,7 +234,9 @@ def _votes(
     given = {ours: read.arrays.get(names.get(ours, ours)) for ours in [*FIELDS, *also]}
     _complain_of_missing(read, names, given)
     given["source"], of_judges = doors_of(read, given["source"], given["rater"], how)
+    none, values = no_votes(values), {word: ours for word, ours in values.items() if ours != IGNORED}
     kept, left_out, excluded = _kept(read, given, kinds, uncounted)
+    _leave_out(given["choice"], none, kept, left_out, excluded)
     rows = np.flatnonzero(kept)
     if not len(rows):
         raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
@@ -317,6 +319,18 @@ def _kept(
             excluded |= {} if uncounted else {"not counted: late, or of raters blocked or excluded": late}
         kept &= counted | uncounted
     return kept, said, excluded
+
+
+def _leave_out(choice: Any, none: frozenset[str], kept: Bools, left_out: list[str], excluded: dict[str, int]) -> None:
+    """Without the votes whose answer is stated to be none, counted word by word."""
+    if not none:
+        return
+    codes, names = codes_of(choice)
+    for code, name in enumerate(names):
+        if name.strip() in none and (number := int((kept & (codes == code)).sum())):
+            excluded[f"{name!r}, stated as no vote"] = number
+            left_out.append(f"Left out: {count(number, 'answer')} {name!r}, stated as no vote")
+            kept &= codes != code
 
 
 def _check_kinds(read: Columns, codes: Ints, names: Sequence[str]) -> None:

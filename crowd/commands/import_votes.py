@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
     from crowd.store.identity import rater_hash
-    from dialogue.ballots.naming import meanings, parse_names
+    from dialogue.ballots.naming import IGNORED, meanings, no_votes, parse_names
     from dialogue.ballots.settling import ImportRules, as_votes, values_of
     from dialogue.ballots.tools import judgements
     from dialogue.errors import InputError
@@ -61,13 +61,15 @@ def run(args: argparse.Namespace) -> None:
     if args.out.exists():
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
     columns, values = (parse_names(getattr(args, name), f"--{name}") for name in ("columns", "values"))
+    none = no_votes(meanings([pair for pair in values if IGNORED in pair], "--values", theirs_first=True))
+    values = [(ours, theirs) for ours, theirs in values if not none & {ours, theirs}]
     pairs = read_records(args.pairs, Pair) if args.pairs else None
     tool = args.tool or _recognised(args.files, dict(columns))
     judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
     stated = any(ours != "tie" for ours, _ in values)
     rules = ImportRules(
         tool, values_of(tool, values), args.fixed_order, args.file_order, stated=stated, judges=judges,
-        with_judges=args.with_judges,
+        with_judges=args.with_judges, no_vote=none,
     )  # fmt: skip
     found = judgements(args.files, tool, meanings(columns, "--columns"), args.question)
     path = args.out.parent / "rater.key"

@@ -6,6 +6,7 @@ A name that holds a comma, or spaces at its ends, stands in quotes: `tie="Same, 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -16,12 +17,16 @@ from dialogue.tables.table import cell_text
 IGNORED = "-"  # as the name of a column: there is none
 PART = re.compile(r"""\s*([^=,"']*?)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*?))\s*(?:,|$)""")
 
+NO_VOTE = re.compile(r"""\s*(?:"([^"]+)"|([^=,"]+?))\s*=\s*-\s*(?:,|$)""")  # of --values: a word that is no vote
+
 
 def parse_names(text: str, option: str) -> list[tuple[str, str]]:
     """Read `ours=theirs,...`, or the file of that name.
 
     >>> parse_names('pair=item,tie="Same, really"', "--columns")
     [('pair', 'item'), ('tie', 'Same, really')]
+    >>> parse_names("I don't know=-", "--values")
+    [("I don't know", '-')]
     """
     if "=" not in text and text.strip() and Path(text).is_file():
         return names_in_file(Path(text), option)
@@ -29,6 +34,10 @@ def parse_names(text: str, option: str) -> list[tuple[str, str]]:
     while at < len(text):
         if not text[at:].strip(" ,"):
             break
+        if none := NO_VOTE.match(text, at):
+            found.append((none[1] or none[2], IGNORED))
+            at = none.end()
+            continue
         part = PART.match(text, at)
         if part is None or not part[1]:
             raise InputError(
@@ -78,12 +87,37 @@ def _quoted(name: str) -> str:
 def meanings(
     names: Mapping[str, str] | Iterable[tuple[str, str]], option: str, *, theirs_first: bool = False
 ) -> dict[str, str]:
-    """Ours to theirs (or theirs to ours); a name with two meanings is a slip of typing that would turn votes round."""
+    """Ours to theirs (or theirs to ours); a name with two meanings is a slip of typing that would turn votes round.
+
+    >>> meanings([("a", "left"), ("skip", "-")], "--values", theirs_first=True)
+    {'left': 'a', 'skip': '-'}
+    """
     listed = list(names.items() if isinstance(names, Mapping) else names)
     if theirs_first:
-        listed = [(theirs, ours) for ours, theirs in listed]
+        listed = [(ours, theirs) if _no_vote(ours, theirs) else (theirs, ours) for ours, theirs in listed]
     found = dict(listed)
     for name, meaning in listed:
         if found[name] != meaning:
             raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {found[name]}. Keep one.")
     return found
+
+
+def _no_vote(ours: str, theirs: str) -> bool:
+    """Whether `WORD=-` says that a word of the file is no vote; `tie=-` says that a dash is a tie."""
+    return theirs == IGNORED and ours not in ("a", "b", "tie")
+
+
+def no_votes(values: Mapping[str, str]) -> frozenset[str]:
+    """The words of `--values` (theirs to ours) that are no vote."""
+    return frozenset(word.strip() for word, ours in values.items() if ours == IGNORED)
+
+
+def said_no_vote(word: str) -> str:
+    """What to type where a word is no vote.
+
+    >>> print(said_no_vote("I don't know"))
+    --values "I don't know=-"
+    """
+    text = f"{_quoted(word)}=-" if "," in word else f"{word}=-"
+    quoted = shlex.quote(text) if set(text) & set('"$`!') else f'"{text}"'
+    return f"--values {quoted}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from dialogue.ballots.judgement import LEFT, Judgement
-from dialogue.ballots.naming import typed_names
+from dialogue.ballots.naming import said_no_vote, typed_names
 from dialogue.ballots.systems import PLACES, SystemColumns, refuse_place_for_letter
 from dialogue.ballots.texts import same_text
 from dialogue.ballots.tools import TOOLS, Judged
@@ -57,6 +57,7 @@ class ImportRules:
     named: frozenset[str] = field(default_factory=frozenset)  # every system of the file
     judges: Mapping[str, str] = field(default_factory=dict)  # plain names of judges, and where they are named
     with_judges: bool = False  # keep their votes, marked as theirs
+    no_vote: frozenset[str] = frozenset()  # words that are no vote
 
 
 def as_votes(
@@ -81,6 +82,7 @@ def as_votes(
     if not votes:
         raise InputError(f"None of the {len(found)} judgements can be used: {_listed(dropped)}.")
     words = {one.choice: meaning for one in found if (meaning := word_of(one.choice, rules))}
+    words = {word: meaning for word, meaning in words.items() if word.strip() not in rules.no_vote}
     return Imported(votes, len(found), dict(dropped), _notes(votes, known), words)
 
 
@@ -106,7 +108,7 @@ def word_of(word: str, rules: ImportRules) -> str | None:
 
 def _check_words(found: Sequence[Judgement], rules: ImportRules) -> None:
     """Words that could be a side or a system, and places where only letters are known, are doubts."""
-    words = list(dict.fromkeys(one.choice for one in found if one.choice))
+    words = list(dict.fromkeys(one.choice for one in found if one.choice and one.choice.strip() not in rules.no_vote))
     if both := [word for word in words if word in rules.named and word_of(word, rules) is not None]:
         raise InputError(
             f"{found[0].where}: the answer {both[0]!r} is the name of a system and of a side. Rename the system in the "
@@ -219,6 +221,8 @@ def _usable(
             dropped["rejected, or skipped by the rater"] += 1
         elif not one.choice:
             dropped["nothing was chosen"] += 1
+        elif one.choice.strip() in rules.no_vote:
+            dropped[f"{one.choice!r}, stated as no vote"] += 1
         elif one.models is not None and one.models[0] == one.models[1]:
             dropped["both systems are the same"] += 1
         elif one.submission and one.submission in sent:
@@ -278,7 +282,8 @@ def _said(one: Judgement, rules: ImportRules) -> str:
     if word is None:
         legal = ", ".join([*rules.values, *sorted(rules.named)[:6]])
         raise InputError(
-            f"{one.where}: choice is {one.choice!r}, expected {legal}. Map it: --values a=...,b=...,tie=..."
+            f"{one.where}: choice is {one.choice!r}, expected {legal}. Map it: --values a=...,b=...,tie=..., or if "
+            f"it is no vote: {said_no_vote(one.choice)}"
         )
     return word
 

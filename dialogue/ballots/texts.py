@@ -6,7 +6,7 @@ never guessed. And wherever one pair is judged on several rows, its texts must n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dialogue.ballots.judgement import LEFT
@@ -99,7 +99,9 @@ def sides_named(
     return ("b", "a") if turned else ("a", "b")
 
 
-def with_sides(table: RawTable, names: Mapping[str, str], systems: SystemColumns | None) -> RawTable:
+def with_sides(
+    table: RawTable, names: Mapping[str, str], systems: SystemColumns | None, no_vote: Collection[str] = ()
+) -> RawTable:
     """The table with every answer that quotes a response as that side; refused where a pair's texts were swapped."""
     columns = text_columns(name for name in table.names if name not in names.values())
     choice, pair, left = (names.get(name, name) for name in ("choice", "pair", "left"))
@@ -113,6 +115,8 @@ def with_sides(table: RawTable, names: Mapping[str, str], systems: SystemColumns
         first = LEFT.get(cells.get(left, ""))
         if sides := sides_named(columns, systems, both, None if first is None else first == "b"):
             check.see(cells[pair], sides, texts, where)
+        if cells[choice] in no_vote:
+            continue
         side = quoted_side(cells[choice], texts, columns, where)
         answers[number] = answers[number] if side == cells[choice] else side
     return replace(table, columns={**table.columns, choice: answers})

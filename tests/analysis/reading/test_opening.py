@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.reading.cautions import told_of_reading
+from analysis.reading.cautions import reading_of, told_of_reading
 from analysis.reading.clusters import clusters_of
 from analysis.reading.inputs import matches_of
 from analysis.reading.systems import contrasts
@@ -306,3 +306,41 @@ def test_the_next_command_is_named_as_it_was_typed(tmp_path, capsys, monkeypatch
     rows = [{"item": n, "rater": "one", "system": s, "score": n % 3 + k} for n in range(4) for k, s in enumerate("xy")]
     assert dispatch("analysis", "", COMMANDS, ["ratings", str(worlds.write(tmp_path / "rated.csv", rows))]) == 0
     assert capsys.readouterr().out.endswith("\nNext: seedvote plan\n")
+
+
+def undecided(rows, answer, words="I don't know"):
+    """The rows, and three more that were answered by words that are no vote."""
+    ids = ("pair", "HITId", "AssignmentId")
+    more = [{**row, **{name: f"more-{k}" for name in ids if name in row}, answer: words} for k, row in enumerate(rows)]
+    return [*rows, *more[:3]]
+
+
+@pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl"])
+@pytest.mark.parametrize("typed", ["I don't know=-", '-="I don\'t know"', '"I don\'t know"=-'])
+def test_words_that_are_no_vote_are_left_out_and_counted(tmp_path, name, typed):
+    file = worlds.write(tmp_path / name, undecided(worlds.plain(), "choice"))
+    matches = reading(file, "--values", typed)
+    assert counted(matches) == TRUE
+    said = " ".join([*told_of_reading(matches.votes, alone=True), *matches.votes.warnings])
+    assert "I don't know" in said and said.count("stated as no vote") == 2
+    assert reading_of(matches.votes)["left_out"] == {'"I don\'t know", stated as no vote': 3}
+
+
+def test_the_advice_for_a_strange_word_leaves_it_out_where_it_is_no_vote(tmp_path):
+    file = worlds.write(tmp_path / "votes.csv", undecided(worlds.plain(), "choice", "N/A, really"))
+    with pytest.raises(InputError, match="if it is no vote: --values ") as doubt:
+        reading(file)
+    advice = str(doubt.value).partition("if it is no vote: --values ")[2].partition(" (found:")[0]
+    assert counted(reading(file, "--values", shlex.split(advice)[0])) == TRUE
+    batch = worlds.write(tmp_path / "batch.csv", undecided(worlds.mturk(), "Answer.better", "skip"))
+    with pytest.raises(InputError, match=r'if it is no vote: --values "skip=-"'):
+        reading(batch)
+    found = reading(batch, "--values", "skip=-")
+    assert counted(found) == TRUE and found.votes.ledger.dropped == {"'skip', stated as no vote": 3}
+    words = reading(batch, "--values", "a=A,b=B,tie=Tie,skip=-")
+    assert counted(words) == TRUE
+
+
+def test_a_dash_may_still_mean_a_tie(tmp_path):
+    rows = [{**row, "choice": "-" if row["choice"] == "tie" else row["choice"]} for row in worlds.plain()]
+    assert counted(reading(worlds.write(tmp_path / "dash.csv", rows), "--values", "tie=-")) == TRUE

@@ -5,8 +5,10 @@ import json
 
 import pytest
 
+from crowd.__main__ import COMMANDS
 from crowd.commands import import_votes
 from dialogue.ballots import tools as other_tools
+from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
@@ -424,3 +426,14 @@ def test_the_tool_is_known_by_its_columns_and_a_doubt_is_an_error(tmp_path, impo
     arena = written(tmp_path / "arena.csv", "question_id,model_a,model_b,winner,judge\n1,x,y,model_a,ann\n")
     assert "These files are of several tools" in refused(tmp_path, batch, arena)
     assert "is a folder, which only Potato writes" in refused(tmp_path, tmp_path)
+
+
+def test_a_word_that_is_no_vote_is_dropped_and_counted(tmp_path, capsys):
+    text = "instance_id,user_id,x\np1,u,A\np2,u,skip\np3,u,B\n"
+    file = written(tmp_path / "a.csv", text)
+    out = tmp_path / "votes.jsonl"
+    words = ["--from", "potato", "--values", "a=A,b=B,tie=T,skip=-", "--columns", "choice=x", "--fixed-order",
+             "--file-order", "--out", str(out)]  # fmt: skip
+    assert dispatch("crowd", "", COMMANDS, ["import-votes", str(file), *words]) == 0
+    assert "'skip', stated as no vote" in capsys.readouterr().out
+    assert [vote.choice for vote in read_records(out, Vote)] == ["a", "b"]

@@ -53,7 +53,7 @@ def test_systems_called_a_and_b_are_no_sides(tmp_path):
 def test_none_is_no_answer_and_no_tie(tmp_path):
     """Python writes None for a cell that is empty; whether somebody meant neither, only a person knows."""
     rows = [*worlds.plain(), {**worlds.plain()[0], "pair": "more", "choice": "None"}]
-    assert "if not, take its rows out" in refused(worlds.write(tmp_path / "none.csv", rows))
+    assert "if it is no vote: --values" in refused(worlds.write(tmp_path / "none.csv", rows))
     assert counted(tmp_path / "none.csv", values={"tie": "None"}) == [101, 37, 63]
     ties = worlds.write(tmp_path / "arena.json", worlds.arena(ties=("=",)))
     assert "choice is '='" in refused(ties) and counted(ties, values={"tie": "="}) == TRUE
