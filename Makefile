@@ -18,14 +18,14 @@ hit: $(if $(wildcard .venv/installed),setup,.venv/rate)
 check: setup-dev lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Four workers on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
+# Six workers on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
 # floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1). Lint and types run
 # beside the tests, as mypy keeps one core only.
 test: setup-dev
 	$(MAKE) --no-print-directory -j2 lint suite
 
 suite: setup-dev
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
+	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600 -o faulthandler_timeout=3300
