@@ -89,10 +89,10 @@ def whose(source: str, rater: str, judges: Mapping[str, str]) -> str | None:
 
     >>> whose("local", "a07a31c2", {}), whose("Judge ", "x", {}), whose("", "GPT-X", {"gpt-x": "is 'gpt-x', a judge"})
     (None, '', "is 'gpt-x', a judge")
-    >>> whose("judge:gpt-x", "x", {}), whose("judges", "x", {}), whose("Judgement Day", "x", {})
-    ('', '', None)
+    >>> whose("judge:gpt-x", "x", {}), whose("judges", "x", {}), whose("LLM", "x", {}), whose("Judgement Day", "x", {})
+    ('', '', '', None)
     """
-    if re.match(r"judges?\b", folded_name(source)):
+    if re.match(r"(judge|llm)s?\b", folded_name(source)):
         return ""
     return judges.get(folded_name(rater))
 
