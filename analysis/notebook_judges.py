@@ -52,7 +52,7 @@ def worth(
     **reading: Any,
 ) -> Result:
     """What every evaluator of a study is worth in votes of people (`python -m analysis worth`)."""
-    from analysis.reading.paired_scores import side_differences
+    from analysis.reading.scores.paired import side_differences
     from analysis.reading.systems import pairs_of
     from analysis.reading.verdicts import benches_beside
     from analysis.worth.answer import answer

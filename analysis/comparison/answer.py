@@ -16,8 +16,8 @@ from analysis.comparison.costs import Cost, cost
 from analysis.comparison.methods import Baseline, baselines_beside, compared_panels
 from analysis.comparison.orders import Generalisability, Order, between_architectures, between_seeds, ordered
 from analysis.comparison.published import Published, published
-from analysis.reading.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
-from analysis.reading.score_files import Unused
+from analysis.reading.scores.files import Unused
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
 from analysis.reading.study import Study
 from analysis.reading.voters import Voters, judges_in_recipe
 from analysis.stats.spread import Ratio, sd_ratio

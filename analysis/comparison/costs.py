@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
-from analysis.reading.panel import PEOPLE, Method
+from analysis.reading.scores.panel import PEOPLE, Method
 from analysis.reading.study import Study
 
 SEEDS_TRIED = 100_000

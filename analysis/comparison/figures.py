@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from analysis.comparison.answer import ComparisonAnswer
-from analysis.reading.panel import PEOPLE, Method
+from analysis.reading.scores.panel import PEOPLE, Method
 from analysis.showing.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, ForestRow, forest_figure
 from analysis.showing.words import heading
 from dialogue.errors import InputError

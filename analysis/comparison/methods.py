@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.comparison.strengths import people_panels
-from analysis.reading.panel import POINTS, Panel, Scale, System
-from analysis.reading.score_files import Scores, Unused
+from analysis.reading.scores.files import Scores, Unused
+from analysis.reading.scores.panel import POINTS, Panel, Scale, System
+from analysis.reading.scores.summing import scale_of
+from analysis.reading.scores.values import Floats, Key, Value
 from analysis.reading.study import Study
-from analysis.reading.summing import scale_of
-from analysis.reading.values import Floats, Key, Value
 from dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
 
 CONSTANT = "constant"  # the condition of one sentence for every context

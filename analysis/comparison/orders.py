@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import f
 
-from analysis.reading.panel import Ints, Panel, Scale
+from analysis.reading.scores.panel import Ints, Panel, Scale
 from analysis.stats.reruns import (
     BOTH,
     EVERYTHING,

@@ -10,7 +10,7 @@ from analysis.comparison.answer import ComparisonAnswer
 from analysis.comparison.methods import Baseline, best_baseline
 from analysis.comparison.text import caption_of_methods, cost_cells, method_table, notes, order_tables
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.panel import PEOPLE, UNSEEN, Method, Panel, methods
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method, Panel, methods
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import heading

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from analysis.reading.clusters import clusters_of
-from analysis.reading.panel import PEOPLE, Panel, Scale, System
+from analysis.reading.scores.panel import PEOPLE, Panel, Scale, System
 from analysis.reading.systems import placed
 from analysis.reading.votes import Votes
 from analysis.stats.intervals import crossed, groups, kish, unit_name

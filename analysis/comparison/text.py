@@ -15,7 +15,7 @@ from analysis.comparison.costs import Cost
 from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.panel import Panel
+from analysis.reading.scores.panel import Panel
 from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import p_value, plain

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.comparison.answer import ComparisonAnswer, SpreadRanking
 from analysis.comparison.orders import WAYS, Order
-from analysis.reading.panel import PEOPLE, UNSEEN, Method
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.showing.words import chance, count
 from analysis.stats.spread import seed_spread
 

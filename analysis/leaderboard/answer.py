@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.reading.conditions import clean_values
+from analysis.reading.scores.conditions import clean_values
 from analysis.reading.study import Study
 from analysis.stats.mean_over_seeds import replicates_by_dialogue
 from analysis.stats.paired.rank_sets import rank_sets

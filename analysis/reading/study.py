@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from analysis.reading.rated import RatingsTable
-from analysis.reading.score_files import Scores, find_score_files, read_study_scores, scores_of
+from analysis.reading.scores.files import Scores, find_score_files, read_study_scores, scores_of
 from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import Votes, read_votes
 from dialogue.errors import InputError

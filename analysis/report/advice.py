@@ -12,7 +12,7 @@ import numpy as np
 from analysis.comparison.costs import seconds_a_vote
 from analysis.comparison.orders import Order
 from analysis.preference.answer import PreferenceAnswer
-from analysis.reading.panel import PEOPLE, UNSEEN, Panel, methods
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Panel, methods
 from analysis.reading.study import Study
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval

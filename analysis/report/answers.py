@@ -18,9 +18,9 @@ from analysis.ratings.text import document as ratings_document
 from analysis.reading.cautions import reading_of
 from analysis.reading.clusters import with_items
 from analysis.reading.inputs import JUDGED, matches_of
-from analysis.reading.panel import Panel
 from analysis.reading.rated import RatingsTable
-from analysis.reading.score_files import Unused
+from analysis.reading.scores.files import Unused
+from analysis.reading.scores.panel import Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.ties.answer import TiesAnswer, size_that_fits

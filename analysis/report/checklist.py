@@ -21,8 +21,8 @@ from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
 from analysis.ratings.answer import RatingsAnswer
 from analysis.ratings.section import new_units
-from analysis.reading.panel import UNSEEN, Panel
 from analysis.reading.rated import RatingsTable
+from analysis.reading.scores.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers

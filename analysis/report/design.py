@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.reading.panel import PEOPLE, UNSEEN, Panel
-from analysis.reading.score_files import find_score_files
+from analysis.reading.scores.files import find_score_files
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.report.checklist import Asked

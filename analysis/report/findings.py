@@ -11,8 +11,8 @@ from analysis.comparison.answer import median_spread
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
 from analysis.ratings.section import rated_findings
-from analysis.reading.panel import PEOPLE, UNSEEN, Method
 from analysis.reading.rated import RatingsTable
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.reading.study import Study
 from analysis.report.answers import VotesAnswers
 from analysis.report.probes import ProbeTable

@@ -11,8 +11,8 @@ import numpy as np
 
 from analysis.comparison.published import published
 from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_colours
-from analysis.reading.panel import UNSEEN, Panel
-from analysis.reading.values import Key, Value
+from analysis.reading.scores.panel import UNSEEN, Panel
+from analysis.reading.scores.values import Key, Value
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count

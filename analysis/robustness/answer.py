@@ -13,8 +13,8 @@ from itertools import groupby
 
 import numpy as np
 
-from analysis.reading.conditions import PairedScale, paired_scales
-from analysis.reading.score_files import Unused
+from analysis.reading.scores.conditions import PairedScale, paired_scales
+from analysis.reading.scores.files import Unused
 from analysis.reading.study import Study
 from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from analysis.stats.sign_tests import holm

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.reading.score_files import Unused, open_scores
-from analysis.reading.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
-from analysis.reading.values import Floats, Ints
+from analysis.reading.scores.files import Unused, open_scores
+from analysis.reading.scores.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
+from analysis.reading.scores.values import Floats, Ints
 from analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from analysis.reading.long_tables import LongTable, long_from_votes
-from analysis.reading.panel import PEOPLE, UNSEEN, Panel
-from analysis.reading.score_files import Unused
+from analysis.reading.scores.files import Unused
+from analysis.reading.scores.panel import PEOPLE, UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.systems import fixed_sides, match
 from dialogue.errors import InputError

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.clusters import clusters_of
-from analysis.reading.paired_scores import Differences, signed_ranks
+from analysis.reading.scores.paired import Differences, signed_ranks
 from analysis.reading.systems import Matches, key_of, system_names
 from analysis.reading.verdicts import NET, TIE, Bench, Outcome, cluster_name, clusters_by_name, contrast_of
 from analysis.reading.voters import Voters, judges_in_recipe, voters

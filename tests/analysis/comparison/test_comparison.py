@@ -9,9 +9,9 @@ import pytest
 from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import between_seeds
 from analysis.comparison.strengths import people_panels
-from analysis.reading.panel import methods
+from analysis.reading.scores.panel import methods
+from analysis.reading.scores.values import ratio
 from analysis.reading.study import study_of
-from analysis.reading.values import ratio
 from analysis.reading.votes import votes_from_columns
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair

@@ -11,7 +11,7 @@ from scipy.stats import t
 
 from analysis.comparison import costs
 from analysis.comparison.costs import cost, seeds_needed, training_seconds
-from analysis.reading.panel import Method
+from analysis.reading.scores.panel import Method
 from analysis.reading.study import read_study
 from analysis.report.assembly import report
 from dialogue.files import write_records

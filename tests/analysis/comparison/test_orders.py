@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from analysis.comparison.orders import between_architectures, between_seeds, orders
 from analysis.reading.long_tables import NESTED
-from analysis.reading.panel import Panel, System
+from analysis.reading.scores.panel import Panel, System
 from analysis.stats.components import components, terms_of
 from analysis.stats.d_study import design, study_sizes
 

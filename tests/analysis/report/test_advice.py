@@ -11,7 +11,7 @@ from analysis.comparison.answer import ComparedMethod, ComparisonAnswer, ranking
 from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import Generalisability, ordered
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.panel import Method
+from analysis.reading.scores.panel import Method
 from analysis.reading.study import read_study
 from analysis.report.advice import advice
 from analysis.report.answers import VotesAnswers, votes_answers

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.reading import score_files
+from analysis.reading.scores import files
 from analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
 from analysis.variance.cubes import on_common_items, read_cubes
 from dialogue.command_line import dispatch
@@ -186,7 +186,7 @@ def test_a_scale_without_the_counts_of_the_metric_is_named_and_the_others_are_co
 def test_cubes_read_in_small_batches_are_the_same(tmp_path, monkeypatch):
     path = score_file(tmp_path / "scores.parquet")
     whole = read_cubes([path])
-    monkeypatch.setattr(score_files, "BATCH", 7)
+    monkeypatch.setattr(files, "BATCH", 7)
     parts = read_cubes([path])
     assert parts.missing == whole.missing
     for scale, models in whole.scales.items():

@@ -6,7 +6,7 @@ from scipy.stats import nct, norm
 
 from analysis.comparison.orders import between_seeds
 from analysis.reading.long_tables import NESTED
-from analysis.reading.panel import methods
+from analysis.reading.scores.panel import methods
 from analysis.stats.components import RESIDUAL, components, terms_of
 from analysis.stats.d_study import error_variance, study_sizes
 from analysis.stats.reruns import (

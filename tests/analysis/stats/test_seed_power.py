@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from analysis.comparison.orders import orders
-from analysis.reading.panel import Panel, System
+from analysis.reading.scores.panel import Panel, System
 from analysis.report.advice import error_of_order
 from analysis.stats import seed_power
 from analysis.stats.seed_power import DifferenceError, items_for_order, power_of_order, seeds_for_order, votes_or_seeds

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook_judges import worth
-from analysis.reading.paired_scores import signed_ranks
+from analysis.reading.scores.paired import signed_ranks
 from analysis.stats.gain import gain_of
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError

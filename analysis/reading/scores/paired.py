@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.reading.score_files import CONDITIONS, card_files, find_score_files
-from analysis.reading.scores import read_scores
+from analysis.reading.scores.files import CONDITIONS, card_files, find_score_files
+from analysis.reading.scores.table import read_scores
 from analysis.reading.systems import key_of
 from dialogue.cards import ASIDE, BUILT_IN, PEOPLE, Card, joined
 from dialogue.records import Candidate, Pair

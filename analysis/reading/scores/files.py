@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.reading.scores import NEEDED, TEXTS, read_scores
-from analysis.reading.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
-from analysis.reading.values import Key, Value
+from analysis.reading.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
+from analysis.reading.scores.table import NEEDED, TEXTS, read_scores
+from analysis.reading.scores.values import Key, Value
 from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, joined
 from dialogue.errors import InputError
 from dialogue.judges import folded_name

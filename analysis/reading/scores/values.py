@@ -2,7 +2,7 @@
 
 A value is the mean of the scores, or a corpus metric from summable counts (micro-F1, a ratio, BLEU), as the task's card
 says. Its error is cluster-robust by dialogue (linearised; Liang and Zeger 1986), so that noise of the items is not
-taken for seeds. A value needs the sums of its dialogues only, never its rows: `analysis/reading/summing.py` makes them.
+taken for seeds. A value needs the sums of its dialogues only, never its rows: `summing.py` makes them.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.reading.values import Floats, Ints, Key, Value, of_counts, ratio
+from analysis.reading.scores.values import Floats, Ints, Key, Value, of_counts, ratio
 from dialogue.cards import ASIDE, COUNTS, PROBE, Aggregate, Card
 
 Bools = NDArray[np.bool_]

@@ -12,10 +12,10 @@ from matplotlib.colors import to_hex
 from analysis.__main__ import COMMANDS
 from analysis.comparison.answer import answer
 from analysis.comparison.figures import PALETTE, figures
-from analysis.reading import score_files
-from analysis.reading.score_files import read_study_scores
+from analysis.reading.scores import files
+from analysis.reading.scores.files import read_study_scores
+from analysis.reading.scores.values import bleu, of_counts
 from analysis.reading.study import read_study
-from analysis.reading.values import bleu, of_counts
 from analysis.showing.plots import GREY
 from dialogue.cards import BUILT_IN, Card, TaskCard
 from dialogue.command_line import dispatch
@@ -170,7 +170,7 @@ def test_files_read_in_small_batches_give_the_same_values(tmp_path, monkeypatch)
     write(tmp_path / "x.parquet", [row | {"stats": stats} for row in table],
           {"x": Card("x", 5, {"quality": TaskCard(), "f1": TaskCard(aggregate="micro_f1")})})  # fmt: skip
     whole = read_study_scores(tmp_path)
-    monkeypatch.setattr(score_files, "BATCH", 7)
+    monkeypatch.setattr(files, "BATCH", 7)
     parts = read_study_scores(tmp_path)
     assert whole.values.keys() == parts.values.keys() and whole.missing == parts.missing
     for key, seeds in whole.values.items():

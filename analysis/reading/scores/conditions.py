@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.panel import UNSEEN
-from analysis.reading.score_files import Scores, Unused
-from analysis.reading.values import Key, Value
+from analysis.reading.scores.files import Scores, Unused
+from analysis.reading.scores.panel import UNSEEN
+from analysis.reading.scores.values import Key, Value
 from dialogue.cards import ASIDE, LATE, TaskCard
 from dialogue.conditions import condition_parts
 

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.reading.columns import Columns
-from analysis.reading.own_scores import (
+from analysis.reading.scores.files import card_files
+from analysis.reading.scores.own import (
     Answerer,
     Known,
     OwnScore,
@@ -29,7 +30,6 @@ from analysis.reading.own_scores import (
     own_rows,
     read_own,
 )
-from analysis.reading.score_files import card_files
 from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, joined, metadata
 from dialogue.errors import InputError
 from dialogue.files import atomic

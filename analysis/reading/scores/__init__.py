@@ -1,0 +1,1 @@
+"""Scores of anything, our evaluators' and other people's, become one table."""
