@@ -38,7 +38,7 @@ def add_launched(parser: argparse.ArgumentParser, command: str) -> None:
     """The arguments of a command that works on an existing launch."""
     add_study(parser)
     for row in MARKETPLACES:
-        if row.market:
+        if row.kept:
             text = f"the launch on {row.title}; needed only if the study has several launches"
             parser.add_argument(f"--{row.source}", action="store_true", help=text)
     _add_options(parser, command, "do it; without --yes, only print what would be done")

@@ -12,11 +12,22 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from crowd.hit_tables import (
+    EXCLUDE,
+    PANEL,
+    Exclusion,
+    Legal,
+    PanelDoor,
+    exclusion_from,
+    panel_from,
+    value_in_short,
+    whole_number,
+)
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
@@ -101,18 +112,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Legal:
-    """What a key may hold, in words and as a test."""
-
-    says: str
-    holds: Callable[[Any], bool]
-
-
-def _whole(low: int, high: int) -> Legal:
-    return Legal(f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
-
-
 def _text(longest: int, *, empty: bool = False) -> Legal:
     says = f"text of {0 if empty else 1} to {longest} characters"
     return Legal(says, lambda v: isinstance(v, str) and (empty or bool(v.strip())) and len(v) <= longest)
@@ -128,45 +127,6 @@ _EXAMPLES = Legal("four tables with context, left, right, answer, why", lambda v
 
 def _key(default: Any, legal: Legal, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc, "legal": legal})
-
-
-def _share(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value < 1
-
-
-@dataclass(frozen=True)
-class Exclusion:
-    """The table `[exclude]`: each field is a rule that is off while it is None; `raters` names people outright."""
-
-    after: int = 20
-    """Judgements that a rater has given before any rule speaks."""
-    seconds: float | None = None
-    """The median time of a judgement is below this."""
-    same: int | None = None
-    """The same button so many times in a row."""
-    left: float | None = None
-    """So many left, among the answers that are no ties, have at most this probability for a fair coin."""
-    ties: float | None = None
-    """So many ties have at most this probability at the share of ties of all other raters."""
-    agreement: float | None = None
-    """The share of other raters' answers to the same pairs that are the same is below this."""
-    raters: tuple[str, ...] = ()
-    """Ids as the raters came with them, or hashes as in votes.jsonl."""
-
-
-EXCLUDE_KEYS: Mapping[str, Legal] = {
-    "after": _whole(1, 1_000_000),
-    "seconds": Legal("a number above 0", lambda v: type(v) in (int, float) and 0 < v <= 86_400),
-    "same": _whole(2, 1_000_000),
-    "left": Legal("a probability between 0 and 1", _share),
-    "ties": Legal("a probability between 0 and 1", _share),
-    "agreement": Legal("a share between 0 and 1", _share),
-    "raters": Legal("a list of ids", lambda v: isinstance(v, list) and all(isinstance(name, str) for name in v)),
-}
-_EXCLUDE = Legal(
-    f"a table of {', '.join(EXCLUDE_KEYS)}",
-    lambda value: isinstance(value, Mapping) and bool(value) and set(value) <= set(EXCLUDE_KEYS),
-)
 
 
 @dataclass(frozen=True)
@@ -187,19 +147,23 @@ class Hit:
     examples: tuple[WorkedExample, ...] = _key(
         EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
     )
-    pairs_per_sitting: int = _key(20, _whole(1, 1000), "real pairs in one sitting")
-    votes_per_pair: int = _key(3, _whole(1, 100), "number of different raters per pair; the k-th votes form HumanExp-k")
-    first_checks: int = _key(3, _whole(0, 50), "hidden checks before the first real pair")
-    later_checks: int = _key(5, _whole(0, 200), "hidden checks among the real pairs of a sitting")
-    max_failures: int = _key(3, _whole(1, 200), "number of failed checks that blocks a rater from further work")
+    pairs_per_sitting: int = _key(20, whole_number(1, 1000), "real pairs in one sitting")
+    votes_per_pair: int = _key(
+        3, whole_number(1, 100), "number of different raters per pair; the k-th votes form HumanExp-k"
+    )
+    first_checks: int = _key(3, whole_number(0, 50), "hidden checks before the first real pair")
+    later_checks: int = _key(5, whole_number(0, 200), "hidden checks among the real pairs of a sitting")
+    max_failures: int = _key(3, whole_number(1, 200), "number of failed checks that blocks a rater from further work")
     count_failures: Literal["total", "row"] = _key(
         "total", _one_of("total", "row"), "count failures in total, or in a row"
     )
     lease_minutes: int = _key(
-        10, _whole(1, 1440), "minutes that a shown pair is held for its rater; after that it is offered to others"
+        10, whole_number(1, 1440), "minutes that a shown pair is held for its rater; after that it is offered to others"
     )
     max_votes_per_rater: int | None = _key(
-        None, _whole(1, 1_000_000), "maximum number of judgements per rater over all sittings; leave out for no limit"
+        None,
+        whole_number(1, 1_000_000),
+        "maximum number of judgements per rater over all sittings; leave out for no limit",
     )
     identical: Literal["show", "skip", "tie"] = _key(
         "show",
@@ -221,7 +185,10 @@ class Hit:
     )
 
     exclude: Exclusion | None = _key(  # noqa: RUF009 (as for every key)
-        None, _EXCLUDE, "rules by which raters are excluded after the fact, see below; leave out for none"
+        None, EXCLUDE, "rules by which raters are excluded after the fact, see below; leave out for none"
+    )
+    panel: PanelDoor | None = _key(  # noqa: RUF009
+        None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
 
     @property
@@ -269,7 +236,9 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     if "examples" in known:
         known["examples"] = tuple(_example(v, f"{where}: examples[{i}]") for i, v in enumerate(known["examples"]))
     if "exclude" in known:
-        known["exclude"] = _exclusion(known["exclude"], where)
+        known["exclude"] = exclusion_from(known["exclude"], where)
+    if "panel" in known:
+        known["panel"] = panel_from(known["panel"], where)
     hit = Hit(**known)
     _check_together(hit, where)
     return hit
@@ -285,16 +254,10 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
     known["examples"] = tuple(_example(value, "store") for value in known["examples"])
     if known.get("exclude"):
-        known["exclude"] = _exclusion(known["exclude"], "store")
+        known["exclude"] = exclusion_from(known["exclude"], "store")
+    if known.get("panel"):
+        known["panel"] = panel_from(known["panel"], "store")
     return Hit(**known)
-
-
-def _exclusion(values: Mapping[str, Any], where: str) -> Exclusion:
-    given = {name: value for name, value in values.items() if value is not None}
-    for name, value in given.items():
-        if not EXCLUDE_KEYS[name].holds(value):
-            raise InputError(f"{where}: exclude.{name} is {_short(value)}, which is not {EXCLUDE_KEYS[name].says}.")
-    return Exclusion(**{**given, "raters": tuple(given.get("raters", ()))})
 
 
 def _check(name: str, value: object, where: str) -> None:
@@ -304,7 +267,7 @@ def _check(name: str, value: object, where: str) -> None:
         raise InputError(f"{where}: {name} is not a key of the HIT. {hint}")
     legal: Legal = HIT_KEYS[name].metadata["legal"]
     if not legal.holds(value):
-        raise InputError(f"{where}: {name} is {_short(value)}, which is not {legal.says}.")
+        raise InputError(f"{where}: {name} is {value_in_short(value)}, which is not {legal.says}.")
 
 
 def _check_together(hit: Hit, where: str) -> None:
@@ -323,13 +286,13 @@ def _check_together(hit: Hit, where: str) -> None:
 
 def _example(value: object, where: str) -> WorkedExample:
     if not isinstance(value, Mapping) or set(value) != {"context", "left", "right", "answer", "why"}:
-        found = ", ".join(value) if isinstance(value, Mapping) else _short(value)
+        found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
         raise InputError(f"{where} needs context, left, right, answer and why, and nothing else. Found: {found}.")
     for name in ("left", "right", "why"):
         if not isinstance(value[name], str):
-            raise InputError(f"{where}.{name} is {_short(value[name])}, which is not text.")
+            raise InputError(f"{where}.{name} is {value_in_short(value[name])}, which is not text.")
     if value["answer"] not in ("left", "right", "tie"):
-        raise InputError(f"{where}.answer is {_short(value['answer'])}, which is not one of left, right, tie.")
+        raise InputError(f"{where}.answer is {value_in_short(value['answer'])}, which is not one of left, right, tie.")
     context = _context(value["context"], f"{where}.context")
     return WorkedExample(context, value["left"], value["right"], value["answer"], value["why"])
 
@@ -341,10 +304,5 @@ def _context(value: object, where: str) -> tuple[Utterance, ...]:
 
 def _utterance(line: object, where: str) -> Utterance:
     if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
-        raise InputError(f'{where} holds {_short(line)}; each line is {{speaker = "user", text = "..."}}.')
+        raise InputError(f'{where} holds {value_in_short(line)}; each line is {{speaker = "user", text = "..."}}.')
     return Utterance(line["speaker"], line["text"])
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

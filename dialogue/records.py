@@ -13,7 +13,7 @@ from typing import Any, Literal
 Choice = Literal["a", "b", "tie"]
 Side = Literal["a", "b"]
 PairKind = Literal["real", "check", "control"]
-Source = Literal["local", "mturk", "prolific", "mephisto", "simulated", "imported", "judge"]
+Source = Literal["local", "mturk", "prolific", "panel", "mephisto", "simulated", "imported", "judge"]
 RaterStatus = Literal["passed", "blocked", "incomplete", "excluded"]
 Ruling = Literal["a", "b", "tie", "unusable"]
 Order = Literal["ab", "ba"]

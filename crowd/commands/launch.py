@@ -38,10 +38,10 @@ def run(args: argparse.Namespace) -> None:
     study = read_planned(args.study, hit_of(args.study, None), args.database, options.pass_rate)
     market = row.launch(options)
     with opened(args.study, args.database) as store:
-        tried = [("self-test", _self_test(store, market))] if row.market else []
+        tried = [("self-test", _self_test(store, market))] if row.kept else []
         lines, price = market.plan(study)
         check_budget(price, options.budget)
-        lines += [*tried, *(pay_lines(study, options.minutes) if row.market else [])]
+        lines += [*tried, *(pay_lines(study, options.minutes) if row.kept else [])]
         lines += [*common_points(study), *cost_lines(study, price, getattr(market, "screen_out", price.reward * 0))]
         print(f"{market.title}:")
         for name, found in lines:

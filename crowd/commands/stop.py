@@ -27,5 +27,5 @@ def run(args: argparse.Namespace) -> None:
         set_state(store, "stopped")
     print("Stopped: raters are told that the study has ended. `resume` takes it up again.")
     # Where a marketplace still sends people, closing the launch comes first: they would come in vain.
-    following = "expire" if launched_on(args.study) else "export"
+    following = "expire" if any(row.market for row in launched_on(args.study)) else "export"
     tell_next(f"python -m crowd {following}", args.study, *given(args, "database"))

@@ -1,57 +1,118 @@
 """Ask the marketplace which visits it stands behind: votes count once their visit is confirmed.
 
 Nothing is paid. Visits that it took back (returned, timed out, rejected) or never listed are set aside, and their pairs
-are offered again. With --every it goes on asking until it is stopped with Ctrl-C.
+are offered again. With --every it goes on asking until it is stopped with Ctrl-C. A panel is not asked: it vouches for
+visits by a list of ids (--list).
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from crowd.store.store import Store
+
+FEW = 10  # ids that are printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The launch, and how often."""
+    """The launch, and how often; or the panel's list."""
     from crowd.arguments import add_launched
 
     add_launched(parser, "verify")
     parser.add_argument("--every", type=int, metavar="MINUTES", help="ask again every so many minutes")
+    parser.add_argument("--list", type=Path, metavar="FILE", help="the panel's list of ids: those visits count")
+    parser.add_argument("--columns", metavar="MAP", help="its columns, if named otherwise: person=RID,visit=SID")
+    parser.add_argument("--final", action="store_true", help="the list is whole: set aside the visits not on it")
+    parser.add_argument("--worked", type=Path, metavar="FILE", help="write who has worked, by the panel's ids, as CSV")
 
 
 def run(args: argparse.Namespace) -> None:
     """Ask once, or again and again."""
     from contextlib import suppress
 
-    from dialogue.errors import InputError
-
     if args.every is not None and args.every < 1:
         raise InputError(f"--every is {args.every}; it must be a whole number of minutes, 1 or more.")
-    with suppress(KeyboardInterrupt):
-        while True:
-            _ask(args)
-            if args.every is None:
-                break
-            time.sleep(60 * args.every)
+    if (args.columns or args.final) and not args.list:
+        raise InputError("--columns and --final speak of a list: add --list FILE.")
+    if args.list or args.worked:
+        _by_list(args)
+    else:
+        with suppress(KeyboardInterrupt):
+            while True:
+                _ask(args)
+                if args.every is None:
+                    break
+                time.sleep(60 * args.every)
     tell_next("python -m crowd status", args.study, *given(args, "database"))
 
 
 def _ask(args: argparse.Namespace) -> None:
     from crowd.arguments import market_of
     from crowd.marketplaces.paying import PayTerms, bill_of, record_look
-    from crowd.study_folder import hit_in_force, opened
-    from crowd.watching.progress import progress
+    from crowd.study_folder import opened
 
     market = market_of(args)
     with opened(args.study, args.database) as store:
         bill = bill_of(market, store, PayTerms(), time.time())
         seen = record_look(store, bill)
-        with store.read() as connection:
-            now = progress(connection, hit_in_force(store, args.study).votes_per_pair)
-    print(
-        f"{market.title}: {seen.confirmed} visits confirmed, {seen.withdrawn} taken back, {seen.overdue} never listed."
-    )
-    print(f"Votes: {now.counted} of {now.wanted} count, {now.waiting} wait for {market.title}.")
+        print(
+            f"{market.title}: {seen.confirmed} visits confirmed, {seen.withdrawn} taken back, {seen.overdue} never "
+            "listed."
+        )
+        _tell_votes(args, store, market.title)
     for problem in bill.look.problems:
         print(f"skipped: {problem}")
+
+
+def _by_list(args: argparse.Namespace) -> None:
+    """Take the word of a panel's list, or write one for it."""
+    from crowd.marketplaces.market import launched_on
+    from crowd.marketplaces.panel.listing import read_panel_list, vouch, write_worked
+    from crowd.marketplaces.panel.market import panel_of
+    from crowd.study_folder import hit_in_force, opened
+
+    if "panel" not in [row.source for row in launched_on(args.study)]:
+        raise InputError(f"{args.study} has no panel's door, so no list speaks of it: --list and --worked are for one.")
+    with opened(args.study, args.database) as store:
+        panel = panel_of(hit_in_force(store, args.study).panel)
+        if args.list:
+            found = read_panel_list(args.list, panel, _columns(args.columns))
+            done = vouch(store, found, time.time(), final=args.final)
+            print(f"{args.list}: {len(found.rows)} listed, {done.recorded.confirmed} visits newly confirmed.")
+            if found.empty:
+                print(f"{found.empty} lines name nobody.")
+            if done.strangers:
+                names = ", ".join(" ".join(filter(None, (row.person, row.visit))) for row in done.strangers[:FEW])
+                more = f" and {len(done.strangers) - FEW} more" if len(done.strangers) > FEW else ""
+                print(f"{len(done.strangers)} are listed and never came here: {names}{more}.")
+            aside = f", {done.recorded.overdue} of them set aside now" if args.final else "; --final sets them aside"
+            print(f"{done.unlisted} visits with answers are on no list{aside if done.unlisted else ''}.")
+            _tell_votes(args, store, panel.name)
+        if args.worked:
+            print(f"{args.worked}: {write_worked(args.worked, store)} visits with work, by the panel's ids.")
+
+
+def _columns(text: str | None) -> dict[str, str]:
+    found = {}
+    for part in filter(None, (text or "").split(",")):
+        name, equals, column = (piece.strip() for piece in part.partition("="))
+        if name not in ("person", "visit") or not equals or not column:
+            raise InputError(f"--columns: {part!r} is not person=NAME or visit=NAME.")
+        found[name] = column
+    return found
+
+
+def _tell_votes(args: argparse.Namespace, store: Store, title: str) -> None:
+    from crowd.study_folder import hit_in_force
+    from crowd.watching.progress import progress
+
+    with store.read() as connection:
+        now = progress(connection, hit_in_force(store, args.study).votes_per_pair)
+    print(f"Votes: {now.counted} of {now.wanted} count, {now.waiting} wait for {title}.")

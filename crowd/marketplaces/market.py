@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crowd.marketplaces.mephisto.options import MephistoOptions
 from crowd.marketplaces.mturk.options import MTurkOptions
 from crowd.marketplaces.options import LaunchOptions
+from crowd.marketplaces.panel.options import PanelOptions
 from crowd.marketplaces.prolific.options import ProlificOptions
 from dialogue.command_line import next_command
 from dialogue.errors import InputError
@@ -120,15 +121,24 @@ class Marketplace:
     options: type[LaunchOptions]  # what a person may say about a launch
     launch: Callable[[Any], Launchable]
     market: Callable[[Any], Market] | None = None  # None: it keeps no record here and pays its workers by itself
-    entrance: Callable[[Hit, str], Entrance] | None = None  # None: its own process lets its workers in
+    entrance: Callable[[Hit, str], Entrance | None] | None = None  # None: its own process lets its workers in
     trial: bool = False  # without --live it has a place where no money moves
     places: tuple[str, ...] = ()  # what `crowd serve --SOURCE` may name: where the workers come from
     sites: Callable[[str], tuple[str, ...]] | None = None  # of a place: the first takes forms, all may frame the page
 
+    @property
+    def kept(self) -> bool:
+        """Whether a launch leaves a record in the study folder."""
+        return self.market is not None or self.entrance is not None
+
     def launched(self, options: LaunchOptions) -> Market:
         """The market of an existing launch."""
         if self.market is None:
-            raise InputError(f"{self.title} pays its workers by itself; there is nothing to do for this command.")
+            rest = " Whom it should pay, and whose votes count: `crowd verify --worked FILE --list FILE`."
+            raise InputError(
+                f"{self.title} pays its workers by itself; there is nothing to do for this command."
+                f"{rest if self.entrance else ''}"
+            )
         return self.market(options)
 
 
@@ -162,6 +172,18 @@ def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
     return ProlificEntrance(hit.completion_code, hit.screened_out_code)
 
 
+def _panel(options: PanelOptions) -> Launchable:
+    from crowd.marketplaces.panel.market import PanelMarket
+
+    return PanelMarket(options)
+
+
+def _panel_entrance(hit: Hit, _submit_to: str) -> Entrance | None:
+    from crowd.marketplaces.panel.entrance import PanelEntrance
+
+    return PanelEntrance(hit.panel) if hit.panel else None
+
+
 def _mephisto(options: MephistoOptions) -> Launchable:
     from crowd.marketplaces.mephisto.market import MephistoMarket
 
@@ -191,6 +213,15 @@ MARKETPLACES = (
         entrance=_prolific_entrance,
     ),
     Marketplace(
+        "panel",
+        "the panel",
+        "the door of [panel] in hit.toml: SONA, Cint, CloudResearch Connect, a list of your own",
+        PanelOptions,
+        launch=_panel,
+        entrance=_panel_entrance,
+        trial=True,
+    ),
+    Marketplace(
         "mephisto",
         "Mephisto",
         "a Mephisto run, served by this process",
@@ -208,7 +239,10 @@ def usual_entrances(hit: Hit, submit_to: str, doors: Collection[str] | None = No
     site of its own checks that by itself.
     """
     rows = [row for row in MARKETPLACES if doors is None or row.places or row.source in doors]
-    return tuple(row.entrance(hit, submit_to) for row in rows if row.entrance)
+    found = (row.entrance(hit, submit_to) for row in rows if row.entrance)
+    if doors is not None and "panel" in doors and hit.panel is None:
+        raise InputError("hit.toml has no [panel], so nobody can come by --panel. Write it; see docs/panels.md.")
+    return tuple(entrance for entrance in found if entrance)
 
 
 def sites_at(places: Mapping[Source, str]) -> tuple[str, ...]:
@@ -238,7 +272,7 @@ def adopt_launches(store: Store, folder: Path) -> None:
     with store.read() as connection:
         known = doors(connection)
     for row in launched_on(folder):
-        if row.source not in known:
+        if row.market and row.source not in known:
             tasks = row.launched(row.options(folder)).tasks()
             with store.write() as connection:
                 open_door(connection, row.source, tasks)
@@ -259,12 +293,13 @@ def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
 
 def launched_on(folder: Path) -> list[Marketplace]:
     """The marketplaces on which a study has a launch."""
-    return [row for row in MARKETPLACES if row.market and (folder / f"{row.source}.json").exists()]
+    return [row for row in MARKETPLACES if row.kept and (folder / f"{row.source}.json").exists()]
 
 
 def launch_of(folder: Path, named: Collection[str]) -> Marketplace:
     """The marketplace that is named, or the only one on which the study was launched."""
-    there = launched_on(folder)
+    kept = launched_on(folder)
+    there = [row for row in kept if row.market or row.source in named] or kept
     chosen = [row for row in there if row.source in named] or there
     if not chosen and (folder / "mephisto").is_dir():
         raise InputError(

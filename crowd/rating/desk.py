@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -16,6 +16,7 @@ from crowd.hit import Button, Hit
 from crowd.rating import answering, leasing
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.doors import ASKED_LATER, doors
+from crowd.rating.ending import over_for_all
 from crowd.rating.gate import asked_of, standing
 from crowd.rating.leasing import Step
 from crowd.rating.rules import StudyRules, first_source, fits, kept_hit, revision_of, rules_of
@@ -92,6 +93,11 @@ class Desk:
         """The doors that the study was launched through, by now."""
         with self.store.read() as connection:
             return doors(connection)
+
+    def over_for_all(self) -> Literal["complete", "stopped"] | None:
+        """Why a newcomer would find nothing to do, if that is so."""
+        with self.store.read() as connection:
+            return over_for_all(connection)
 
     @staticmethod
     def check_ids(*ids: str) -> None:

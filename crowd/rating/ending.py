@@ -14,11 +14,12 @@ import sqlalchemy as sa
 from crowd.rating.assignment import AssignmentRules, Fewest, verdict
 from crowd.rating.next_pair import NEXT_PAIR
 from crowd.store.store import fetch
-from crowd.store.tables import pairs, votes
+from crowd.store.tables import pairs, study_settings, votes
 
 Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "none_left", "no_more"]
 
 _OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
+_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,13 @@ def outlook(connection: sa.Connection, rater: str, assignment: AssignmentRules) 
     decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), assignment)
     capped = at_cap(connection, rater, assignment)
     return Outlook(bool(open_pairs[0].open), row is not None, decision == "show" and not capped, capped)
+
+
+def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:
+    """Why a newcomer would find nothing to do: what would be true of anybody, whoever it is."""
+    if connection.scalar(_STATE) == "stopped":
+        return "stopped"
+    return None if connection.scalar(_OPEN) else "complete"
 
 
 def at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:

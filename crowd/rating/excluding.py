@@ -15,7 +15,7 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from crowd.hit import Exclusion
+from crowd.hit_tables import Exclusion
 from crowd.rating import standing
 from crowd.rating.deciding import tell
 from crowd.rating.gate import at_least

@@ -55,7 +55,7 @@ def _third(connection: sa.Connection) -> None:
     connection.execute(sa.delete(study_settings).where(study_settings.c.key == "settled"))  # the others, at a start
 
 
-ASKED_LATER = ("mturk", "prolific")  # as in crowd/rating/doors.py, which belongs to a room above
+ASKED_LATER = ("mturk", "prolific")  # those there were by then
 
 
 def _fourth(connection: sa.Connection) -> None:

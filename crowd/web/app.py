@@ -30,6 +30,7 @@ from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
+from crowd.web.at_hand import read_visit
 from crowd.web.entrance import Entrance
 from crowd.web.health import Pulse
 from crowd.web.invitations import InvitationEntrance
@@ -200,7 +201,7 @@ def _guard(app: Flask, config: ServerConfig) -> None:
         g.nonce, g.begun = secrets.token_urlsafe(16), time.perf_counter()
         if request.endpoint in ("static", "hit.health"):
             return None
-        known = request.blueprint != views.rater_pages.name or views.read_visit()
+        known = request.blueprint != views.rater_pages.name or read_visit()
         key = g.visit.worker if g.get("visit") else f"address:{request.remote_addr}"
         if limit.allows(key):
             if not known:

@@ -43,6 +43,7 @@ class WayOut:
     label: str = ""
     url: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+    code: str = ""  # what they give there by hand, where there is no address
 
 
 class Entrance(Protocol):

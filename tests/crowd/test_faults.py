@@ -170,7 +170,7 @@ from crowd.rating.change_control import take_up
 from crowd.rating.deciding import mend, rule_on
 from crowd.rating.excluding import exclude_by_rule
 from crowd.rating.rules import rules_in_force
-from crowd.hit import Exclusion
+from crowd.hit_tables import Exclusion
 from crowd.store.store import open_store
 from crowd.store.tables import raters
 url, seed = sys.argv[1:]

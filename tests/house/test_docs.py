@@ -20,7 +20,7 @@ NOT_RUN = {
     r"crowd check (void|fix)": "the walked study has no check of that name",
     r"make |python3 -m venv|pip install|^\. \.venv": "sets up; test_first_command runs README's first block",
     r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
-    r"crowd launch .*--(mturk|prolific)": "needs an account; tests/crowd/marketplaces run it on a stand-in",
+    r"crowd launch .*--(mturk|prolific|panel)": "needs an account; tests/crowd/marketplaces run it on a stand-in",
     r"crowd (pay|extend|expire|resume|verify) ": "needs a launch on a marketplace; the same tests run it",
     r"--mephisto": "runs until every unit is done; tests/crowd/marketplaces/test_mephisto.py runs it",
     r"--protocol paper": "takes minutes; tests/probes/commands/test_run.py runs both classifiers and the papers' way",

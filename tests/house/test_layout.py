@@ -43,14 +43,15 @@ ROOMS = {
         "report": {*BELOW, *QUESTIONS},
     },
     "crowd": {
-        "hit": set(),
+        "hit_tables": set(),
+        "hit": {"hit_tables"},
         "store": set(),
-        "rating": {"hit", "store"},
+        "rating": {"hit", "hit_tables", "store"},
         "watching": {"hit", "store"},
         "study_folder": {"hit", "store", "rating"},
         "web": {"hit", "store", "rating", "watching"},
         "exchange": {"store", "rating"},
-        "marketplaces": {"hit", "store", "rating", "watching", "web", "study_folder"},
+        "marketplaces": {"hit", "hit_tables", "store", "rating", "watching", "web", "study_folder"},
         "simulation": {"hit", "web"},
     },
     "generation": {

@@ -57,7 +57,8 @@ class MephistoEntrance:
             self._hand_in(visit, blocked=step.stage == "no_more")
         if self.submit_to:
             return MTurkEntrance(self.submit_to).leave({**visit, "source": "mturk"}, step)
-        return WayOut("Your work was handed in. You may close this page.")
+        said = "Your work was handed in." if step.done else "Nothing was asked of you."
+        return WayOut(f"{said} You may close this page.")
 
     def _hand_in(self, visit: Mapping[str, Any], *, blocked: bool) -> None:
         assert self.desk is not None and self.run is not None

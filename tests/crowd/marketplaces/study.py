@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import httpx
 from werkzeug.serving import make_server
 
-from crowd.hit import Hit
+from crowd.hit import read_hit
 from crowd.marketplaces.market import usual_entrances
 from crowd.rating.doors import open_door
 from crowd.simulation.browser import FETCH, PageForm
@@ -25,6 +25,7 @@ ADDRESSES = {
     "local": {"rater": "WORKER", "sitting": "SITTING"},
     "mturk": {"workerId": "WORKER", "assignmentId": "SITTING", "hitId": "TASK", "turkSubmitTo": "SITE"},
     "prolific": {"PROLIFIC_PID": "WORKER", "SESSION_ID": "SITTING", "STUDY_ID": "TASK"},
+    "panel": {"id": "WORKER", "visit": "SITTING"},
     "mephisto": {"worker_id": "WORKER", "assignment_id": "SITTING"},
 }
 
@@ -40,12 +41,18 @@ def write_pairs(path, reals=6, checks=8):
     write_records(path, pairs, signature="test", kind=Pair)
 
 
+def as_toml(value):
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {as_toml(one)}" for name, one in value.items()) + " }"
+    return json.dumps(value)
+
+
 def make_study(folder, *, reals=6, entrances=(), sites=SITES, launched=True, invited=False, **hit):
     """An application on a fresh store, launched on both marketplaces; checks are right when response a is chosen."""
     values = {"pairs_per_sitting": 6, "later_checks": 2, "completion_code": "CDONE", "screened_out_code": "COUT"}
     values |= hit
-    (folder / "hit.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items()))
-    settings = Hit(**values)
+    (folder / "hit.toml").write_text("".join(f"{name} = {as_toml(value)}\n" for name, value in values.items()))
+    settings = read_hit(folder / "hit.toml")
     write_pairs(folder / "pairs.jsonl", reals=reals)
     url = prepare_study(folder, None, settings, None, seed=0, simulated=False)
     if launched:

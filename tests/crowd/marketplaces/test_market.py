@@ -10,6 +10,7 @@ from crowd import arguments
 from crowd.__main__ import COMMANDS
 from crowd.exchange.exporting import HERE
 from crowd.hit import Hit
+from crowd.hit_tables import PanelDoor
 from crowd.marketplaces import market
 from crowd.marketplaces.options import LaunchOptions, option, wordings
 from crowd.rating.leasing import Step
@@ -83,7 +84,7 @@ def parser(command, add=arguments.add_launched):
 
 
 def test_every_source_of_a_vote_is_here_or_in_the_table():
-    assert [row.source for row in market.MARKETPLACES] == ["mturk", "prolific", "mephisto"]
+    assert [row.source for row in market.MARKETPLACES] == ["mturk", "prolific", "panel", "mephisto"]
     assert {row.source for row in market.MARKETPLACES} | set(HERE) == set(get_args(Source))
 
 
@@ -146,7 +147,7 @@ def test_what_was_typed_is_typed_again_without_defaults():
 def test_entrances_leave_each_others_visitors_alone():
     for row in market.MARKETPLACES:
         if row.entrance:
-            entrance = row.entrance(Hit(), "https://www.mturk.com")
+            entrance = row.entrance(Hit(panel=PanelDoor("C")), "https://www.mturk.com")
             assert entrance.arrive({"rater": "r"}) is None
             assert entrance.leave({"source": "local", "sitting": "1", "worker": "r"}, Step("done", done=1)) is None
 

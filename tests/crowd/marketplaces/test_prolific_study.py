@@ -112,10 +112,10 @@ def test_who_does_not_consent_and_who_finds_nothing_left_are_sent_back_by_a_code
     for n in range(3):
         study.work(f"p{n}")
     late = Person(study.app, "prolific", "p9", sitting="0" * 24, task=study.study)
-    late.work()
-    code = late.end().split("complete?cc=")[1].split('"')[0]
+    page = late.arrive().text  # before any consent or example
+    code = page.split("complete?cc=")[1].split('"')[0]
     assert codes[code]["code_type"] == "OTHER" and codes[code]["actions"][0]["action"] == "REQUEST_RETURN"
-    assert "does not harm your record" in late.end()
+    assert "does not harm your record" in page and "/consent" not in page
     capsys.readouterr()
 
 

@@ -6,7 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.hit import CHANGES, HIT_KEYS, Exclusion, Hit
+from crowd.hit import CHANGES, HIT_KEYS, Hit
+from crowd.hit_tables import Exclusion
 from crowd.rating.change_control import changed_keys, take_up
 from crowd.rating.rules import kept_hit
 from crowd.rating.seating import Refused

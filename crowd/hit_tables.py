@@ -1,0 +1,164 @@
+"""The tables of hit.toml, `[exclude]` and `[panel]`: their keys, legal values and meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+from urllib.parse import urlsplit
+
+from dialogue.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Legal:
+    """What a key may hold, in words and as a test."""
+
+    says: str
+    holds: Callable[[Any], bool]
+
+
+def whole_number(low: int, high: int) -> Legal:
+    """A whole number between two others."""
+    return Legal(f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
+
+
+def _share(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < 1
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """The table `[exclude]`: each field is a rule that is off while it is None; `raters` names people outright."""
+
+    after: int = 20
+    """Judgements that a rater has given before any rule speaks."""
+    seconds: float | None = None
+    """The median time of a judgement is below this."""
+    same: int | None = None
+    """The same button so many times in a row."""
+    left: float | None = None
+    """So many left, among the answers that are no ties, have at most this probability for a fair coin."""
+    ties: float | None = None
+    """So many ties have at most this probability at the share of ties of all other raters."""
+    agreement: float | None = None
+    """The share of other raters' answers to the same pairs that are the same is below this."""
+    raters: tuple[str, ...] = ()
+    """Ids as the raters came with them, or hashes as in votes.jsonl."""
+
+
+EXCLUDE_KEYS: Mapping[str, Legal] = {
+    "after": whole_number(1, 1_000_000),
+    "seconds": Legal("a number above 0", lambda v: type(v) in (int, float) and 0 < v <= 86_400),
+    "same": whole_number(2, 1_000_000),
+    "left": Legal("a probability between 0 and 1", _share),
+    "ties": Legal("a probability between 0 and 1", _share),
+    "agreement": Legal("a share between 0 and 1", _share),
+    "raters": Legal("a list of ids", lambda v: isinstance(v, list) and all(isinstance(name, str) for name in v)),
+}
+EXCLUDE = Legal(
+    f"a table of {', '.join(EXCLUDE_KEYS)}",
+    lambda value: isinstance(value, Mapping) and bool(value) and set(value) <= set(EXCLUDE_KEYS),
+)
+
+
+@dataclass(frozen=True)
+class PanelDoor:
+    """The table `[panel]`: who sends people with an id in the address, and where they go afterwards.
+
+    Each way back is an https:// address, in which {person} and {visit} stand for the ids, or a code that is shown.
+    """
+
+    complete: str
+    """For who has worked."""
+    name: str = "the panel"
+    """As raters know it."""
+    person: str = "person"
+    """The parameter of the address that holds the id of the person."""
+    visit: str = ""
+    """The parameter that holds the id of this visit; empty: a person has one visit."""
+    screened_out: str = ""
+    """For who gets no further work; empty: as `complete`."""
+    full: str = ""
+    """For who came when nothing was left; empty: they are told, and close the page."""
+    declined: str = ""
+    """For who does not consent; empty: as `full`."""
+
+
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+TAKEN = {"seat", "rater", "sitting", "source", "invite", "selftest", "last", "note"}  # parameters of our own
+# What a market is known to send (docs/panels.md); `market = "connect"` stands for these.
+MARKETS: Mapping[str, Mapping[str, str]] = {
+    "connect": {"name": "CloudResearch Connect", "person": "participantId", "visit": "assignmentId"},
+}
+
+
+def _parameter(value: Any) -> bool:
+    return isinstance(value, str) and bool(_PARAMETER.fullmatch(value)) and value not in TAKEN
+
+
+def _way(value: Any) -> bool:
+    """An address of https with no placeholder but {person} and {visit}, or a code."""
+    if not isinstance(value, str) or not 0 < len(value) <= 2000 or not value.isprintable():
+        return False
+    if "://" not in value:
+        return len(value) <= 100 and bool(value.strip())
+    try:
+        names = {name for _, name, spec, kind in Formatter().parse(value) if name is not None and not spec and not kind}
+        host = urlsplit(value).hostname
+        odd = [spec or kind for _, name, spec, kind in Formatter().parse(value) if name is not None and (spec or kind)]
+    except ValueError:
+        return False
+    inside = re.search(r"[{}]", urlsplit(value).netloc)
+    return value.startswith("https://") and bool(host) and not odd and not inside and names <= {"person", "visit"}
+
+
+_WAY = Legal("an https:// address, with {person} and {visit} for the ids, or a code of up to 100 characters", _way)
+_NAME = Legal("text of 1 to 60 characters", lambda v: isinstance(v, str) and bool(v.strip()) and len(v) <= 60)
+_OWN = f"the name of a parameter of the address, and none of ours ({', '.join(sorted(TAKEN))})"
+PANEL_KEYS: Mapping[str, Legal] = {
+    "market": Legal(f"one of {', '.join(MARKETS)}", lambda value: value in MARKETS),
+    "name": _NAME,
+    "person": Legal(_OWN, _parameter),
+    "visit": Legal(_OWN, lambda value: value == "" or _parameter(value)),
+    **dict.fromkeys(("complete", "screened_out", "full", "declined"), _WAY),
+}
+PANEL = Legal(
+    f"a table of {', '.join(PANEL_KEYS)}, with complete",
+    lambda value: isinstance(value, Mapping) and "complete" in value and set(value) <= set(PANEL_KEYS),
+)
+
+
+def check_keys(table: str, keys: Mapping[str, Legal], values: Mapping[str, Any], where: str) -> None:
+    """Refuse what one key of a table cannot hold."""
+    for name, value in values.items():
+        if not keys[name].holds(value):
+            raise InputError(f"{where}: {table}.{name} is {value_in_short(value)}, which is not {keys[name].says}.")
+
+
+def exclusion_from(values: Mapping[str, Any], where: str) -> Exclusion:
+    """`[exclude]` as it was written, or as a store keeps it."""
+    given = {name: value for name, value in values.items() if value is not None}
+    check_keys("exclude", EXCLUDE_KEYS, given, where)
+    return Exclusion(**{**given, "raters": tuple(given.get("raters", ()))})
+
+
+def panel_from(values: Mapping[str, Any], where: str) -> PanelDoor:
+    """`[panel]` as it was written, or as a store keeps it."""
+    given = {name: value for name, value in values.items() if value != ""}
+    check_keys("panel", PANEL_KEYS, given, where)
+    panel = PanelDoor(**{**MARKETS.get(given.pop("market", ""), {}), **given})
+    ways = (panel.complete, panel.screened_out, panel.full, panel.declined)
+    if not panel.visit and any("{visit}" in way for way in ways):
+        raise InputError(f"{where}: panel has {{visit}} in an address, but names no parameter for it: visit = ...")
+    if panel.visit == panel.person:
+        raise InputError(f"{where}: panel.visit and panel.person are the same parameter, {panel.person}.")
+    return panel
+
+
+def value_in_short(value: object) -> str:
+    """A value in a sentence."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

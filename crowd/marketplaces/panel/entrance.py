@@ -1,0 +1,54 @@
+"""How the people of a panel arrive and leave: ids in the address, and an address or a code on the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from crowd.hit_tables import PanelDoor
+from crowd.rating.leasing import Step
+from crowd.web.entrance import OVER, Arrival, WayOut, identifier
+
+ONLY_VISIT = "1"  # the visit of a person where the panel names none
+
+
+@dataclass(frozen=True, slots=True)
+class PanelEntrance:
+    """People of the panel that `[panel]` of hit.toml describes."""
+
+    panel: PanelDoor
+
+    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+        """By the parameter of the person, and that of the visit where there is one."""
+        if self.panel.person not in query:
+            return None
+        visit = identifier(self.panel.visit, query) if self.panel.visit else ONLY_VISIT
+        return Arrival("panel", worker=identifier(self.panel.person, query), sitting=visit, task="")
+
+    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+        """Back for who has worked, for who was screened out, or for who found nothing left."""
+        if visit["source"] != "panel" or step.stage not in OVER:
+            return None
+        if step.stage == "no_more":
+            return self._back(self.panel.screened_out or self.panel.complete, visit, "Your part in this study is over.")
+        if step.done:
+            return self._back(self.panel.complete, visit, "Go back now, so that your work is known there.")
+        return self._back(self.panel.full, visit, "There was nothing left for you to do here.")
+
+    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+        """For who does not consent."""
+        way = self.panel.declined or self.panel.full
+        if visit["source"] != "panel" or not way:
+            return None
+        return self._back(way, visit, "If you do not agree, you may leave.")
+
+    def _back(self, way: str, visit: Mapping[str, Any], words: str) -> WayOut:
+        if not way:
+            return WayOut(f"{words} You may close this page.")
+        if "://" not in way:
+            return WayOut(f"{words} Give this code to {self.panel.name}.", code=way)
+        ids = {"person": visit["worker"], "visit": visit["sitting"]}
+        url = way.format(**{name: quote(value, safe="") for name, value in ids.items()})
+        return WayOut(words, f"Back to {self.panel.name}", url)

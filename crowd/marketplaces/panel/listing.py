@@ -1,0 +1,115 @@
+"""The list by which a panel vouches for visits, and the one by which it can pay: both are tables of ids.
+
+Anybody can write an id into an address. So the votes of a visit count once a list from the panel names it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crowd.hit_tables import PanelDoor
+from crowd.marketplaces.settling import Listed, MarketVisit, Recorded, compare_lists, record, visits
+from crowd.rating.rules import rules_in_force
+from crowd.store.event_log import iso
+from crowd.store.store import Store
+from dialogue.errors import InputError
+from dialogue.files import atomic
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import cell_text
+
+WORKED = ("person", "visit", "begun", "finished", "answers", "checks", "failed", "seconds", "blocked", "verified")
+
+
+@dataclass(frozen=True, slots=True)
+class PanelRow:
+    """One line of a list: a person, and the visit where the list names one."""
+
+    person: str
+    visit: str
+
+
+@dataclass(frozen=True, slots=True)
+class PanelList:
+    """What a file lists, and how many of its lines name nobody."""
+
+    rows: Sequence[PanelRow]
+    empty: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """What a list has changed, and what it and we do not share."""
+
+    recorded: Recorded
+    strangers: Sequence[PanelRow]  # listed, and nobody came under that name
+    unlisted: int  # visits with answers that the list does not name
+
+
+def read_panel_list(path: Path, panel: PanelDoor, columns: Mapping[str, str]) -> PanelList:
+    """Any table (CSV, Excel, ...); its columns are named as the parameters of the address, or `person` and `visit`."""
+    table = read_table(path)
+    person = _column(path, table.names, columns.get("person"), (panel.person, "person"))
+    if person is None:
+        raise InputError(
+            f"{path} has no column {panel.person} or person. It has: {', '.join(table.names)}. Name the one that holds "
+            "the ids: --columns person=NAME"
+        )
+    visit = _column(path, table.names, columns.get("visit"), (panel.visit, "visit")) if panel.visit else None
+    visits_ = table.columns[visit] if visit else [""] * len(table)
+    rows = [
+        PanelRow(cell_text(who).strip(), cell_text(which).strip())
+        for who, which in zip(table.columns[person], visits_, strict=True)
+    ]
+    kept = [row for row in dict.fromkeys(rows) if row.person]
+    return PanelList(kept, sum(not row.person for row in rows))
+
+
+def _column(path: Path, names: Sequence[str], said: str | None, usual: Sequence[str]) -> str | None:
+    if said is not None and said not in names:
+        raise InputError(f"{path} has no column {said}. It has: {', '.join(names)}.")
+    folded = {name.casefold(): name for name in names}
+    return said or next((folded[name.casefold()] for name in usual if name.casefold() in folded), None)
+
+
+def vouch(store: Store, found: PanelList, now: float, *, final: bool) -> Vouched:
+    """Take the list's word: who is named counts. `final`: who is not, and was never confirmed, does not."""
+    with store.write() as connection:
+        here = visits(connection, "panel")
+        mine: dict[str, list[MarketVisit]] = defaultdict(list)
+        for visit in here:
+            mine[visit.worker].append(visit)
+        listed = [
+            Listed(visit.key, row.person, "approved", "")
+            for row in found.rows
+            for visit in mine[row.person]
+            if row.visit in ("", visit.key)
+        ]
+        compared = compare_lists(here, listed)
+        overdue = [visit for visit in compared.unlisted if visit.withdrawn is None] if final else []
+        recorded = record(connection, rules_in_force(connection), compared, overdue, now)
+    came = {(visit.worker, name) for visit in here for name in ("", visit.key)}
+    strangers = [row for row in found.rows if (row.person, row.visit) not in came]
+    return Vouched(recorded, strangers, len(compared.unlisted))
+
+
+def write_worked(path: Path, store: Store) -> int:
+    """Write whom the panel may pay: every visit with an answer, by the panel's own ids; only its owner may read it."""
+    with store.read() as connection:
+        worked = [visit for visit in visits(connection, "panel") if visit.answers]
+    with atomic(path) as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(WORKED)
+        writer.writerows(_row(visit) for visit in worked)
+    path.chmod(0o600)
+    return len(worked)
+
+
+def _row(visit: MarketVisit) -> list[object]:
+    seconds, verified = round(visit.seconds, 1), visit.listed and visit.withdrawn is None
+    done = "yes" if visit.finished else "no"
+    facts = [iso(visit.begun), done, visit.answers, visit.checks, visit.failed, seconds]
+    return [visit.worker, visit.key, *facts, *("yes" if one else "no" for one in (visit.blocked, verified))]

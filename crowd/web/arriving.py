@@ -1,0 +1,144 @@
+"""Who arrives, and whether they are let in: by a marketplace or an invitation, by a seat, or by name.
+
+Nothing about a rater is stored before they consent. Whom a marketplace sends when nothing is left is sent back at once,
+before they have read or answered anything.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import cast
+
+from flask import Response, current_app, g, request
+
+from crowd.rating.doors import ASKED_LATER, admits
+from crowd.rating.leasing import Step
+from crowd.rating.seating import Refused, WrongKind
+from crowd.store.identity import self_test_proof
+from crowd.web import page
+from crowd.web.at_hand import (
+    PageReply,
+    frame_at_hand,
+    go,
+    keep_visit,
+    seat_at_hand,
+    sender,
+    the_desk,
+    told_of_visit,
+    visit_at_hand,
+    way_out,
+)
+from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut
+from crowd.web.visit import PageVisit
+from dialogue.errors import InputError
+from dialogue.records import Source
+
+
+def arrive() -> PageReply:
+    """By a marketplace or an invitation, by ?rater=ID (and ?sitting=KEY), by the seat, or as somebody new."""
+    desk = the_desk()
+    if arrival := _arrival():
+        if arrival.preview:
+            return page.glance_page(desk.hit, frame_at_hand(), desk.first_sitting)
+        if proof := request.args.get(SELF_TEST):
+            return _self_test(arrival, proof)
+        if arrival.source in ASKED_LATER and not admits(desk.doors(), arrival.source, arrival.task):
+            return _uninvited()
+        if arrival.turned_away:
+            return page.message_page(desk.hit, frame_at_hand(), "no_more")
+        sit(arrival.source, arrival.worker, arrival.sitting or _sitting_of(arrival.worker), arrival.task)
+    elif current_app.extensions["config"].invited:
+        # who is named in an address without proof could be anybody, so only what this study has signed is believed
+        known = visit_at_hand()
+        if known is None or "rater" in request.args:
+            return _uninvited()
+        sit(known.source, known.worker, known.sitting, known.task)
+    else:
+        known = visit_at_hand()
+        worker = request.args.get("rater") or (known.worker if known else f"visitor-{secrets.token_hex(12)}")
+        sitting = request.args.get("sitting") or _sitting_of(worker)
+        sit(_source(request.args.get("source")), worker, sitting)
+    if seat_at_hand():
+        return go("/task")
+    if (over := desk.over_for_all()) and (out := way_out(Step(over))):
+        return page.message_page(desk.hit, frame_at_hand(), over, page.SittingSoFar(out=out))
+    return ask_consent()
+
+
+def ask_consent() -> str:
+    """The first page."""
+    desk = the_desk()
+    return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting, _way_to_decline())
+
+
+def sit(source: Source, worker: str, sitting: str, task: str = "") -> None:
+    """Begin a visit in this tab: with a seat for a rater who has consented before, otherwise only for who asks."""
+    desk = the_desk()
+    desk.check_ids(worker, sitting)
+    arrived = PageVisit(source, worker, sitting, task)
+    if desk.has_consented(worker):
+        arrived = arrived.seated(desk.arrive(worker, sitting, source).sitting)
+    keep_visit(arrived)
+
+
+def consented() -> PageReply:
+    """Record the consent of who sends the form; this is where a rater's first row is written."""
+    known, desk = sender(), the_desk()
+    seat = desk.arrive(known.worker, known.sitting, known.source)
+    desk.consent(seat)
+    keep_visit(known.seated(seat.sitting))
+    return go("/task")
+
+
+def _uninvited() -> Response:
+    g.visit = None
+    return current_app.make_response((page.message_page(the_desk().hit, frame_at_hand(), "uninvited"), 403))
+
+
+def _self_test(arrival: Arrival, proof: str) -> PageReply:
+    """The test worker of a launch: the first page or the last one, as a worker sees them; nothing is stored."""
+    desk = the_desk()
+    if not hmac.compare_digest(proof.encode(), self_test_proof(desk.secret).encode()):
+        raise Refused("not a self-test of this study")
+    if LAST_PAGE not in request.args:
+        return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting)
+    visit = {"source": arrival.source, "worker": arrival.worker, "sitting": arrival.sitting}
+    ways = (entrance.leave(visit, Step("done", done=1)) for entrance in current_app.extensions["entrances"])
+    out = next((way for way in ways if way), None)
+    return page.message_page(desk.hit, frame_at_hand(), "done", page.SittingSoFar(1, "", out))
+
+
+def _sitting_of(worker: str) -> str:
+    """The sitting in which this person's browser was last, or their first."""
+    known = visit_at_hand()
+    return known.sitting if known and known.worker == worker else "1"
+
+
+def _arrival() -> Arrival | None:
+    """Who a marketplace says is coming, if one does."""
+    try:
+        for entrance in current_app.extensions["entrances"]:
+            if arrival := entrance.arrive(request.args):
+                return cast(Arrival, arrival)
+    except InputError as error:
+        raise Refused(str(error)) from error
+    return None
+
+
+def _way_to_decline() -> WayOut | None:
+    """The way back of somebody who does not consent, where the marketplace has one."""
+    told, entrances = told_of_visit(), current_app.extensions["entrances"]
+    ways = (entrance.decline(told) for entrance in entrances if hasattr(entrance, "decline"))
+    return next((way for way in ways if way), None)
+
+
+def _source(claimed: str | None) -> Source:
+    """Simulated raters say that they are, and come only where a server was started for them; people nowhere else."""
+    source, known = cast(Source, current_app.extensions["config"].source), visit_at_hand()
+    said = claimed or (known.source if known else None)
+    if said == "simulated" and source != "simulated":
+        raise WrongKind("this server is for people")
+    if source == "simulated" and said != "simulated":
+        raise WrongKind("this server is for simulated raters")
+    return source
