@@ -26,7 +26,8 @@ from dialogue.wording import as_typed
 AUTHOR = "**For the author to answer.**"
 OURS = {"local", "mturk", "prolific", "panel", "mephisto"}  # doors of the tool's own rating page
 PLACES = {
-    "local": "by links or on the researchers' own page", "mturk": "on Mechanical Turk", "prolific": "on Prolific", "panel": "through a panel",
+    "local": "by links or on the researchers' own page", "mturk": "on Mechanical Turk", "prolific": "on Prolific",
+    "panel": "through a panel",
     "mephisto": "through Mephisto", "simulated": "none: votes were cast by programs",
     "judge": "none: judges are programs",
 }  # fmt: skip
