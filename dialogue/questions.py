@@ -110,3 +110,12 @@ def _distinct(path: str | Path) -> list[Question]:
             raise InputError(f"{where}: a second question {one.question!r}, after {first[one.question]}. Rename one.")
         found.append(one)
     return found
+
+
+def answering_speaker(question: Question) -> str:
+    """Who is about to speak: as the question says, else whoever spoke last before the last speaker."""
+    told = question.extra.get("speaker")
+    if isinstance(told, str) and told:
+        return told
+    last = question.context[-1].speaker if question.context else "user"
+    return next((turn.speaker for turn in reversed(question.context) if turn.speaker != last), "system")

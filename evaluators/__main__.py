@@ -5,6 +5,8 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
+    "questions": "questions for next-utterance choice: the truth among false options, with what length alone gets",
+    "choose": "R@1, R@2 and MRR of models, frozen encoders and simple rules on the same questions",
     "discriminate": "whether replies can be told from people's, and by what",
     "task": "task success of predictions: Inform, Success, joint goal accuracy, BLEU, with intervals",
     "judge": "a language model as one more rater: verdicts on pairs, kept apart from votes",

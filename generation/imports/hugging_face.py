@@ -60,6 +60,41 @@ class HuggingFace:
             made = self.tokenizer("\n".join([*lines, "assistant:"]), return_tensors="pt")
         return {name: made[name].to(self.device) for name in ("input_ids", "attention_mask")}
 
+    @torch.inference_mode()
+    def likelihoods(self, messages: list[dict[str, str]], options: Sequence[str]) -> list[tuple[float, int]]:
+        """Log-probability and tokens of every option, its end among them; what comes before is read once."""
+        blank = "" if getattr(self.tokenizer, "chat_template", None) or self.model.config.is_encoder_decoder else " "
+        end = self.tokenizer.eos_token_id
+        ends = [] if end is None else [end]
+        targets = [[*self.tokenizer(blank + text, add_special_tokens=False)["input_ids"], *ends] for text in options]
+        longest = max(map(len, targets))
+        real = torch.tensor([[1] * len(t) + [0] * (longest - len(t)) for t in targets], device=self.device)
+        wanted = torch.tensor([[*t, *[0] * (longest - len(t))] for t in targets], device=self.device)
+        logits = self._logits(self._inputs(messages), wanted, real)
+        each = logits.float().log_softmax(2).gather(2, wanted[:, :, None])[:, :, 0].double()
+        sums = (each * real).sum(1)
+        return [(float(value), len(target)) for value, target in zip(sums, targets, strict=True)]
+
+    def _logits(self, inputs: dict[str, Any], wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+        """Logits of every place of the targets (options x places x words)."""
+        many = len(wanted)
+        if self.model.config.is_encoder_decoder:
+            states = self.model.get_encoder()(**inputs).last_hidden_state.expand(many, -1, -1)
+            first = torch.full_like(wanted[:, :1], self.model.config.decoder_start_token_id)
+            found = self.model(
+                encoder_outputs=(states,), attention_mask=inputs["attention_mask"].expand(many, -1),
+                decoder_input_ids=torch.cat([first, wanted[:, :-1]], 1),
+            )  # fmt: skip
+            return torch.as_tensor(found.logits)
+        before = self.model(**inputs, use_cache=True)
+        first = before.logits[:, -1:].expand(many, -1, -1)
+        if wanted.shape[1] == 1:
+            return torch.as_tensor(first)
+        before.past_key_values.batch_repeat_interleave(many)
+        mask = torch.cat([inputs["attention_mask"].expand(many, -1), real[:, :-1]], 1)
+        after = self.model(input_ids=wanted[:, :-1], attention_mask=mask, past_key_values=before.past_key_values)
+        return torch.cat([first, after.logits], 1)
+
 
 def _load(name: str, fetch: bool) -> tuple[Any, Any]:
     try:

@@ -58,10 +58,10 @@ ROOMS = {
         "models": {"batches", "vocabulary"},
         "metrics": {"batches", "decoding", "devices", "loss", "models", "numbering", "vocabulary"},
         "pairs": {"metrics", "vocabulary"},
-        "imports": {"decoding", "sampling"},
+        "imports": {"decoding", "ranking", "sampling"},
     },
     "probes": {"tasks": set(), "classifiers": {"devices", "scoring", "tasks"}},
-    "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set()},
+    "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set(), "choosing": {"detection"}},
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},

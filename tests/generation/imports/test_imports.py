@@ -313,3 +313,33 @@ def test_the_one_who_answers_is_the_assistant(contexts):
     roles = [message["role"] for message in messages_of(contexts[-1])]
     assert roles == ["assistant" if turn.speaker == "system" else "user" for turn in contexts[-1].context]
     assert roles[-1] == "user"
+
+
+def test_an_imported_model_ranks_options_as_if_each_were_read_alone(folder):
+    import torch
+
+    from generation.imports.hugging_face import HuggingFace
+
+    model = HuggingFace(str(folder))
+    messages = [{"role": "user", "content": "hello you"}, {"role": "assistant", "content": "bye"}]
+    options = ["hello", "bye bye hello you", "you"]
+    together = model.likelihoods(messages, options)
+    for text, (found, tokens) in zip(options, together, strict=True):
+        assert model.likelihoods(messages, [text]) == [(pytest.approx(found, abs=1e-4), tokens)]
+        assert found == pytest.approx(slow_likelihood(model, messages, text, torch), abs=1e-4)
+
+
+def slow_likelihood(model, messages, text, torch):
+    """Every token predicted from all before it, without anything kept."""
+    blank = "" if model.tokenizer.chat_template or model.model.config.is_encoder_decoder else " "
+    target = [*model.tokenizer(blank + text, add_special_tokens=False)["input_ids"], model.tokenizer.eos_token_id]
+    inputs, total = model._inputs(messages), 0.0
+    for k, token in enumerate(target):
+        before = torch.tensor([target[:k]], dtype=torch.long)
+        with torch.inference_mode():
+            if model.model.config.is_encoder_decoder:
+                logits = model.model(**inputs, decoder_input_ids=torch.cat([torch.tensor([[0]]), before], 1)).logits
+            else:
+                logits = model.model(input_ids=torch.cat([inputs["input_ids"], before], 1)).logits
+        total += float(logits[0, -1].log_softmax(0)[token])
+    return total

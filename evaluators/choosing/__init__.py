@@ -1,0 +1,1 @@
+"""Next-utterance choice: questions are drawn or brought, and models and simple rules answer them."""

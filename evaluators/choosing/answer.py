@@ -1,0 +1,113 @@
+"""Every answerer on the same questions: R@1, R@2 and the reciprocal rank of each question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogue.records import Question
+from dialogue.signature import signature
+from evaluators.choosing.describing import dialogue_codes
+from evaluators.choosing.lexical import lexical_scores
+from evaluators.choosing.ranks import Chooser
+from evaluators.choosing.recall import Ties, by_chance, recall_table
+from evaluators.detection.rates import Measured, share_told
+
+Floats = NDArray[np.float64]
+TASKS = ("R@1", "R@2", "MRR")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChooserGot:
+    """One answerer with what it got on every question: (questions, 3), NaN where it gave no score."""
+
+    who: Chooser
+    got: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One model, checkpoint and rule over all its seeds, on the questions that all its seeds answered."""
+
+    model: str
+    checkpoint: str
+    rater: str
+    baseline: bool
+    seeds: int
+    questions: int
+    rates: Mapping[str, Measured]  # by task
+    sd: Mapping[str, float]  # over seeds; NaN for one
+
+
+@dataclass(frozen=True)
+class ChoosingAnswer:
+    """All choosers."""
+
+    questions: tuple[Question, ...]
+    answered: tuple[ChooserGot, ...]
+    chosen: tuple[Chosen, ...]
+    chance: tuple[float, float, float]
+    ties: Ties
+    draws: int
+    draw_sd: float  # of R@1 over the draws of false options, the mean over choosers; NaN for one draw
+    signature: str
+
+
+def choosing(
+    questions: Sequence[Question], choosers: Sequence[Chooser], texts: str, *, ties: Ties = "shared"
+) -> ChoosingAnswer:
+    """What every answerer and every simple rule gets on the real questions."""
+    real = [k for k, one in enumerate(questions) if one.kind == "real"]
+    asked = [questions[k] for k in real]
+    answers = [one.answer for one in asked]
+    simple = [Chooser(name, None, "last", "rule", scores, True) for name, scores in lexical_scores(asked).items()]
+    every = [*simple, *(_only(one, real) for one in choosers)]
+    answered = [ChooserGot(one, recall_table(one.scores, answers, ties)) for one in every]
+    codes = dialogue_codes(asked)
+    groups: dict[tuple[str, str, str, bool], list[ChooserGot]] = {}
+    for each in answered:
+        one = each.who
+        groups.setdefault((one.model, one.checkpoint, one.rater, one.baseline), []).append(each)
+    chosen = [_chosen(key, group, codes) for key, group in groups.items()]
+    draws = np.array([int(one.extra.get("draw", 0) or 0) for one in asked])
+    sizes = [len(one.options) for one in asked]
+    recipe = signature(
+        questions=len(asked), options=sorted(set(sizes)), ties=ties, draws=len(set(draws.tolist())),
+        choosers=len(every), interval="dialogues x seeds", texts=texts,
+    )  # fmt: skip
+    return ChoosingAnswer(
+        tuple(asked), tuple(answered), tuple(chosen), by_chance(sizes), ties, len(set(draws.tolist())),
+        _draw_sd(answered, draws), recipe,
+    )  # fmt: skip
+
+
+def _only(one: Chooser, real: Sequence[int]) -> Chooser:
+    scores = [one.scores[k] for k in real]
+    return Chooser(one.model, one.seed, one.checkpoint, one.rater, scores, one.baseline)
+
+
+def _chosen(key: tuple[str, str, str, bool], group: Sequence[ChooserGot], codes: NDArray[np.int64]) -> Chosen:
+    values = np.stack([one.got for one in group])  # seeds x questions x tasks
+    whole = ~np.isnan(values).any((0, 2))
+    kept = np.unique(codes[whole], return_inverse=True)[1].astype(np.int64)
+    rates, sd = {}, {}
+    for place, task in enumerate(TASKS):
+        part = values[:, whole, place]
+        nan = float("nan")
+        rates[task] = share_told(part, kept) if whole.any() else Measured(nan, nan, nan)
+        sd[task] = float(part.mean(1).std(ddof=1)) if len(group) > 1 and whole.any() else nan
+    model, checkpoint, rater, baseline = key
+    return Chosen(model, checkpoint, rater, baseline, len(group), int(whole.sum()), rates, sd)
+
+
+def _draw_sd(answered: Sequence[ChooserGot], draws: NDArray[np.int64]) -> float:
+    """How far R@1 moves where the false options are drawn anew: the SD over draws, the root mean square over models."""
+    names = sorted(set(draws.tolist()))
+    models = [one for one in answered if not one.who.baseline] or list(answered)
+    if len(names) < 2:
+        return float("nan")
+    means = np.array([[np.nanmean(one.got[draws == name, 0]) for name in names] for one in models])
+    return float(np.sqrt(means.var(1, ddof=1).mean()))

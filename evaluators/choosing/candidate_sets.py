@@ -1,0 +1,257 @@
+"""Candidate sets of others as questions: MuTual's JSON, ParlAI's text, and tables.
+
+A set whose answer is outside its options, or that has fewer than two, is refused with its place. Sets in which two
+options read the same are left out and counted, because nobody could answer them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialogue.errors import InputError
+from dialogue.files import FORMATS
+from dialogue.records import Option, Question, Utterance
+from dialogue.tables.decoding import decoded, unpacked
+from dialogue.tables.delimited import read_delimited
+from dialogue.tables.table import RawTable, cell_text
+from dialogue.tokens import normalize
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+SPOKEN = re.compile(r"(?<!\S)([mf]) : ")  # MuTual's speakers
+BEGINNING = 80  # characters of a context; those that share them are taken for one dialogue
+CONTEXT = ("context", "article", "history", "dialogue_history")
+OPTIONS = ("options", "candidates", "label_candidates")
+ANSWER = ("answer", "answers", "label", "correct")
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSet:
+    """One set as it was found."""
+
+    where: str
+    name: str
+    context: tuple[Utterance, ...]
+    options: tuple[str, ...]
+    answer: Any  # index, letter or text
+    dialogue: str = ""
+
+
+@dataclass(frozen=True)
+class BroughtSets:
+    """The questions, and how many sets were left out for which reason."""
+
+    questions: tuple[Question, ...]
+    left: Mapping[str, int]
+
+
+def read_candidate_sets(path: Path, *, first: int = 0, versions: int = 1) -> BroughtSets:
+    """Questions from others' sets; `first` is the number that the file gives the first option."""
+    found: list[Question] = []
+    left: Counter[str] = Counter()
+    names: dict[str, str] = {}
+    for one in candidate_sets(path):
+        plain = [normalize(text) for text in one.options]
+        answer = _answer(one, first)
+        if len(one.options) < 2:
+            raise InputError(f"{one.where}: {len(one.options)} option; a question needs two or more.")
+        if names.setdefault(one.name, one.where) != one.where:
+            raise InputError(f"{one.where}: a second question {one.name!r}, after {names[one.name]}. Rename one.")
+        if not all(plain):
+            left["an option has no text"] += 1
+        elif len(set(plain)) < len(plain):
+            left["two options read the same"] += 1
+        else:
+            found.append(_as_question(one, answer, 1 + len(found) % versions, path.stem.partition(".")[0]))
+    if not found:
+        raise InputError(f"{path} holds no question that could be asked.")
+    return BroughtSets(tuple(found), left)
+
+
+def _as_question(one: CandidateSet, answer: int, version: int, corpus: str) -> Question:
+    spoken = SPOKEN.match(one.options[answer])
+    last = one.context[-1].speaker
+    others = [turn.speaker for turn in one.context if turn.speaker != last]
+    speaker = spoken[1] if spoken else others[-1] if others else "system"
+    begins = " ".join(turn.text for turn in one.context)[:BEGINNING]
+    return Question(
+        question=one.name,
+        item=one.name,
+        context=one.context,
+        options=[Option(text) for text in one.options],
+        answer=answer,
+        dialogue=one.dialogue or hashlib.sha256(begins.encode()).hexdigest()[:12],
+        corpus=corpus,
+        version=version,
+        extra={"speaker": speaker, "draw": 0},
+    )
+
+
+def _answer(one: CandidateSet, first: int) -> int:
+    """The index of the true option, from its number, its letter or its text."""
+    told, k = one.answer, len(one.options)
+    if isinstance(told, list) and len(told) == 1:
+        told = told[0]
+    if isinstance(told, list):
+        raise InputError(f"{one.where}: {len(told)} options are said to be true; a question has one.")
+    text = cell_text(told).strip()
+    if len(text) == 1 and text.upper() in LETTERS:
+        number = LETTERS.index(text.upper())
+    elif re.fullmatch(r"-?\d+", text):
+        number = int(text) - first
+    elif text in one.options:
+        number = one.options.index(text)
+    else:
+        raise InputError(
+            f"{one.where}: the answer is {text[:40]!r}, which is no option of {k}, no letter and no number of one."
+        )
+    if not 0 <= number < k:
+        hint = " If the file counts from 1, add --count-from 1." if first == 0 and number == k else ""
+        raise InputError(f"{one.where}: the answer is {text!r}, and there are {k} options from {first} on.{hint}")
+    return number
+
+
+def candidate_sets(path: Path) -> Iterator[CandidateSet]:
+    """The sets of a file, or of a folder of JSON files as MuTual has them."""
+    if path.is_dir():
+        files = sorted(one for one in path.iterdir() if one.suffix in (".txt", ".json"))
+        if not files:
+            raise InputError(f"{path} has no .txt or .json file.")
+        for one in files:
+            yield _from_json(json_of(decoded(one, unpacked(one))[0], str(one)), str(one), one.stem)
+        return
+    text, notes = decoded(path, unpacked(path))
+    begins = text.lstrip()[:1]
+    if begins == "{":
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                value = json_of(line, f"{path}:{number}")
+                if number == 1 and value.get("format") in FORMATS.values():
+                    raise InputError(
+                        f"{path} is a file of {value['format']} of ours. Copy it to STUDY/questions.jsonl."
+                    )
+                yield _from_json(value, f"{path}:{number}", f"{path.stem}-{number}")
+    elif _is_parlai(text):
+        yield from _from_parlai(text, path)
+    else:
+        yield from _from_table(read_delimited(path, text, notes))
+
+
+def json_of(text: str, where: str) -> dict[str, Any]:
+    """One JSON object."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: not a JSON object ({error.msg}). The file may be cut off.") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: found {text[:40]!r}; a JSON object is expected.")
+    return value
+
+
+def _from_json(value: Mapping[str, Any], where: str, name: str) -> CandidateSet:
+    context, options, answer = (_first(value, names, where) for names in (CONTEXT, OPTIONS, ANSWER))
+    if not isinstance(options, list) or not all(isinstance(text, str) for text in options):
+        raise InputError(f"{where}: options is {str(options)[:40]!r}; a list of texts is expected.")
+    turns = _turns(context, where)
+    return CandidateSet(
+        where, str(value.get("id", name)), turns, tuple(options), answer, str(value.get("dialogue") or "")
+    )
+
+
+def _first(value: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
+    for name in names:
+        if value.get(name) is not None:
+            return value[name]
+    raise InputError(f"{where}: none of {', '.join(names)} here; found {', '.join(map(str, value)) or 'nothing'}.")
+
+
+def _turns(context: Any, where: str) -> tuple[Utterance, ...]:
+    """The turns of a context, whatever its form; a text keeps every word that it has."""
+    if isinstance(context, list):
+        parts = [one.get("text", "") if isinstance(one, Mapping) else str(one) for one in context]
+        told = [one.get("speaker") if isinstance(one, Mapping) else None for one in context]
+    else:
+        parts, told = _cut(str(context)), []
+    found = []
+    for k, text in enumerate(parts):
+        spoken = SPOKEN.match(text)
+        speaker = (told[k] if told else None) or (spoken[1] if spoken else ("user", "system")[(len(parts) - 1 - k) % 2])
+        found.append(Utterance(str(speaker), text.strip()))
+    if not any(turn.text for turn in found):
+        raise InputError(f"{where}: the context is empty.")
+    return tuple(turn for turn in found if turn.text)
+
+
+def _cut(text: str) -> list[str]:
+    """A context in one text, cut where another one begins to speak."""
+    if "__eot__" in text:
+        return [part.replace("__eou__", " ") for part in text.split("__eot__") if part.strip()]
+    if SPOKEN.match(text):
+        starts = [match.start() for match in SPOKEN.finditer(text)]
+        return [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    return text.replace("\\n", "\n").split("\n")
+
+
+def _is_parlai(text: str) -> bool:
+    line = text.lstrip().partition("\n")[0]
+    return bool(re.match(r"\d+ [^\t]*\t[^\t]*\t[^\t]*\t", line)) or ("text:" in line and "label_candidates:" in line)
+
+
+def _from_parlai(text: str, path: Path) -> Iterator[CandidateSet]:
+    """Lines of `N text TAB label TAB reward TAB a|b`, or of `text:.. TAB labels:.. TAB label_candidates:a|b`."""
+    history: list[Utterance] = []
+    episode, ended = 0, True
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        said, label, candidates, begins, ends = _parlai_line(line, where, ended)
+        if begins:
+            history, episode = [], episode + 1
+        ended = ends
+        history += [Utterance("user", part.strip()) for part in said.replace("\\n", "\n").split("\n") if part.strip()]
+        if candidates:
+            if not history:
+                raise InputError(f"{where}: the context is empty.")
+            name = f"{path.stem}-{number}"
+            yield CandidateSet(where, name, tuple(history), candidates, label, f"{path.stem}-{episode}")
+        if label:
+            history.append(Utterance("system", label))
+
+
+def _parlai_line(line: str, where: str, ended: bool) -> tuple[str, str, tuple[str, ...], bool, bool]:
+    """What is said, the label, the candidates, and whether an episode begins and ends with this line."""
+    parts = line.split("\t")
+    if "label_candidates:" in line or line.startswith("text:"):
+        told = dict(part.partition(":")[::2] for part in parts)
+        label = told.get("labels", told.get("eval_labels", ""))
+        options = tuple(filter(None, told.get("label_candidates", "").split("|")))
+        return told.get("text", ""), label, options, ended, told.get("episode_done", "").strip() == "True"
+    number, _, said = parts[0].partition(" ")
+    if not number.isdecimal():
+        raise InputError(f"{where}: found {line[:40]!r}; a line of ParlAI begins with its number.")
+    label = parts[1] if len(parts) > 1 else ""
+    options = tuple(filter(None, parts[3].split("|"))) if len(parts) > 3 else ()
+    return said, label, options, number == "1", False
+
+
+def _from_table(table: RawTable) -> Iterator[CandidateSet]:
+    """Rows with a context, options (in one column, joined by |, or in option1, option2, ...) and an answer."""
+    numbered = sorted(
+        (name for name in table.names if re.fullmatch(r"(?:option|candidate)[ _]?\d+", name.lower())),
+        key=lambda name: int(re.sub(r"\D", "", name)),
+    )
+    for number, (where, row) in enumerate(table.rows(), 1):
+        value = {name: text for name, cell in row.items() if (text := cell_text(cell)).strip()}
+        options = [value[name] for name in numbered if name in value]
+        joined = next((value[name].split("|") for name in OPTIONS if name in value), [])
+        whole = {**value, "options": options or [part.strip() for part in joined]}
+        yield _from_json(
+            {**whole, "id": value.get("question", value.get("id", f"{table.path.stem}-{number}"))}, where, ""
+        )

@@ -1,0 +1,282 @@
+"""Draws questions from a corpus: a context, what was really said next, and false options from other dialogues.
+
+A false option never has the text of the truth (as `normalize` spells it), never comes from the same dialogue, is never
+alike another option, and is never what was said elsewhere after the very same context. What is drawn follows from the
+seed and the item, so a longer list of questions begins with the shorter one's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Literal, get_args
+
+import numpy as np
+
+from dialogue.corpora.examples import Example
+from dialogue.errors import InputError
+from dialogue.records import Option, Question, Utterance
+from dialogue.seeds import child_random
+from dialogue.tokens import normalize, tokenize
+from evaluators.choosing.lexical import tfidf_rows, words_of
+
+False_ = Literal["uniform", "same-turn", "hard"]
+Law = Literal["lowe2015", "all"]
+FALSE: tuple[False_, ...] = get_args(False_)
+LAWS: tuple[Law, ...] = get_args(Law)
+SCRAMBLED_FROM = 4  # words of an utterance that is scrambled for a check
+MENTION = re.compile(r"(?<!\w)@\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingRules:
+    """How questions are drawn."""
+
+    options: int = 5
+    n: int = 400
+    context: int = 6
+    law: Law = "lowe2015"
+    false: False_ = "uniform"
+    draws: int = 1
+    versions: int = 4
+    checks: int = 8  # in every version
+    mentions: bool = False
+    pruned: frozenset[str] = frozenset()
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OptionText:
+    """An utterance that may be an option."""
+
+    item: str
+    dialogue: str
+    turn: int
+    text: str
+    plain: str
+
+
+@dataclass(slots=True)
+class DrawingCount:
+    """What drawing met."""
+
+    kept: int = 0
+    alike: int = 0  # drawn again: the truth's text, another option's, or said after the same context
+    pruned: int = 0  # utterances with a word of the list
+    elsewhere: int = 0  # questions whose turn had too few options and took the nearest turns'
+
+
+@dataclass(frozen=True)
+class OptionPool:
+    """Every utterance of the split that may be an option, and what followed which context."""
+
+    examples: Sequence[Example]
+    said: Sequence[OptionText]
+    place: Mapping[str, int]
+    rules: DrawingRules
+    corpus: str
+    told: DrawingCount = field(default_factory=DrawingCount)
+    followed: dict[int, dict[tuple[str, ...], set[str]]] = field(default_factory=dict)
+
+    def answers_after(self, shown: tuple[str, ...]) -> set[str]:
+        """Everything that was said in this split after these very turns."""
+        if len(shown) not in self.followed:
+            found: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            for one in self.examples:
+                if one.n >= len(shown):
+                    found[shown_key(one, len(shown))].add(normalize(spelt(one.target.text, self.rules)))
+            self.followed[len(shown)] = found
+        return self.followed[len(shown)][shown]
+
+
+def pool_of(examples: Sequence[Example], rules: DrawingRules, corpus: str) -> OptionPool:
+    """All utterances that may be options; without the pruned words, and without those that have no text."""
+    told = DrawingCount()
+    said = []
+    for one in examples:
+        text = spelt(one.target.text, rules)
+        if pruned(text, rules):
+            told.pruned += 1
+        elif plain := normalize(text):
+            said.append(OptionText(one.item, one.dialogue.dialogue, one.n, text, plain))
+    if len({one.dialogue for one in said}) < 2:
+        raise InputError(
+            f"This split has utterances of {len({one.dialogue for one in said})} dialogues; false options come from "
+            "other dialogues, so two or more are needed. Name another one: --split valid"
+        )
+    return OptionPool(examples, said, {one.item: k for k, one in enumerate(said)}, rules, corpus, told)
+
+
+def spelt(text: str, rules: DrawingRules) -> str:
+    """A text as it is shown."""
+    return MENTION.sub("@user", text) if rules.mentions else text
+
+
+def pruned(text: str, rules: DrawingRules) -> bool:
+    """Whether a text has a word of the list."""
+    return bool(rules.pruned) and not rules.pruned.isdisjoint(tokenize(text))
+
+
+def shown_key(example: Example, turns: int) -> tuple[str, ...]:
+    """The newest turns of a context, spelt alike."""
+    return tuple(normalize(turn.text) for turn in example.context[example.n - turns :])
+
+
+def draw_questions(pool: OptionPool) -> list[Question]:
+    """Real questions in random order, then the checks among them, each in its version."""
+    rules = pool.rules
+    order = list(pool.examples)
+    child_random(rules.seed, "questions").shuffle(order)
+    usable = [one for one in order if one.item in pool.place and not _pruned_context(one, rules)]
+    aside = min(rules.checks * rules.versions, len(usable) // 2)  # contexts that the checks have for themselves
+    chosen, rest = usable[aside:][: rules.n], usable[:aside]
+    nearest = _nearness(pool) if rules.false == "hard" else None
+    found = [
+        _question(pool, one, draw, 1 + (k + draw) % rules.versions, nearest)
+        for draw in range(rules.draws)
+        for k, one in enumerate(chosen)
+    ]
+    every = [*found, *_checks(pool, rest or chosen)]
+    child_random(rules.seed, "order of questions").shuffle(every)
+    return every
+
+
+def turns_shown(example: Example, rules: DrawingRules) -> int:
+    """How many turns of the context are shown: as many as allowed, or fewer by the law of Lowe et al. (2015).
+
+    That law: min(turns, n - 1) with n = floor(10 C / eta) + 2 and eta uniform from C / 2 to 10 C, where C cancels out.
+    """
+    most = min(example.n, rules.context)
+    if rules.law == "all":
+        return most
+    eta = child_random(rules.seed, "context", example.item).uniform(0.5, 10)
+    return min(most, int(10 / eta) + 1)
+
+
+def _pruned_context(example: Example, rules: DrawingRules) -> bool:
+    return any(pruned(turn.text, rules) for turn in example.context[example.n - turns_shown(example, rules) :])
+
+
+def _question(
+    pool: OptionPool, example: Example, draw: int, version: int, nearest: Callable[[int], Iterator[int]] | None
+) -> Question:
+    rules = pool.rules
+    true = pool.said[pool.place[example.item]]
+    turns = turns_shown(example, rules)
+    taken = {true.plain, *pool.answers_after(shown_key(example, turns))}
+    random = child_random(rules.seed, "false options", draw, example.item)
+    order = nearest(pool.place[example.item]) if nearest else _order(pool, true, random)
+    options = [true]
+    for place in order:
+        one = pool.said[place]
+        if one.dialogue == true.dialogue:
+            continue
+        if one.plain in taken:
+            pool.told.alike += 1
+            continue
+        taken.add(one.plain)
+        options.append(one)
+        if len(options) == rules.options:
+            break
+    if len(options) < rules.options:
+        raise InputError(
+            f"{example.item}: only {len(options) - 1} false options could be found in other dialogues, and "
+            f"{rules.options - 1} are asked for. Ask for fewer (--options {max(len(options), 2)}) or give more text."
+        )
+    pool.told.kept += rules.options - 1
+    return _asked(pool, example, options, turns, version, draw, random)
+
+
+def _asked(
+    pool: OptionPool, example: Example, options: Sequence[OptionText], turns: int, version: int, draw: int,
+    random: Random, kind: Literal["real", "check"] = "real",
+) -> Question:  # fmt: skip
+    """The question with its options in random order; options[0] is the true one."""
+    order = list(range(len(options)))
+    random.shuffle(order)
+    shown = [Option(options[place].text, options[place].item) for place in order]
+    context = [Utterance(t.speaker, spelt(t.text, pool.rules)) for t in example.context[example.n - turns :]]
+    name = hashlib.sha256(
+        "\x1f".join([pool.corpus, example.item, kind, str(draw), *(one.text for one in shown)]).encode()
+    )
+    return Question(
+        question=f"q{name.hexdigest()[:12]}",
+        item=example.item,
+        context=context,
+        options=shown,
+        answer=order.index(0),
+        kind=kind,
+        dialogue=example.dialogue.dialogue,
+        corpus=pool.corpus,
+        version=version,
+        extra={"speaker": example.target.speaker, "draw": draw},
+    )
+
+
+def _order(pool: OptionPool, true: OptionText, random: Random) -> Iterator[int]:
+    """The utterances in random order, every one as likely as every other; of the same turn first, where asked."""
+    if pool.rules.false == "uniform":
+        yield from shuffled(len(pool.said), random)
+        return
+    by_distance: dict[int, list[int]] = defaultdict(list)
+    for place, one in enumerate(pool.said):
+        by_distance[abs(one.turn - true.turn)].append(place)
+    for distance in sorted(by_distance):
+        if distance == 1:
+            pool.told.elsewhere += 1
+        places = by_distance[distance]
+        yield from (places[k] for k in shuffled(len(places), random))
+
+
+def shuffled(n: int, random: Random) -> Iterator[int]:
+    """The numbers below n in random order, without making the whole list."""
+    moved: dict[int, int] = {}
+    for last in range(n - 1, -1, -1):
+        k = random.randint(0, last)
+        yield moved.get(k, k)
+        moved[k] = moved.pop(last, last)
+
+
+def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
+    """For a place in the pool, the others from the most alike by TF-IDF to the least."""
+    rows = tfidf_rows([one.text for one in pool.said])
+
+    def nearest(place: int) -> Iterator[int]:
+        like = np.asarray((rows @ rows[place].T).todense()).ravel()
+        yield from np.lexsort((np.arange(len(like)), -np.round(like, 12))).tolist()
+
+    return nearest
+
+
+def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]:
+    """Hidden checks: the truth against other utterances whose words are scrambled."""
+    rules = pool.rules
+    long = [one for one in pool.said if len(words_of(one.text)) >= SCRAMBLED_FROM]
+    for number in range(rules.checks * rules.versions):
+        example = contexts[number % len(contexts)]
+        true = pool.said[pool.place[example.item]]
+        random = child_random(rules.seed, "checks", number)
+        options, taken = [true], {true.plain}
+        for place in shuffled(len(long), random):
+            one = _scrambled(long[place], random)
+            if one.dialogue != true.dialogue and one.plain not in taken and one.plain != long[place].plain:
+                options.append(one)
+                taken.add(one.plain)
+            if len(options) == rules.options:
+                break
+        if len(options) < rules.options:
+            raise InputError("Too few long utterances for checks. Make none: --checks 0")
+        turns = turns_shown(example, rules)
+        version = 1 + number % rules.versions
+        yield _asked(pool, example, options, turns, version, number, random, kind="check")
+
+
+def _scrambled(one: OptionText, random: Random) -> OptionText:
+    words = one.text.split()
+    random.shuffle(words)
+    text = " ".join(words)
+    return OptionText("", one.dialogue, one.turn, text, normalize(text))

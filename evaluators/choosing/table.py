@@ -1,0 +1,63 @@
+"""The score table of next-utterance choice: a row for every question, answerer and task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialogue.cards import Card, TaskCard, metadata
+from dialogue.files import atomic
+from dialogue.records import Question
+from evaluators.choosing.answer import TASKS, ChooserGot, ChoosingAnswer
+
+ROWS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("evaluator", "task", "model")),
+        ("seed", pa.int64()),
+        *((name, pa.string()) for name in ("checkpoint", "item", "rater")),
+        ("score", pa.float64()),
+        *((name, pa.string()) for name in ("cluster", "condition", "reason")),
+    ]
+)
+NO_SCORE = "an option has no score"
+
+
+def choosing_card(found: ChoosingAnswer) -> Card:
+    """How the rows are to be read."""
+    sizes = sorted({len(one.options) for one in found.questions})
+    of = f" of {sizes[0]}" if len(sizes) == 1 else ""
+    baselines = list(dict.fromkeys(one.who.model for one in found.answered if one.who.baseline))
+    tasks = {
+        task: TaskCard(f"{task}{of}" if task != "MRR" else "mean reciprocal rank", "share", 100.0, "higher",
+                       chance=chance, level="question", main=task == "R@1")
+        for task, chance in zip(TASKS, found.chance, strict=True)
+    }  # fmt: skip
+    return Card("next-utterance choice", 3, tasks, baselines)
+
+
+def write_choosing_scores(folder: Path, found: ChoosingAnswer) -> Path:
+    """Write nuc.parquet; its path."""
+    path = folder / "nuc.parquet"
+    schema = ROWS.with_metadata(metadata(found.signature, {"nuc": choosing_card(found)}))
+    with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
+        for one in found.answered:
+            writer.write_table(pa.Table.from_pylist(list(_rows(one, found.questions)), schema=schema))
+    return path
+
+
+def _rows(one: ChooserGot, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+    who = one.who
+    for question, got in zip(questions, one.got.tolist(), strict=True):
+        draw = int(question.extra.get("draw", 0) or 0)
+        same = {
+            "evaluator": "baseline" if who.baseline else "nuc", "model": who.model, "seed": who.seed,
+            "checkpoint": who.checkpoint, "item": question.item, "rater": who.rater, "cluster": question.dialogue,
+            "condition": f"candidates draw {draw}" if draw else "",
+        }  # fmt: skip
+        for task, score in zip(TASKS, got, strict=True):
+            yield {**same, "task": task, "score": score, "reason": NO_SCORE if np.isnan(score) else ""}

@@ -1,0 +1,132 @@
+"""Let models answer the questions of next-utterance choice by likelihood: ranks.parquet.
+
+Every option gets its log-probability, its number of tokens, and its log-probability after a context that says nothing.
+The rules are made of these by `evaluators choose`: their sum, per token, and PMI.
+
+Example: python -m generation rank runs/demo --checkpoints untrained,last
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue import jobs
+from dialogue.command_line import tell_next
+from dialogue.engines import running
+
+if TYPE_CHECKING:
+    from dialogue.records import Question
+    from generation.checkpoints import TrainedModel
+    from generation.ranking import NumberedQuestion
+    from generation.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class RankJob:
+    """One checkpoint: where its ranks go, and the hash of all they follow from."""
+
+    trained: TrainedModel
+    checkpoint: str
+    path: Path
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOptions:
+    """What is the same for every checkpoint."""
+
+    questions: list[NumberedQuestion]
+    vocabulary: Vocabulary
+    texts: str
+    device: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which questions, which checkpoints, or which model from elsewhere."""
+    add = parser.add_argument
+    add("study", type=Path, help="study folder with questions.jsonl")
+    add("--checkpoints", default="untrained,last", help="separated by commas (default untrained,last)")
+    add(
+        "--hugging-face", metavar="MODEL", help="local folder, or a name on the hub with --fetch: rank this model alone"
+    )
+    add("--fetch", action="store_true", help="allow the model to be fetched from the hub")
+    add("--model", help="name of the Hugging Face model in tables (default: its folder's)")
+    add("--seed", type=int, help="its training seed, where there is one")
+    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    running.add_job_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Rank what is not ranked yet, and gather."""
+    from dialogue.questions import read_questions, texts_hash
+    from generation.rank_files import gather
+
+    questions = read_questions(args.study / "questions.jsonl")
+    texts = texts_hash(questions)
+    if args.hugging_face:
+        _rank_hugging_face(args, questions, texts)
+    else:
+        _rank_trained(args, questions, texts)
+    path, checkpoints, rows = gather(args.study, texts)
+    print(f"{path}: {rows:,} options under {checkpoints} checkpoints")
+    tell_next("python -m evaluators choose", args.study)
+
+
+def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
+    from tqdm import tqdm
+
+    from generation.checkpoints import find_trained, weights_hash
+    from generation.rank_files import is_ranked
+    from generation.ranking import number_questions
+    from generation.vocabulary import read_vocabulary
+
+    vocabulary = read_vocabulary(args.study / "vocabulary.json")
+    asked = AskedOptions(number_questions(questions, vocabulary), vocabulary, texts, args.device)
+    every = []
+    for trained in find_trained(args.study):
+        for checkpoint in args.checkpoints.split(","):
+            key = jobs.content_key(texts, weights_hash(trained, checkpoint), vocabulary.hash, jobs.JOB_THREADS)
+            path = args.study / "ranks" / f"{trained.folder.name}-{checkpoint}.parquet"
+            every.append(RankJob(trained, checkpoint, path, key))
+    todo = [jobs.Job(one.path.stem, one.key, one) for one in every if not is_ranked(one.path, one.key)]
+    work = jobs.Work(_rank, asked, args.study / "logs" / "rank")
+    with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
+        for _ in running.run_jobs(work, todo, running.place_of(args, device=args.device)):
+            bar.update()
+
+
+def _rank(asked: AskedOptions, job: RankJob) -> None:
+    from dialogue.files import clear_halves
+    from generation.checkpoints import load_model
+    from generation.devices import pick_device, threads
+    from generation.rank_files import write_ranks
+    from generation.ranking import rank_options
+
+    trained, device = job.trained, pick_device(asked.device)
+    model = load_model(trained, job.checkpoint, asked.vocabulary).to(device)
+    clear_halves(job.path)
+    with threads(jobs.JOB_THREADS):
+        found = list(rank_options(model, asked.questions, device))
+    write_ranks(job.path, found, trained.model, trained.seed, job.checkpoint, texts=asked.texts, key=job.key)
+
+
+def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
+    from tqdm import tqdm
+
+    from dialogue.files import clear_halves
+    from generation.devices import pick_device
+    from generation.imports.hugging_face import HuggingFace
+    from generation.imports.likelihood import rank_by
+    from generation.rank_files import write_ranks
+
+    model = HuggingFace(args.hugging_face, fetch=args.fetch, device=pick_device(args.device))
+    name = args.model or Path(args.hugging_face).name
+    seed = "" if args.seed is None else f"-{args.seed}"
+    path = args.study / "ranks" / f"hf-{name.replace('/', '_')}{seed}.parquet"
+    clear_halves(path)
+    with tqdm(total=len(questions), disable=None, unit="question") as bar:
+        found = list(rank_by(model, questions, bar.update))
+    write_ranks(path, found, name, args.seed, "last", texts=texts, key=texts)

@@ -1,0 +1,28 @@
+"""Questions answered by the likelihood of an imported model: each option after its context, and after none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from dialogue.questions import answering_speaker
+from dialogue.records import Question
+from generation.imports.hugging_face import HuggingFace
+from generation.ranking import RankedOption
+
+SAYS_NOTHING = [{"role": "user", "content": ""}]
+
+
+def rank_by(model: HuggingFace, questions: Sequence[Question], tell: Callable[[], object]) -> Iterator[RankedOption]:
+    """Every option of every question; no word is unknown to a model of word pieces."""
+    alone: dict[str, float] = {}
+    for one in questions:
+        speaker = answering_speaker(one)
+        said = [
+            {"role": "assistant" if turn.speaker == speaker else "user", "content": turn.text} for turn in one.context
+        ]
+        texts = [option.text for option in one.options]
+        if new := [text for text in dict.fromkeys(texts) if text not in alone]:
+            alone |= {text: p for text, (p, _) in zip(new, model.likelihoods(SAYS_NOTHING, new), strict=True)}
+        for place, (logprob, tokens) in enumerate(model.likelihoods(said, texts)):
+            yield RankedOption(one.question, place, logprob, tokens, alone[texts[place]], 0)
+        tell()

@@ -1,0 +1,114 @@
+"""How likely a model finds each option of a question: the log-probability of its words and of its end.
+
+A context is encoded once, however many options it has, and options of like length are read together. Numbers are of
+double precision, so that a batch changes nothing that could be seen: each option in a row of its own gives the same to
+1e-9 (benchmarks/bench_rank.py). `alone` is the same after a context that says nothing, which PMI takes off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import log_softmax
+
+from dialogue.questions import answering_speaker
+from dialogue.records import Question, Turn
+from generation.batches import pad, stack_contexts
+from generation.loss import CHUNK
+from generation.models.interface import DialogueModel, Encoded
+from generation.vocabulary import BOS, EOU, OTHER, PAD, UNK, Vocabulary
+
+QUESTIONS_AT_ONCE = 64
+ROWS_AT_ONCE = 128
+SAYS_NOTHING = (OTHER, EOU)
+
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedOption:
+    """One option under one model."""
+
+    question: str
+    option: int
+    logprob: float
+    tokens: int  # with <eos>
+    alone: float  # log-probability after a context that says nothing
+    unknown: int  # tokens that the model does not know
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedQuestion:
+    """A question as token numbers."""
+
+    name: str
+    context: Tokens
+    options: tuple[Tokens, ...]
+
+
+def number_questions(questions: Sequence[Question], vocabulary: Vocabulary) -> list[NumberedQuestion]:
+    """Questions as a model reads them."""
+    found = []
+    for one in questions:
+        speaker = answering_speaker(one)
+        context = vocabulary.context([Turn(turn.speaker, turn.text) for turn in one.context], speaker)
+        options = tuple(tuple(vocabulary.target(Turn(speaker, option.text))) for option in one.options)
+        found.append(NumberedQuestion(one.question, tuple(context), options))
+    return found
+
+
+@torch.inference_mode()
+def rank_options(
+    model: DialogueModel, questions: Sequence[NumberedQuestion], device: torch.device
+) -> Iterator[RankedOption]:
+    """Every option of every question, questions of like length first."""
+    model = model.double().eval()
+    different = sorted(
+        {option for one in questions for option in one.options}, key=lambda option: (len(option), option)
+    )
+    alone = dict(zip(different, _likelihoods(model, [SAYS_NOTHING], [(0, o) for o in different], device), strict=True))
+    order = sorted(questions, key=lambda one: (len(one.context), one.name))
+    for start in range(0, len(order), QUESTIONS_AT_ONCE):
+        part = order[start : start + QUESTIONS_AT_ONCE]
+        rows = [(k, option) for k, one in enumerate(part) for option in one.options]
+        found = iter(_likelihoods(model, [one.context for one in part], rows, device))
+        for one in part:
+            for place, option in enumerate(one.options):
+                yield RankedOption(
+                    one.name, place, next(found), len(option), alone[option], sum(token == UNK for token in option)
+                )
+
+
+def _likelihoods(
+    model: DialogueModel, contexts: Sequence[Tokens], rows: Sequence[tuple[int, Tokens]], device: torch.device
+) -> list[float]:
+    """Log-probability of each (place of its context, tokens), in the order given."""
+    encoded = model.encode(stack_contexts(contexts, device))
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row][1]))
+    found = [0.0] * len(rows)
+    for start in range(0, len(order), ROWS_AT_ONCE):
+        chosen = order[start : start + ROWS_AT_ONCE]
+        of = torch.tensor([rows[row][0] for row in chosen], device=device)
+        sums = target_likelihood(model, encoded.rows(of), [rows[row][1] for row in chosen], device)
+        for row, value in zip(chosen, sums.tolist(), strict=True):
+            found[row] = value
+    return found
+
+
+def target_likelihood(
+    model: DialogueModel, encoded: Encoded, targets: Sequence[Tokens], device: torch.device
+) -> Tensor:
+    """The log-probability of each target under its own encoded context (rows)."""
+    wanted = pad(targets, device)
+    hidden = model.forced(encoded, pad([(BOS, *target[:-1]) for target in targets], device))
+    real = wanted != PAD
+    states, tokens = hidden[real], wanted[real]
+    parts = [
+        log_softmax(model.output(some), 1).gather(1, those[:, None])[:, 0]
+        for some, those in zip(torch.split(states, CHUNK), torch.split(tokens, CHUNK), strict=True)
+    ]
+    row = real.nonzero()[:, 0]
+    return torch.zeros(len(targets), dtype=states.dtype, device=device).index_add(0, row, torch.cat(parts))
