@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from analysis.reading.votes import Votes
     from analysis.showing.result import Result
 
-READING = ("columns", "values", "from", "wide", "question", "uncounted", "with_judges")
+READING = ("columns", "values", "from", "wide", "question", "uncounted", "unverified", "with_judges")
+SAID_OF_VOTES = ("with_judges", "unverified")  # also of those of a study folder
 TYPED = {"tool": "from", "wide": "wide", "question": "question"}  # what `read_votes` calls it -> the option
 CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue", "item", "pair", "rater", "vote")
 
@@ -43,7 +44,18 @@ def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wide", metavar="KEY", help="one row a person: KEY says what each column compares")
     parser.add_argument("--question", metavar="NAME", help="which of several questions, which are never pooled")
     parser.add_argument("--uncounted", action="store_true", help="use late votes and those of blocked raters too")
+    add_unverified_argument(parser)
     add_judges_argument(parser)
+
+
+def add_unverified_argument(parser: argparse.ArgumentParser) -> None:
+    """Whether votes count whose visit no marketplace has confirmed."""
+    parser.add_argument(
+        "--unverified",
+        choices=("out", "only", "with"),
+        help="votes of visits that no marketplace has confirmed: without them, them alone, or both together (default: "
+        "without, and refused where that would not be said)",
+    )
 
 
 def add_judges_argument(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +82,7 @@ def reading(args: argparse.Namespace) -> dict[str, Any]:
         "columns": parse_names(args.columns, "--columns"),
         "values": parse_names(args.values, "--values"),
         "uncounted": args.uncounted,
+        **({"unverified": args.unverified} if args.unverified else {}),
         **{ours: value for ours, typed in TYPED.items() if (value := getattr(args, typed, None))},
         "with_judges": args.with_judges,
     }

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.arguments import check_help, check_margin, check_ranges
+from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ranges
 from analysis.notebook_tasks import leaderboard as leaderboard
 from analysis.notebook_tasks import robustness as robustness
 from analysis.reading.cautions import reading_of, told_of_reading
@@ -22,6 +22,7 @@ from analysis.showing.result import Result
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from analysis.reading.keeping import Unverified
     from analysis.reading.long_tables import LongTable
     from analysis.reading.systems import Matches
     from analysis.reading.votes import Votes
@@ -331,7 +332,7 @@ def _variance_tables(
         raise InputError(f"--score names a column of a file, and {source} is a folder; name the file itself.")
     if factors:
         raise InputError(f"--factors names the columns of a file, and {source} is a folder; name the file itself.")
-    study = study_from(source, None, None, with_judges=reading.get("with_judges", False))
+    study = study_from(source, None, None, **{name: reading[name] for name in SAID_OF_VOTES if name in reading})
     panels, left = compared_panels(study)
     tables = study_tables(study, panels)
     if not tables:
@@ -351,6 +352,7 @@ def compare(
     published: bool = False,
     clusters: str = "auto",
     with_judges: bool = False,
+    unverified: Unverified = "",
 ) -> Result:
     """People and every evaluator side by side (`python -m analysis compare`).
 
@@ -360,7 +362,7 @@ def compare(
     from analysis.comparison.text import document, parts
 
     check_ranges(locals(), within=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
-    read = study_from(study, votes, pairs, with_judges=with_judges)
+    read = study_from(study, votes, pairs, with_judges=with_judges, unverified=unverified)
     found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published, clusters=clusters)
     if found is None:
         raise comparison.nothing(read, "What was given" if votes is not None else str(study))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from analysis.arguments import (
     READING,
+    SAID_OF_VOTES,
     add_clusters_argument,
     add_json_argument,
     add_people_arguments,
@@ -78,7 +79,7 @@ def _then(args: argparse.Namespace, votes: int) -> str:
     if args.labels == "tie" and votes > 1:
         return next_command("python -m analysis preference", args.votes, *given(args, *READING), *clusters_given(args))
     if study := study_beside(args.votes):
-        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, "with_judges"))
+        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, *SAID_OF_VOTES))
     return "python -m analysis plan"
 
 

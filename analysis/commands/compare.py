@@ -10,7 +10,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_clusters_argument, add_json_argument, add_judges_argument, deliver
+from analysis.arguments import (
+    SAID_OF_VOTES,
+    add_clusters_argument,
+    add_json_argument,
+    add_judges_argument,
+    add_unverified_argument,
+    deliver,
+)
 from dialogue.command_line import given, next_command
 from dialogue.errors import InputError
 
@@ -29,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figure", metavar="STEM", help="write STEM.png and STEM.pdf")
     add_clusters_argument(parser)
+    add_unverified_argument(parser)
     add_judges_argument(parser)
     add_json_argument(parser)
 
@@ -41,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
     asked = ("within", "pay", "machine", "published", "clusters", "with_judges")
     try:
-        found = compare(args.study, **{name: getattr(args, name) for name in asked})
+        found = compare(args.study, **{name: getattr(args, name) for name in asked}, unverified=args.unverified or "")
     except InputError as error:
         if not args.study.is_file() or "a score table has" not in str(error):
             raise
@@ -53,4 +61,4 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _then(args: argparse.Namespace) -> str:
-    return next_command("python -m analysis report", args.study, *given(args, "with_judges"))
+    return next_command("python -m analysis report", args.study, *given(args, *SAID_OF_VOTES))

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 from analysis.arguments import (
+    SAID_OF_VOTES,
     add_clusters_argument,
     add_json_argument,
     add_vote_arguments,
@@ -97,5 +98,5 @@ def run(args: argparse.Namespace) -> None:
 def _then(args: argparse.Namespace) -> str:
     """A study has its report; otherwise the plan is for votes to come, whose raters are checked."""
     if args.votes is not None and (study := study_beside(args.votes)):
-        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, "with_judges"))
+        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, *SAID_OF_VOTES))
     return "python -m crowd plan-checks"

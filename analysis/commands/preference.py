@@ -14,6 +14,7 @@ from pathlib import Path
 
 from analysis.arguments import (
     READING,
+    SAID_OF_VOTES,
     add_clusters_argument,
     add_json_argument,
     add_people_arguments,
@@ -77,5 +78,5 @@ def _then(args: argparse.Namespace) -> str:
     if study and (study / "states").is_dir() and not (study / "scores.parquet").exists():
         return next_command("python -m probes run", study)
     if study:
-        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, "with_judges"))
+        return next_command("python -m analysis report", study, *clusters_given(args), *given(args, *SAID_OF_VOTES))
     return next_command("python -m analysis report", args.votes, *given(args, *READING), *clusters_given(args))

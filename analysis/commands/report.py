@@ -14,7 +14,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.arguments import READING, add_clusters_argument, add_naming_arguments, check_margin, reading, study_beside
+from analysis.arguments import (
+    READING,
+    SAID_OF_VOTES,
+    add_clusters_argument,
+    add_naming_arguments,
+    check_margin,
+    reading,
+    study_beside,
+)
 from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 
@@ -87,9 +95,9 @@ def _study(args: argparse.Namespace) -> Study:
 
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not args.study.is_file():
-        return read_study(args.study, with_judges=args.with_judges)
+        return read_study(args.study, with_judges=args.with_judges, unverified=args.unverified or "")
     if (folder := study_beside(args.study)) and not given(
-        args, "systems", *(name for name in READING if name != "with_judges")
+        args, "systems", *(name for name in READING if name not in SAID_OF_VOTES)
     ):
-        return read_study(folder, with_judges=args.with_judges)
+        return read_study(folder, with_judges=args.with_judges, unverified=args.unverified or "")
     return study_of_table(args.study, systems=systems, **reading(args))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.arguments import READING, add_json_argument, add_naming_arguments, deliver, reading
+from analysis.arguments import READING, SAID_OF_VOTES, add_json_argument, add_naming_arguments, deliver, reading
 from dialogue.command_line import given, next_command
 from dialogue.errors import InputError
 
@@ -86,7 +86,7 @@ def _then(args: argparse.Namespace, found: Mapping[str, Any]) -> str:
     first = args.scores[0]
     if first.is_dir() or first.name in STUDY_FILES:
         folder = first if first.is_dir() else first.parent
-        return next_command("python -m analysis report", folder, *given(args, "with_judges"))
+        return next_command("python -m analysis report", folder, *given(args, *SAID_OF_VOTES))
     if args.score in ("tie", "net"):
         return next_command("python -m analysis plan", first, *given(args, *READING))
     sds = [part["sd"] for table in found["tables"] for part in table["components"] if part["name"] == "model:seed"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.reading.keeping import VERIFIED
 from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
@@ -41,7 +42,12 @@ def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
     told = ", ".join([*shown, *([] if ties is None else [count(ties, "tie")])])
     people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
     held = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {told}."
-    return [votes.ledger.line, f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes, alone)}".rstrip()]
+    apart = [said for said in votes.warnings if said.startswith(VERIFIED)] if alone else []
+    return [
+        votes.ledger.line,
+        f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes, alone)}".rstrip(),
+        *apart,
+    ]
 
 
 def _lost(votes: Votes, alone: bool) -> str:

@@ -88,17 +88,17 @@ def sources_of(scores: Any) -> list[Any]:
     return list(scores) if several else [as_columns(scores)]
 
 
-def study_from(study: Any, votes: Any, pairs: Any, *, with_judges: bool = False) -> Study:
-    """A study folder read, or scores, votes and pairs put together; any of them may be None."""
+def study_from(study: Any, votes: Any, pairs: Any, **how: Any) -> Study:
+    """A study folder read, or scores, votes and pairs put together; any may be None. `how` as in `read_study`."""
     from analysis.reading.study import read_study, study_of
 
     if votes is None and isinstance(study, str | Path) and not Path(study).is_file():
-        return read_study(Path(study), with_judges=with_judges)
+        return read_study(Path(study), **how)
     scores = [] if study is None else sources_of(study)
     if votes is None:
         return study_of(scores, None, [])
     beside = [Path(one) for one in (pairs, study) if isinstance(one, str | Path)]
-    read = votes_of(votes, with_judges=with_judges, beside=beside)
+    read = votes_of(votes, beside=beside, **how)
     return study_of(scores, read, [*pairs_known(votes, pairs)[1].values()])
 
 
@@ -118,8 +118,7 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
     except OnScale:
         return _study_of_ratings(path, systems, reading)
     recipe = _recipe(path, votes.ledger)
-    judges = bool(reading.get("with_judges"))
-    return Study(NOWHERE, votes, None, (), (), (), None, None, {path.name: recipe}, judges, path, reading)
+    return Study(NOWHERE, votes, None, (), (), (), None, None, {path.name: recipe}, table=path, reading=reading)
 
 
 def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, Any]) -> Study:

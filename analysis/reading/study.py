@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from analysis.reading.keeping import Unverified
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.files import Scores, find_score_files, read_study_scores, scores_of
 from analysis.reading.voters import Voters, voters
@@ -35,7 +36,7 @@ class Study:
     ties: Mapping[str, Any] | None
     scores: Scores | None
     recipes: Mapping[str, str]
-    with_judges: bool = False
+    how: Mapping[str, Any] = field(default_factory=dict)  # what was said of judges' and of unverified votes
     table: Path | None = None  # votes from anywhere, without a study around them
     reading: Mapping[str, Any] = field(default_factory=dict)  # how that table is to be read
     ratings: RatingsTable | None = None  # ratings on a scale from anywhere, in place of votes
@@ -51,7 +52,7 @@ class Study:
         return None if self.votes is None else voters(self.votes)
 
 
-def read_study(folder: Path, *, with_judges: bool = False) -> Study:
+def read_study(folder: Path, *, with_judges: bool = False, unverified: Unverified = "") -> Study:
     """Read every file of the study that is there; refuse a folder that holds none of them, and a judge's vote."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give the study folder, e.g. runs/demo.")
@@ -62,17 +63,18 @@ def read_study(folder: Path, *, with_judges: bool = False) -> Study:
             f"and export its votes, probe its models (python -m probes run {folder}), or bring scores of your own "
             f"(python -m analysis import-scores)."
         )
+    how: Mapping[str, Any] = {"with_judges": with_judges, "unverified": unverified}
     return Study(
         folder=folder,
-        votes=read_votes(votes, also=("submitted",), with_judges=with_judges) if votes.exists() else None,
-        controls=_controls(votes, with_judges),
+        votes=read_votes(votes, also=("submitted",), **how) if votes.exists() else None,
+        controls=_controls(votes, how),
         raters=_records(folder / "raters.jsonl", Rater),
         pairs=_records(folder / "pairs.jsonl", Pair),
         responses=_records(folder / "responses.jsonl", Response),
         ties=read_json(folder / "ties.json") if (folder / "ties.json").exists() else None,
         scores=read_study_scores(folder),
         recipes=_recipes(folder),
-        with_judges=with_judges,
+        how=how,
     )
 
 
@@ -85,11 +87,11 @@ def _records(path: Path, kind: type[Any]) -> tuple[Any, ...]:
     return tuple(read_records(path, kind)) if path.exists() else ()
 
 
-def _controls(path: Path, with_judges: bool) -> Votes | None:
+def _controls(path: Path, how: Mapping[str, Any]) -> Votes | None:
     if not path.exists():
         return None
     try:
-        return read_votes(path, kinds=("control",), with_judges=with_judges)
+        return read_votes(path, kinds=("control",), **how)
     except InputError:  # a study without control pairs
         return None
 

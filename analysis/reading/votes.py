@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of, columns_in_memory
+from analysis.reading.keeping import Keep, Unverified, flags, kept_votes, leave_out
 from analysis.reading.naming import LABELS, known_columns, legal_labels, translated
 from analysis.reading.opening import Opened, Stated, opened_votes
 from analysis.reading.people import Reading, doors_of, refuse_file_of_verdicts
 from analysis.reading.sides import choices_of, oriented, systems_beside
-from analysis.showing.words import count
 from dialogue.ballots.judgement import JUDGEMENT_FIELDS
 from dialogue.ballots.ledger import Ledger
 from dialogue.ballots.naming import IGNORED, no_votes
@@ -45,6 +45,8 @@ FIELDS = {
     "seconds": pa.float64(),
     "source": pa.string(),
     "counted": pa.bool_(),
+    "verified": pa.bool_(),
+    "waiting": pa.bool_(),
     "kind": pa.string(),
     "identical": pa.bool_(),
     "dialogue": pa.string(),
@@ -54,7 +56,6 @@ FIELDS = {
     "auto": pa.bool_(),
 }
 
-KINDS = ("real", "check", "control")
 TOOL_FIELDS = (*(name for name in JUDGEMENT_FIELDS if name not in FIELDS), "question")  # read by tools' readers
 
 
@@ -166,6 +167,7 @@ def read_votes(
     labels: Literal["tie", "any"] = "tie",
     kinds: Sequence[str] = ("real",),
     uncounted: bool = False,
+    unverified: Unverified = "",
     also: Sequence[str] = (),
     tool: str = "",
     wide: str | Path | None = None,
@@ -177,6 +179,7 @@ def read_votes(
 
     `columns` maps our name to theirs, `values` maps their value to ours; `labels="any"` takes every value as a label;
     `kinds` are the kinds of pairs to keep and `uncounted` keeps late votes and those of blocked raters;
+    `unverified` says what becomes of votes whose visit no marketplace has confirmed (out, only, with);
     `also` names further text columns to keep under `Votes.also`; `tool` (`--from`), `wide` and `question` as typed. A
     judge's vote is refused unless `with_judges`; besides the votes' own folder, `beside` are files whose folders may
     hold verdicts that name the judges.
@@ -188,7 +191,7 @@ def read_votes(
     asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question, how)
     refuse_file_of_verdicts(Path(path))
     found = opened_votes(Path(path), asked, wanted)
-    return _votes(found, values or {}, labels, tuple(kinds), uncounted, tuple(also), how)
+    return _votes(found, values or {}, labels, Keep(tuple(kinds), uncounted, unverified), tuple(also), how)
 
 
 def votes_from_columns(
@@ -199,6 +202,7 @@ def votes_from_columns(
     labels: Literal["tie", "any"] = "tie",
     kinds: Sequence[str] = ("real",),
     uncounted: bool = False,
+    unverified: Unverified = "",
     also: Sequence[str] = (),
     with_judges: bool = False,
     beside: Sequence[Path] = (),
@@ -214,15 +218,14 @@ def votes_from_columns(
         table = with_sides(raw, names, systems).columns
     found = Opened(columns_in_memory("votes", table, wanted), names, Ledger("columns", 0), systems)
     how = Reading(tuple(beside), with_judges)
-    return _votes(found, values or {}, labels, tuple(kinds), uncounted, tuple(also), how)
+    return _votes(found, values or {}, labels, Keep(tuple(kinds), uncounted, unverified), tuple(also), how)
 
 
 def _votes(
     opening: Opened,
     values: Mapping[str, str],
     labels: str,
-    kinds: tuple[str, ...],
-    uncounted: bool,
+    keep: Keep,
     also: tuple[str, ...],
     how: Reading,
 ) -> Votes:
@@ -235,8 +238,8 @@ def _votes(
     _complain_of_missing(read, names, given)
     given["source"], of_judges = doors_of(read, given["source"], given["rater"], how)
     none, values = no_votes(values), {word: ours for word, ours in values.items() if ours != IGNORED}
-    kept, left_out, excluded = _kept(read, given, kinds, uncounted)
-    _leave_out(given["choice"], none, kept, left_out, excluded)
+    kept, left_out, excluded = kept_votes(read, given, keep)
+    leave_out(given["choice"], none, kept, left_out, excluded)
     rows = np.flatnonzero(kept)
     if not len(rows):
         raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
@@ -267,10 +270,10 @@ def _votes(
         dialogue=dialogue,
         dialogues=dialogues,
         item=item,
-        identical=_flags(given["identical"], missing=False),
-        kind=kinds,
-        counted=_flags(given["counted"], missing=True),
-        auto=_flags(given["auto"], missing=False),
+        identical=flags(given["identical"], missing=False),
+        kind=keep.kinds,
+        counted=flags(given["counted"], missing=True),
+        auto=flags(given["auto"], missing=False),
         door=door,
         doors=doors,
         also={name: _texts(given[name]) for name in also if given[name] is not None},
@@ -292,55 +295,6 @@ def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping
                 f"{read.path} has no column {ours!r}, which every vote needs (of those known, found: "
                 f"{', '.join(read.found) or 'none'}). If it has another name, map it: --columns {ours}=..."
             )
-
-
-def _kept(
-    read: Columns, given: Mapping[str, Any], kinds: tuple[str, ...], uncounted: bool
-) -> tuple[Bools, list[str], dict[str, int]]:
-    """Which votes to keep, and what is left out: in sentences, e.g. `12 votes on check pairs`, and by reason."""
-    kept = np.ones(len(given["choice"]), dtype=bool)
-    said, real, excluded = [], kept.copy(), {}
-    if given["kind"] is not None:
-        codes, names = codes_of(given["kind"].fill_null("real"))
-        _check_kinds(read, codes, names)
-        real = np.isin(codes, [code for code, name in enumerate(names) if name == "real"])
-        for code, name in enumerate(names):
-            if name not in kinds:
-                excluded[f"on {name} pairs"] = int((codes == code).sum())
-                said.append(f"Left out: {count(excluded[f'on {name} pairs'], 'vote')} on {name} pairs")
-                kept &= codes != code
-    if given["counted"] is not None:
-        counted = _flags(given["counted"], missing=True)
-        if late := int((kept & ~counted).sum()):
-            used = "Used too" if uncounted else "Left out"
-            known = int((kept & ~counted & ~real).sum())  # named, or two commands would seem to count differently
-            more = f", {known:,} of them on control pairs" if known else ""
-            said.append(f"{used}: {count(late, 'vote')} not counted (late, or of raters blocked or excluded){more}")
-            excluded |= {} if uncounted else {"not counted: late, or of raters blocked or excluded": late}
-        kept &= counted | uncounted
-    return kept, said, excluded
-
-
-def _leave_out(choice: Any, none: frozenset[str], kept: Bools, left_out: list[str], excluded: dict[str, int]) -> None:
-    """Without the votes whose answer is stated to be none, counted word by word."""
-    if not none:
-        return
-    codes, names = codes_of(choice)
-    for code, name in enumerate(names):
-        if name.strip() in none and (number := int((kept & (codes == code)).sum())):
-            excluded[f"{name!r}, stated as no vote"] = number
-            left_out.append(f"Left out: {count(number, 'answer')} {name!r}, stated as no vote")
-            kept &= codes != code
-
-
-def _check_kinds(read: Columns, codes: Ints, names: Sequence[str]) -> None:
-    """A column called kind that means something else would leave votes out."""
-    if strange := [code for code, name in enumerate(names) if name not in KINDS]:
-        row = int(np.flatnonzero(codes == strange[0])[0])
-        raise InputError(
-            f"{read.place(row)}: kind is {names[strange[0]]!r}, which is not one of {', '.join(KINDS)}. If the column "
-            "means something else, leave it out: --columns kind=-."
-        )
 
 
 def _codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
@@ -383,10 +337,6 @@ def _left(read: Columns, rows: Ints, array: Any, values: Mapping[str, str]) -> I
         )
     known = np.array([("a", "b").index(values.get(name, name)) for name in found])[np.maximum(codes, 0)]
     return np.where(codes < 0, -1, known)
-
-
-def _flags(array: Any, *, missing: bool) -> Any:
-    return None if array is None else array.fill_null(missing).to_numpy().astype(bool)
 
 
 def _texts(array: Any) -> NDArray[np.object_]:

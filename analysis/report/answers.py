@@ -98,7 +98,7 @@ def _preference(
 ) -> tuple[PreferenceAnswer | None, str]:
     """The answer, or None with the reason, which is empty where the report gives it anyway."""
     try:
-        reading = {"with_judges": study.with_judges, **study.reading, **({"columns": columns} if columns else {})}
+        reading = {**study.how, **study.reading, **({"columns": columns} if columns else {})}
         matches, known = matches_of(study.table or study.folder, None, kinds=JUDGED, **reading)
         # From our own pages the sides are drawn by chance: without pairs.jsonl they mean nothing. Of a table alone the
         # report says what `preference` says, with its caution.

@@ -45,7 +45,7 @@ def without_rules(study: Study, margin: float | None, clusters: str) -> WithoutR
     if not path.exists() or not any(rater.status == "excluded" for rater in study.raters):
         return None
     try:
-        votes = read_votes(path, columns=COLUMNS, also=("submitted", RULE), with_judges=study.with_judges)
+        votes = read_votes(path, columns=COLUMNS, also=("submitted", RULE), **study.how)
     except InputError:
         return None
     broke = votes.also.get(RULE)

@@ -8,11 +8,13 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
+from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from crowd.rating.pool import pair_from
 from crowd.rating.replaying import Replayed, replay
 from crowd.rating.rules import rules_in_force
@@ -62,7 +64,9 @@ def export(
     raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
-    votes = list(_votes(rows, pairs, status, counted, confirmed))
+    late_votes = rules_in_force(connection).assignment.late_votes
+    waiting = _waiting(rows, status, votes_per_pair, late_votes)
+    votes = list(_votes(rows, pairs, status, counted, confirmed, waiting))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
     if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
@@ -86,6 +90,7 @@ def _votes(
     status: Mapping[str, Any],
     counted: Mapping[int, bool],
     confirmed: Collection[tuple[str, int]],
+    waiting: Collection[int],
 ) -> Iterable[Vote]:
     """Votes on real and control pairs; `round` counts a pair's counted votes in the order in which they came."""
     rounds: dict[str, int] = defaultdict(int)
@@ -108,7 +113,7 @@ def _votes(
             kind=pair.kind,
             identical=pair.identical,
             dialogue=pair.dialogue,
-            extra={"late": bool(row.late)} | _verified(row, confirmed),
+            extra={"late": bool(row.late)} | _verified(row, confirmed, waiting),
         )
 
 
@@ -134,9 +139,27 @@ def _as_without_rules(
         yield replace(vote, extra={**vote.extra, **said, "excluded_by": broke.get(vote.rater, "")})
 
 
-def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]]) -> dict[str, bool]:
-    """For votes through a marketplace: whether it has listed the visit for this very worker (`crowd pay`)."""
-    return {"verified": (row.rater, row.sitting) in confirmed} if row.source not in HERE else {}
+def _waiting(
+    rows: Sequence[sa.Row[Any]], status: Mapping[str, Any], votes_per_pair: int, late_votes: LatePolicy
+) -> set[int]:
+    """The leases whose votes hold a place among their pair's k, and lack nothing but a marketplace's word."""
+    found = set()
+    real = sorted((row for row in rows if row.failed is None), key=lambda row: row.pair)  # stable: in order of time
+    for _, group in groupby(real, key=lambda row: row.pair):
+        mine = list(group)
+        may = [
+            is_eligible(status[row.rater], late=bool(row.late), aside=bool(row.aside), late_votes=late_votes)
+            for row in mine
+        ]
+        places = zip(mine, first_votes(may, votes_per_pair), strict=True)
+        found |= {row.lease for row, place in places if place and row.waits}
+    return found
+
+
+def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]], waiting: Collection[int]) -> dict[str, bool]:
+    """For votes through a marketplace: whether it has listed the visit for this very worker, or is yet to be asked."""
+    known = {"verified": (row.rater, row.sitting) in confirmed, "waiting": row.lease in waiting}
+    return known if row.source not in HERE else {}
 
 
 def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]:
