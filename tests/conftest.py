@@ -78,7 +78,7 @@ class Patient:
 @pytest.fixture(scope="module")
 def chromium():
     """Debian's Chromium, headless; without it browser tests skip, but never in continuous integration."""
-    path = shutil.which("chromium")
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the same engine without a window
     if path is None:
         if os.environ.get("CI"):
             pytest.fail("Chromium is missing, and in CI the browser tests may not skip")
