@@ -28,6 +28,7 @@ Unit = Literal["points", "share", "nats", "none"]
 Better = Literal["higher", "lower", "neither"]
 Level = Literal["turn", "dialogue", "question"]
 Aggregate = Literal["mean", "micro_f1", "bleu", "combined", "ratio"]
+Raters = Literal["apart", "drawn"]
 COUNTS: dict[Aggregate, tuple[str, ...]] = {  # what `stats` must hold, so that the corpus number can be computed
     "mean": (),
     "micro_f1": ("tp", "fp", "fn"),
@@ -67,6 +68,11 @@ class Card:
     order: int = _of("place among evaluators, the lowest first; people are 0", default=LATE)
     tasks: Mapping[str, TaskCard] = _of("task -> its card; `*` stands for every task not named", default_factory=dict)
     baselines: Sequence[str] = _of("names in `model` that are baselines and not compared", default=())
+    raters: Raters = _of(
+        "`apart`: each name in `rater` (a classifier, a rule) has a line of its own; `drawn`: they are some of many "
+        "(seeds of a discriminator), so models are compared by the mean over them",
+        default="apart",
+    )
 
     def task(self, name: str) -> TaskCard | None:
         """The card of a task, under its own name where it has no title; None for a task that the card leaves out."""
@@ -172,7 +178,7 @@ def _titles_apart(cards: Mapping[str, Card]) -> None:
 
 def _difference(one: Card, other: Card) -> str:
     """The first thing in which two cards differ."""
-    for name in ("title", "order", "baselines"):
+    for name in ("title", "order", "baselines", "raters"):
         if getattr(one, name) != getattr(other, name):
             return f"{name} is {getattr(one, name)!r} and {getattr(other, name)!r}"
     if apart := set(one.tasks) ^ set(other.tasks):
@@ -191,7 +197,7 @@ def legal(name: str) -> tuple[str, ...]:
     >>> legal("better")
     ('higher', 'lower', 'neither')
     """
-    return get_args({"unit": Unit, "better": Better, "level": Level, "aggregate": Aggregate}[name])
+    return get_args({"unit": Unit, "better": Better, "level": Level, "aggregate": Aggregate, "raters": Raters}[name])
 
 
 _ASIDE = TaskCard(unit="points", main=False)

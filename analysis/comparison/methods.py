@@ -6,18 +6,17 @@ kept with the reason, so that nothing is dropped in silence.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from analysis.comparison.drawn_raters import panel_of_scale
 from analysis.comparison.strengths import people_panels
 from analysis.reading.scores.files import Scores, Unused
 from analysis.reading.scores.panel import POINTS, Panel, Scale, System
 from analysis.reading.scores.summing import scale_of
-from analysis.reading.scores.values import Floats, Key, Value
+from analysis.reading.scores.values import Key, Value
 from analysis.reading.study import Study
 from dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
 
@@ -95,20 +94,26 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def score_panels(values: Values, cards: Mapping[str, Card], unit: str = "dialogue") -> list[Panel]:
-    """One panel for each evaluator, task, checkpoint, rater and condition: rows of two conditions are never pooled."""
+    """One panel for each evaluator, task, checkpoint, rater and condition: rows of two conditions are never pooled.
+
+    Raters are pooled where the evaluator's card says that they are drawn from many.
+    """
     several: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
-    scales: dict[Key, dict[System, Value]] = {}
+    scales: dict[Key, dict[System, dict[str, Value]]] = {}
     for key, found in values.items():
+        drawn = key.evaluator in cards and cards[key.evaluator].raters == "drawn"
         raters, conditions = several.setdefault((key.evaluator, key.task), (set(), set()))
-        raters.add(key.rater)
+        raters.add("" if drawn else key.rater)
         conditions.add(key.condition)
-        scales.setdefault(scale_of(key), {}).update({System(key.model, s): v for s, v in found.items()})
+        systems = scales.setdefault(scale_of(key)._replace(rater="") if drawn else scale_of(key), {})
+        for seed, value in found.items():
+            systems.setdefault(System(key.model, seed), {})[key.rater] = value
     made = []
-    for key, systems in scales.items():
+    for key, judged in scales.items():
         raters, conditions = several[key.evaluator, key.task]
         more = [key.rater] if len(raters) > 1 else []
         more += [key.condition or "clean"] if len(conditions) > 1 else []
-        made.append(_panel(key, "".join(f", {one}" for one in more), systems, scale_from(key, cards), unit))
+        made.append(panel_of_scale(key, "".join(f", {one}" for one in more), judged, scale_from(key, cards), unit))
     return made
 
 
@@ -145,21 +150,6 @@ def shown_unit(task: TaskCard) -> str:
     if (task.unit, task.scale) in (("share", 100.0), ("points", 1.0)):
         return POINTS
     return task.unit + ("" if task.scale == 1 else f" x {task.scale:g}")
-
-
-def _panel(key: Key, more: str, found: Mapping[System, Value], scale: Scale, unit: str) -> Panel:
-    systems = tuple(sorted(found, key=lambda system: (system.model, -1 if system.seed is None else system.seed)))
-    labels = {label: k for k, label in enumerate(dict.fromkeys(c for s in systems for c in found[s].clusters))}
-    parts = np.zeros((len(systems), len(labels)))
-    for row, system in zip(parts, systems, strict=True):
-        row[[labels[label] for label in found[system].clusters]] = found[system].parts
-    items = scale.factor**2 * _by_cluster(parts)
-    values = scale.factor * np.array([found[system].value for system in systems])
-    return Panel(
-        key.evaluator, key.task + more, key.checkpoint, systems, values, {"items": items, "both": items},
-        {"items": len(labels)}, {s.model: found[s].examples for s in systems},
-        values[:, None] + scale.factor * len(labels) * parts, unit=unit, scale=replace(scale, title=scale.title + more),
-    )  # fmt: skip
 
 
 class Baseline(NamedTuple):
@@ -203,9 +193,3 @@ def best_baseline(panel: Panel, baselines: Sequence[Baseline]) -> Baseline | Non
     mine = [one for one in baselines if (one.kind, one.task) == (panel.kind, task)]
     sign = -1 if panel.shown.better == "lower" else 1
     return max(mine, key=lambda one: sign * one.value, default=None)
-
-
-def _by_cluster(parts: Floats) -> Floats:
-    """Covariance from what each cluster adds: (systems, clusters) to (systems, systems); NaN for one cluster."""
-    groups = parts.shape[1]
-    return parts @ parts.T * (groups / (groups - 1) if groups > 1 else math.nan)

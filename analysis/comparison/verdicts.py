@@ -135,10 +135,11 @@ def _shaky(orders: Sequence[Order], name: str) -> str:
     shaky = sum(flip.p > 0.1 for _, flip in told)
     order, worst = max(told, key=lambda one: one[1].p)
     people = order.kind == PEOPLE
+    by_raters = people or any(one.flips.get("raters") is not None for one, _ in told)
     by = "" if people else f" by {order.scale.title}"
     return (
         f"By {name}, {shaky:,} of {count(len(told), 'order')} of two architectures would be reversed with a chance "
-        f"above 10 % in a re-run with new {'seeds, items and raters' if people else 'seeds and items'}. The least "
+        f"above 10 % in a re-run with new {'seeds, items and raters' if by_raters else 'seeds and items'}. The least "
         f"certain is {worst.first} over {worst.second}{by} ({chance(worst.p)})."
     )
 

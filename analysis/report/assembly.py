@@ -26,6 +26,7 @@ from analysis.preference import section as preference
 from analysis.ratings import section as ratings
 from analysis.ratings.section import rated_title
 from analysis.reading.cautions import reading_of
+from analysis.reading.discriminated import read_discriminated
 from analysis.reading.study import Study
 from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
@@ -33,6 +34,7 @@ from analysis.report.advice import advice
 from analysis.report.answers import VotesAnswers, variance_of, votes_answers
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
+from analysis.report.discriminators import discriminators_finding, discriminators_section
 from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
 from analysis.showing.page import RowFigure, Section
@@ -47,7 +49,7 @@ from dialogue.wording import as_typed
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 3
 ON_VOTES = ("preferred", "ties", "raters", "variance", "compare")
-IN_PAPER = ("preferred", "rated", "compare")  # sections whose tables go to report.tex
+IN_PAPER = ("preferred", "rated", "compare", "discriminators")  # sections whose tables go to report.tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,8 @@ def report(
     sentences = findings.found(votes, made, table)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
+    apart = read_discriminated(study.folder)
+    sentences += discriminators_finding(apart)
     shown, probed = comparison.section(beside), probes_section(table, panels)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
@@ -119,6 +123,7 @@ def report(
         exclusion.section(excluded, votes),
         shown,
         probed,
+        discriminators_section(apart),
         variance.section(varied, study),
         agreement.section(votes.agreement, study),
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
@@ -134,7 +139,7 @@ def report(
         "findings": sentences, "limitations": limits, "advice": planned,
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
-        "variance": varied and variance_document(varied),
+        "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

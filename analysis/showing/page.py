@@ -59,6 +59,15 @@ class RowFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture within the page: its bytes as an address, what it shows in words, and its caption."""
+
+    source: str
+    described: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One heading with what belongs to it; `tables` are gathered at the end of the page, and stand here in Markdown."""
 
@@ -71,6 +80,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()  # files beside the page: address, what it is
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

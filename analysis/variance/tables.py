@@ -37,22 +37,32 @@ def _votes(study: Study) -> list[LongTable]:
 
 
 def _scores(panel: Panel) -> LongTable | None:
-    """One observation for each model and dialogue; None for people, before training, or where nothing varies."""
+    """One observation for each model and dialogue, and rater where these are drawn.
+
+    None for people, before training, or where nothing varies.
+    """
     # A corpus score such as micro-F1 has no value of a single example: `cells` holds what each dialogue adds to it.
     if panel.cells is None or panel.checkpoint == UNSEEN or min(panel.cells.shape) < 2:
         return None
-    score = panel.cells.ravel()
+    cells = panel.cells[None] if panel.by_rater is None else panel.by_rater
+    score = cells.ravel()
     if not np.isfinite(score).all() or score.std() == 0:
         return None
-    systems, items = panel.cells.shape
+    raters, systems, items = cells.shape
     models = np.array([panel.models.index(system.model) for system in panel.systems])
     seeds, seed = np.unique([-1 if system.seed is None else system.seed for system in panel.systems],
                             return_inverse=True)  # fmt: skip
-    names = {"model": panel.models, "seed": tuple(map(str, seeds)), "item": tuple(map(str, range(items)))}
+    names = {
+        "model": panel.models,
+        "seed": tuple(map(str, seeds)),
+        "item": tuple(map(str, range(items))),
+        "rater": tuple(map(str, range(raters))),
+    }
     factors = {
-        "model": np.repeat(models, items),
-        "seed": np.repeat(seed, items),
-        "item": np.tile(np.arange(items), systems),
+        "model": np.tile(np.repeat(models, items), raters),
+        "seed": np.tile(np.repeat(seed, items), raters),
+        "item": np.tile(np.arange(items), raters * systems),
+        "rater": np.repeat(np.arange(raters), systems * items),
     }
     name = f"{panel.kind}: {panel.name}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
     title = f"{panel.shown.label}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")

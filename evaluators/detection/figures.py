@@ -39,15 +39,15 @@ def write_detection_figure(folder: Path, found: Detection) -> Path:
     """Write discriminator.png and .pdf: three panels for each generator; the path of the PNG."""
     shown = list(found.found)[:MOST_ROWS]
     with mpl.rc_context(LOOK):
-        figure = Figure(figsize=(7.4, ROW_HEIGHT * len(shown) + 0.5), layout="constrained")
+        figure = Figure(figsize=(7.4, ROW_HEIGHT * len(shown) + 0.7), layout="constrained")
         rows = figure.subplots(len(shown), 3, squeeze=False)
-        for row, (panels, one) in enumerate(zip(rows, shown, strict=True)):
+        for panels, one in zip(rows, shown, strict=True):
             _against_length(panels[0], one, found)
             _curve_panel(panels[1], one.precision_recall, "recall", "precision", "average precision")
             _curve_panel(panels[2], one.roc, "share of the model's replies", "share of people's", "area")
             panels[2].plot([0, 1], [0, 1], color=GREY, linewidth=0.7, linestyle=":")
-            if row == 0:
-                panels[0].legend(loc="upper right", handlelength=1.2)
+        lines, names = rows[0][0].get_legend_handles_labels()
+        figure.legend(lines, names, loc="outside upper left", ncols=2, handlelength=1.2)
         left = (
             f" {len(found.found) - len(shown)} more models are in adversarial.json."
             if len(found.found) > len(shown)

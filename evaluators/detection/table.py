@@ -27,21 +27,22 @@ SCORED = pa.schema(
 )
 
 
-def _share(title: str, *, main: bool) -> TaskCard:
+def _share(title: str) -> TaskCard:
     # No chance line: a half is the most that a good model can reach, not what guessing gets.
-    return TaskCard(title, "share", 100.0, "higher", main=main)
+    return TaskCard(title, "share", 100.0, "higher")
 
 
 DETECTION_CARD = Card(
     "discriminator",
     4,
     {
-        "human_like": _share("P(a person wrote it)", main=False),
-        "fooled": _share("replies taken for a person's (50: nobody can tell)", main=True),
-        "human_like_shared": _share("P(a person wrote it), one discriminator for all", main=False),
-        "fooled_shared": _share("replies taken for a person's, one discriminator for all", main=True),
+        "human_like": _share("chance that a person wrote it"),
+        "fooled": _share("replies taken for a person's"),
+        "human_like_shared": _share("chance that a person wrote it, one for all models"),
+        "fooled_shared": _share("replies taken for a person's, one for all models"),
     },
     SIMPLE,
+    raters="drawn",
 )
 
 

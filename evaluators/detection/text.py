@@ -10,13 +10,16 @@ from evaluators.detection.answer import SEARCHES, Detected, Detection
 from evaluators.detection.rates import DetectionCurve, Measured
 from evaluators.detection.same_length import SameLength
 
-HEADS = ("model", "decoding", "told apart", "length", "bag of words", "null A", "null B", "beyond the best", "fooled")
+HEADS = ("model", "decoding", "told apart", "length", "bag of words", "null A", "null B", "beyond the best", "fooled",
+         "fooled, shared")  # fmt: skip
 
 
 def detection_table(found: Detection) -> str:
     """A line a generator; shares, with 95 % intervals where they matter most."""
     rows = [HEADS, *(_cells(one) for one in found.found)]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(HEADS))]
+    if not any(one.shared for one in found.found):
+        rows = [row[:-1] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         words = [
@@ -30,8 +33,10 @@ def detection_table(found: Detection) -> str:
 def _cells(one: Detected) -> tuple[str, ...]:
     beyond = f"{_signed(one.beyond.value)} ({_signed(one.beyond.low)} to {_signed(one.beyond.high)})"
     return (
-        one.who.name, one.who.decoding, with_interval(one.accuracy), short(one.length.value), short(one.bag.value),
+        one.who.name + ("" if one.who.checkpoint == "last" else f" {one.who.checkpoint}"), one.who.decoding,
+        with_interval(one.accuracy), short(one.length.value), short(one.bag.value),
         with_interval(one.null_a) if one.null_a else "-", with_interval(one.null_b), beyond, short(one.fooled.value),
+        short(one.shared.value) if one.shared else "-",
     )  # fmt: skip
 
 
@@ -62,16 +67,23 @@ def detection_notes(found: Detection) -> Iterator[str]:
     yield f"Both sides are spelt by {spelt} and cut at its longest reply; {unknown}."
     for each in found.found:
         yield from _sentences(each)
+    searches = [each for each in found.found if each.who.decoding.startswith(SEARCHES)]
+    if searches:
+        yield "A search writes the same safe replies again and again, so its replies are the easiest to tell."
+    if any(each.null_a is None for each in found.found if each not in searches):
+        yield "Null A needs a second draw of each context: sample with --draws 2."
+    if any(each.who.checkpoint == "untrained" for each in found.found):
+        yield "Of an untrained model an accuracy near 1 is what is to be expected."
 
 
 def _sentences(one: Detected) -> Iterator[str]:
-    name = f"{one.who.name}, {one.who.decoding}"
+    name = _named(one)
     if one.accuracy.low <= 0.5:
         yield f"{name}: not told from people ({with_interval(one.accuracy)} of replies are told right)."
     elif one.beyond.low <= 0:
         yield (
-            f"{name}: told from people in {with_interval(one.accuracy)} of replies, but no better than by "
-            f"{_title(one.best)} ({short(_of(one, one.best).value)})."
+            f"{name}: told from people in {with_interval(one.accuracy)} of replies, but not shown to be told better "
+            f"than by {_title(one.best)} ({short(_of(one, one.best).value)})."
         )
     else:
         yield (
@@ -83,12 +95,12 @@ def _sentences(one: Detected) -> Iterator[str]:
     for null, what in ((one.null_a, "null A (two draws of this model)"), (one.null_b, "null B (labels drawn by lot)")):
         if null and not null.low <= 0.5 <= null.high:
             yield f"  Caution: {what} is {with_interval(null)} where .50 is the truth; about one null in twenty is."
-    if one.who.decoding.startswith(SEARCHES):
-        yield "  A search writes the same safe replies again and again, so its replies are the easiest to tell."
-    if one.null_a is None and not one.who.decoding.startswith(SEARCHES):
-        yield "  Null A needs a second draw of each context: sample with --draws 2."
-    if one.who.checkpoint == "untrained":
-        yield "  This model is untrained; an accuracy near 1 is what it should get."
+
+
+def _named(one: Detected) -> str:
+    """`seq2seq-0, greedy`; the checkpoint where it is not the last."""
+    of = "" if one.who.checkpoint == "last" else f", {one.who.checkpoint}"
+    return f"{one.who.name}, {one.who.decoding}{of}"
 
 
 def _title(simple: str) -> str:
@@ -104,7 +116,7 @@ def artefact_lines(one: Detected, most: int = 8) -> str:
     model = [found.words for found in one.artefacts if found.weight < 0][:most]
     human = [found.words for found in one.artefacts if found.weight > 0][:most]
     return (
-        f"{one.who.name}, {one.who.decoding}: the model's marks: {', '.join(map(_quoted, model)) or 'none'}; "
+        f"{_named(one)}: the model's marks: {', '.join(map(_quoted, model)) or 'none'}; "
         f"people's: {', '.join(map(_quoted, human)) or 'none'}."
     )
 
@@ -117,13 +129,13 @@ def ranking_lines(one: Detected, found: Detection) -> Iterator[str]:
     """The rankings of replies of one length."""
     if one.ranked is None:
         yield (
-            f"{one.who.name}, {one.who.decoding}: no context of the test has enough draws of one length. Sample many: "
+            f"{_named(one)}: no context of the test has enough draws of one length. Sample many: "
             "python -m generation sample STUDY --decoding temperature:1 --draws 100"
         )
         return
     ranked = one.ranked
     yield (
-        f"{one.who.name}, {one.who.decoding}: correlation {ranked.rho.value:+.2f} ({ranked.rho.low:+.2f} to "
+        f"{_named(one)}: correlation {ranked.rho.value:+.2f} ({ranked.rho.low:+.2f} to "
         f"{ranked.rho.high:+.2f}) of the discriminator's and the model's own ranking of replies of one length, over "
         f"{ranked.groups} sets of replies to {ranked.contexts} contexts ({ranked.draws:,} draws)."
     )
@@ -139,6 +151,7 @@ def detection_document(found: Detection) -> dict[str, Any]:
         "signature": found.signature,
         "dialogues": found.found[0].dialogues,
         "with_unknown": found.material.with_unknown,
+        "notes": [line.strip() for line in detection_notes(found)],
         "generators": [_document(one, found) for one in found.found],
     }
 

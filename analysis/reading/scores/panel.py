@@ -94,6 +94,9 @@ class Panel:
     effective: Mapping[str, float] | None = None  # clusters of unequal size, as so many equal ones; None: `clusters`
     unit: str = "dialogue"  # what is drawn anew, as `dialogue+rater`
     scale: Scale | None = None  # None: shown under its own names, in points
+    by_rater: Floats | None = (
+        None  # where raters are drawn: (raters, systems, clusters), the mean over raters is `cells`
+    )
 
     @property
     def shown(self) -> Scale:
@@ -135,7 +138,7 @@ class Method:
     values: tuple[float, ...]
     item_se: tuple[float, ...]  # empty where items are not drawn anew
     items: int
-    rater_se: tuple[float, ...] = ()  # people only
+    rater_se: tuple[float, ...] = ()  # of people, and of raters that are drawn
     sd_if_alike: float = math.nan  # the SD over seeds to expect, were they all alike: items (and raters) are few
     scale: Scale | None = None
 

@@ -46,7 +46,7 @@ def test_a_generator_that_differs_by_length_alone_shows_nothing_beyond_length(tm
     assert one.length.low > 0.5
     assert one.best == "length"
     assert one.beyond.low <= 0 <= one.beyond.high
-    assert "no better than by length alone" in "\n".join(detection_notes(found))
+    assert "not shown to be told better than by length alone" in "\n".join(detection_notes(found))
 
 
 def test_every_quarter_in_turn_tests_every_dialogue_once_and_none_that_it_was_trained_on():

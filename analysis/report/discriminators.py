@@ -1,0 +1,181 @@
+"""The report's section on discriminators: what `evaluators discriminate` found, in its numbers and sentences."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from analysis.reading.discriminated import AGAIN, Discriminated, Told, ToldApart
+from analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
+from analysis.showing.tables import Table, in_short
+from analysis.showing.words import MINUS, count
+
+WHAT = (
+    "{reader} says whether a person or the model wrote it. What it tells beyond {simple} is the number to look at; "
+    "both nulls should hold .50."
+)
+READER = {
+    "lstm": "A discriminator reads a context and a reply and",
+    "bag": "A discriminator sees which words and pairs of words a reply holds and",
+}
+BEYOND = {"lstm": "length and a bag of words", "bag": "length"}  # what the simple rules of each are
+ALIKE = (
+    "Replies of one length to one context, ranked by the discriminator and by the model's own log-probability: the "
+    "mean Spearman correlation of both rankings"
+)
+FIRST = "Replies of one length that the discriminator, and the model itself, put first"
+TOP = 3  # replies
+SIMPLE = {"length": "length", "bag": "bag of words"}
+
+
+def discriminators_section(found: Discriminated | None) -> Section | None:
+    """Every model's accuracy beside its nulls and the simple rules, and what the words give away."""
+    if found is None:
+        return None
+    by = found.models[0].by
+    stale = (f"responses.jsonl has changed since these replies were judged. {AGAIN}",) if found.stale else ()
+    return Section(
+        "discriminators", "Can a machine tell the models from people?",
+        (WHAT.format(reader=READER[by], simple=BEYOND[by]),), _figures(found.models),
+        tables=(*in_short(_numbers(found.models), "lines", "named first"), *_alike(found.models), _words(found.models)),
+        notes=(*stale, *found.notes), pictures=_pictures(found),
+    )  # fmt: skip
+
+
+def discriminators_finding(found: Discriminated | None) -> list[str]:
+    """One sentence on all models."""
+    if found is None:
+        return []
+    simple = BEYOND[found.models[0].by]
+    told = [one for one in found.models if one.accuracy.low > 0.5]
+    beyond = [one for one in told if one.beyond.low > 0]
+    best = max(found.models, key=lambda one: one.accuracy.value)
+    of = f"{len(told)} of {count(len(found.models), 'model')}" if len(found.models) > 1 else best.name
+    verb = "is" if len(told) == 1 or len(found.models) == 1 else "are"
+    if not told:
+        return [f"A discriminator does not tell {best.name} from people." if len(found.models) == 1
+                else f"Discriminators tell none of {len(found.models)} models and decodings from people."]  # fmt: skip
+    best_told = f"{told_interval(best.accuracy)} of its replies and people's are told right"
+    if len(found.models) == 1:
+        more = "" if beyond else f", not shown to be more than by {simple}"
+        return [f"A discriminator tells {of} from people: {best_told}{more}."]
+    return [
+        f"{of.replace('models', 'models and decodings')} {verb} told from people by a discriminator, {len(beyond)} of "
+        f"them beyond {simple}; best told is {best.name}: {best_told}."
+    ]
+
+
+def told_share(value: float) -> str:
+    """A share as .67; 1.00 at the end."""
+    text = f"{value:.2f}"
+    return text[1:] if text.startswith("0") else text
+
+
+def told_interval(one: Told | None) -> str:
+    """A share with its interval; a dash where there is none."""
+    return "-" if one is None else f"{told_share(one.value)} ({told_share(one.low)} to {told_share(one.high)})"
+
+
+def _more(value: float) -> str:
+    sign = MINUS if round(value, 2) < 0 else "+" if round(value, 2) > 0 else ""
+    return sign + told_share(abs(value))
+
+
+def _difference(one: Told) -> str:
+    return f"{_more(one.value)} ({_more(one.low)} to {_more(one.high)})"
+
+
+def _figures(models: Sequence[ToldApart]) -> tuple[RowFigure, ...]:
+    told = [
+        end for one in models for end in (one.accuracy.low, one.accuracy.high, one.length.value, one.bag.value, 0.5)
+    ]
+    axis = Axis(min(told) - 0.02, max(told) + 0.02)
+    words = models[0].by != "bag"
+    simple = (("tick", "grey", "by length alone"), *((("ring", "ink", "by a bag of words"),) if words else ()))
+    rows = tuple(
+        Row(one.name, told_interval(one.accuracy), (
+            Mark("tick", axis.at(one.length.value), 0, -1, "grey"),
+            *((Mark("ring", axis.at(one.bag.value), 0, 0, "ink"),) if words else ()),
+            *axis.interval(*_ends(one.accuracy)),
+        ), described=f"told right {told_interval(one.accuracy)}, by length {told_share(one.length.value)}, by a bag "
+                     f"of words {told_share(one.bag.value)}")
+        for one in models
+    )  # fmt: skip
+    beyond = [end for one in models for end in (one.beyond.low, one.beyond.high, 0.0)]
+    further = Axis(min(beyond) - 0.02, max(beyond) + 0.02)
+    over = tuple(
+        Row(
+            one.name,
+            _difference(one.beyond),
+            further.interval(*_ends(one.beyond)),
+            described=f"{_difference(one.beyond)} beyond {SIMPLE[one.best]}",
+        )
+        for one in models
+    )
+    return (
+        RowFigure("Replies told right, people's and the model's", rows, axis.ticks(round_steps(axis.low, axis.high)),
+                  "share of replies", ((axis.at(0.5), "chance"),),
+                  (("dot", "people", "by the discriminator, with its 95 % interval"), *simple), "95 % interval"),
+        RowFigure(f"Told right beyond {BEYOND[models[0].by]}", over,
+                  further.ticks(round_steps(further.low, further.high)), "share of replies",
+                  ((further.at(0), "nothing more"),), note_head="95 % interval"),
+    )  # fmt: skip
+
+
+def _ends(one: Told) -> tuple[float, float, float]:
+    return one.low, one.value, one.high
+
+
+def _numbers(models: Sequence[ToldApart]) -> Table:
+    head = ("model", "replies", "told right", "length", "bag of words", "null A", "null B", "beyond the best", "fooled",
+            "fooled, shared", "area under ROC", "average precision")  # fmt: skip
+    rows = tuple(
+        (one.name, f"{one.replies:,}", told_interval(one.accuracy), told_interval(one.length), told_interval(one.bag),
+         told_interval(one.null_a), told_interval(one.null_b), _difference(one.beyond), told_interval(one.fooled),
+         told_interval(one.shared), told_interval(one.auc), told_interval(one.average_precision))
+        for one in models
+    )  # fmt: skip
+    caption = "Discriminators: shares of replies with 95 % intervals over dialogues and discriminators' seeds"
+    return Table(head, rows, caption)
+
+
+def _words(models: Sequence[ToldApart]) -> Table:
+    def listed(one: ToldApart, sign: int) -> str:
+        return ", ".join(f"“{mark.words}”" for mark in one.artefacts if mark.weight * sign > 0) or "-"
+
+    rows = tuple((one.name, listed(one, -1), listed(one, 1)) for one in models)
+    return Table(
+        ("model", "in the model's replies", "in people's"), rows, "The words that tell most, heaviest first", True
+    )
+
+
+def _alike(models: Sequence[ToldApart]) -> tuple[Table, ...]:
+    rows = tuple(
+        (one.name, _difference(found.rho), f"{found.contexts:,}", f"{found.sets:,}", f"{found.draws:,}")
+        for one in models if (found := one.same_length) is not None
+    )  # fmt: skip
+    first = tuple(
+        (one.name, top.item, top.length, " | ".join(top.by_discriminator[:TOP]), " | ".join(top.by_logprob[:TOP]))
+        for one in models if one.same_length for top in one.same_length.examples
+    )  # fmt: skip
+    if not rows:
+        return ()
+    return (
+        Table(("model", "correlation", "contexts", "sets", "draws"), rows, ALIKE),
+        Table(
+            ("model", "context", "words", "the discriminator's first", "the model's likeliest"),
+            first,
+            FIRST,
+            True,
+            True,
+        ),
+    )
+
+
+def _pictures(found: Discriminated) -> tuple[Picture, ...]:
+    if found.picture is None:
+        return ()
+    source = "data:image/png;base64," + base64.b64encode(found.picture.read_bytes()).decode()
+    return (Picture(source, "For each model: every reply's score against its length, precision against recall, and the "
+                    "ROC curve. The numbers stand in the table on discriminators.",
+                    "Every reply's score against its length; precision and recall; ROC. Bands: 95 %"),)  # fmt: skip

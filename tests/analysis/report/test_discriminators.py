@@ -1,0 +1,123 @@
+"""The report's section on discriminators shows what the command found, to the last digit, and nothing of its own."""
+
+import dataclasses
+import html
+import json
+
+import numpy as np
+import pytest
+
+from analysis.reading.discriminated import read_discriminated
+from analysis.report.discriminators import discriminators_finding, discriminators_section
+from dialogue.errors import InputError
+from dialogue.files import write_json, write_records
+from dialogue.records import Response
+from evaluators.detection.figures import write_detection_figure
+from evaluators.detection.material import Generator
+from evaluators.detection.table import write_detection_scores
+from evaluators.detection.text import detection_document
+from tests.analysis.test_one_answer import say
+from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
+
+MARKER = len(WORDS) - 1
+
+
+def four_words(rng, law):
+    return spoken(rng, law, 4)
+
+
+def made_replies(made, share, seed):
+    """The replies of a generator that appends the marker to a share of them."""
+    rng = np.random.default_rng(seed)
+    return {
+        item: [dataclasses.replace(one, tokens=(*one.tokens, MARKER) if rng.random() < share else one.tokens)
+               for one in said]
+        for item, said in made.replies[WHO].items()
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Two models under two seeds: one writes as people do, one often appends a marker."""
+    folder = tmp_path_factory.mktemp("study")
+    made = material(four_words, human=four_words, dialogues=60, turns=1, seed=5, draws=24)
+    replies = {
+        Generator(model, seed, "last", WHO.decoding): made_replies(made, share, seed)
+        for model, share in (("alike", 0.0), ("marked", 0.7)) for seed in (0, 1)
+    }  # fmt: skip
+    found = told(folder, dataclasses.replace(made, replies=replies), folds=4, shared=True, draws=100)
+    write_json(folder / "adversarial.json", detection_document(found))
+    write_detection_scores(folder, found)
+    write_detection_figure(folder, found)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(study, tmp_path_factory):
+    """What the report says of it: the page, Markdown, LaTeX, JSON."""
+    folder = tmp_path_factory.mktemp("report")
+    say("report", study, "--out", folder / "report.html")
+    return {suffix: (folder / f"report.{suffix}").read_text() for suffix in ("html", "md", "tex", "json")}
+
+
+def shown(one):
+    """An interval as every part of the report spells it."""
+    value, low, high = (f"{one[name]:.2f}".removeprefix("0") for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
+
+
+def test_every_number_of_the_report_is_the_commands(study, report):
+    document = json.loads((study / "adversarial.json").read_text())
+    assert json.loads(report["json"])["discriminators"] == document
+    page = html.unescape(report["html"]).replace("\N{NO-BREAK SPACE}", " ")
+    for one in document["generators"]:
+        for name in ("accuracy", "length", "bag", "null_a", "null_b", "fooled", "shared", "auc", "average_precision"):
+            for text in (page, report["md"], report["tex"]):
+                assert shown(one[name]) in text, name
+        first = one["same_length"]["examples"][0]
+        for side in ("by_discriminator", "by_logprob"):
+            assert " | ".join(first[side][:3]) in page
+    for note in document["notes"]:
+        assert note in page
+
+
+def test_the_page_has_figures_the_curves_and_a_finding(study, report):
+    assert "Replies told right, people's and the model's" in html.unescape(report["html"])
+    assert 'src="data:image/png;base64,' in report["html"]
+    assert "2 of 4 models and decodings are told from people by a discriminator" in report["html"]
+    assert "marker" in report["html"]
+
+
+def test_compare_and_variance_have_the_rows_of_every_model_and_the_report_the_same(study, report):
+    told_rows = json.loads(say("compare", study, "--json", "-"))["methods"]
+    assert {row["name"] for row in told_rows} == {"fooled", "human_like", "fooled_shared", "human_like_shared"}
+    by_hand = [one["fooled"]["value"] for one in json.loads((study / "adversarial.json").read_text())["generators"]
+               if one["model"] == "marked"]  # fmt: skip
+    (row,) = [row for row in told_rows if row["model"] == "marked" and row["name"] == "fooled"]
+    assert row["values"] == pytest.approx([100 * value for value in by_hand])
+    assert row["seeds"] == [0, 1]
+    varied = {table["name"]: table for table in json.loads(say("variance", study, "--json", "-"))["tables"]}
+    levels = {part["name"]: part["levels"] for part in varied["adversarial: fooled"]["components"]}
+    assert (levels["model"], levels["model:seed"], levels["item"]) == (2, 4, 60)
+    assert json.loads(report["json"])["comparison"]["methods"] == told_rows
+
+
+def test_responses_that_have_changed_since_are_pointed_out(study, tmp_path):
+    for name in ("adversarial.json",):
+        (tmp_path / name).write_bytes((study / name).read_bytes())
+    write_records(tmp_path / "responses.jsonl", [Response("d0:0", "m", 0, "last", "hello")], signature="x",
+                  kind=Response)  # fmt: skip
+    section = discriminators_section(read_discriminated(tmp_path))
+    assert "responses.jsonl has changed since these replies were judged" in section.notes[0]
+    assert section.pictures == ()
+
+
+def test_nothing_of_discriminators_without_the_command_and_an_old_file_is_refused(tmp_path):
+    assert read_discriminated(tmp_path) is None
+    assert discriminators_section(None) is None
+    assert discriminators_finding(None) == []
+    write_json(tmp_path / "adversarial.json", {"generators": [{"model": "m"}]})
+    with pytest.raises(
+        InputError, match=r"not what this version writes\. Run it again: python -m evaluators discrimin"
+    ):
+        read_discriminated(tmp_path)
