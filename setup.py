@@ -37,7 +37,8 @@ def extras() -> dict[str, list[str]]:
     # Mephisto itself pins versions that nothing else can meet: docs/install.md says how it is put on top.
     mephisto = [one for one, _ in requirements("requirements-mephisto.txt") if not one.startswith("mephisto")]
     found["mephisto"] = mephisto
-    found["scale"] = [one for one, _ in requirements("requirements-scale.txt")]
+    for part in ("scale", "judge"):
+        found[part] = [one for one, _ in requirements(f"requirements-{part}.txt")]
     return found
 
 

@@ -77,7 +77,7 @@ class Reply:
     text: str
     tokens_in: int | None  # None: the endpoint does not say
     tokens_out: int | None
-    seconds: float
+    seconds: float | None  # None: not of this reply alone
     model: str  # as the reply names it
     finish: str = ""  # why the model stopped, as the reply says it
     logprobs: Any = None
@@ -118,7 +118,7 @@ def ask_all(
     """Replies to all calls; those in the journal are not asked for again, nor is one call twice."""
     keys = [sent_hash(endpoint, call) for call in calls]
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    with _held(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
+    with held_journal(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
         run = _Run(endpoint, file, read_journal(journal), budget, client)
         for reply in (run.known[key] for key in keys if key in run.known):
             run.check_model(reply)
@@ -135,7 +135,7 @@ def ask_all(
 
 
 @contextlib.contextmanager
-def _held(journal: Path) -> Iterator[IO[str]]:
+def held_journal(journal: Path) -> Iterator[IO[str]]:
     """The journal, open to be added to, by one run at a time: two at once would pay for every call twice."""
     journal.parent.mkdir(parents=True, exist_ok=True)
     with journal.open("a", encoding="utf-8") as file:

@@ -1,7 +1,8 @@
 """Let a language model rule on a study's pairs, as one more rater whose verdicts are kept apart from people's votes.
 
-  an endpoint   python -m evaluators judge runs/mine --endpoint URL --model NAME --price .15,.6 --budget 2 --yes
-  other tools   python -m evaluators judge runs/mine --replies judgments.jsonl --from mt-bench
+  an endpoint    python -m evaluators judge runs/mine --endpoint URL --model NAME --price .15,.6 --budget 2 --yes
+  this machine   python -m evaluators judge runs/mine --local smollm2
+  other tools    python -m evaluators judge runs/mine --replies judgments.jsonl --from mt-bench
 
 Without --yes nothing is sent to an endpoint: calls, tokens and money are printed. Every reply is kept as it comes, so a
 run that is broken off asks for the rest only. The key is read from the environment variable SEEDVOTE_API_KEY and
@@ -19,7 +20,6 @@ from dialogue.command_line import refuse_below, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.engines.chat import Budget
     from dialogue.records import Pair, Verdict
     from evaluators.judging.asking import JudgeCall
     from evaluators.judging.prompting import Prompt
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("study", type=Path, help="study folder with pairs.jsonl")
     add("--endpoint", metavar="URL", help="base address of a chat-completions endpoint, ending in /v1")
     add("--model", default="", metavar="NAME", help="the model's name there, and the judge's")
+    add("--local", metavar="PATH", help="a model on this machine: a GGUF file, a Hugging Face folder, or smollm2")
     add("--replies", type=Path, metavar="FILE", help="verdicts that another tool stored")
     add("--from", metavar="TOOL", dest="tool", choices=("alpaca_eval", "arena-hard", "mt-bench", "llmbar"),
         help="that tool: alpaca_eval, arena-hard, mt-bench, llmbar")  # fmt: skip
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=float, metavar="MONEY", help="stop before the run costs more (needs --price)")
     add("--concurrency", type=int, default=4, help="requests at a time (default 4)")
     add("--yes", action="store_true", help="really send the calls")
+    add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where a local model runs (default auto)")
     add("--seed", type=int, default=0, help="seed of the order, delimiters and draws (default 0)")
 
 
@@ -58,9 +60,9 @@ def run(args: argparse.Namespace) -> None:
     from evaluators.judging.prompting import prompt_of, tells_the_judge
 
     refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1)
-    sources = [name for name in ("endpoint", "replies") if getattr(args, name)]
+    sources = [name for name in ("endpoint", "local", "replies") if getattr(args, name)]
     if len(sources) != 1:
-        raise InputError("Name one judge: --endpoint URL --model NAME, or --replies FILE --from TOOL.")
+        raise InputError("Name one judge: --endpoint URL --model NAME, --local PATH, or --replies FILE --from TOOL.")
     if not (args.study / "pairs.jsonl").exists():
         raise InputError(f"{args.study} has no pairs.jsonl, so there is nothing to judge. Give a study folder.")
     pairs = list(read_records(args.study / "pairs.jsonl", Pair))
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
     print(f"{len(kept):,} pairs ({checks} checks), {len(questions):,} calls; prompt {prompt.hash}")
     if telling := sum(map(tells_the_judge, kept)):
         print(f"{telling} pairs hold a response that speaks to the judge; it stands between delimiters like any other.")
-    found = _endpoint(args, questions, prompt)
+    found = _endpoint(args, questions, prompt) if sources[0] == "endpoint" else _local(args, questions, prompt)
     if found is not None:
         _keep(args, pairs, found)
 
@@ -92,10 +94,14 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
 
     from dialogue.engines.chat import Endpoint
     from evaluators.judging.asking import Manner, tokens_of, verdicts_of
+    from evaluators.judging.keeping import budget_of
 
     if not args.model:
         raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
-    manner, budget = Manner(args.temperature, logprobs=args.logprobs, seed=args.seed), _budget(args)
+    manner, budget = (
+        Manner(args.temperature, logprobs=args.logprobs, seed=args.seed),
+        budget_of(args.price, args.budget),
+    )
     before, after = tokens_of(questions, manner.longest)
     money = "" if budget is None else f", {budget.cost(before, after):,.2f} at these prices"
     print(f"About {before:,} tokens in and at most {after:,} out{money}. What cannot be read is asked once more.")
@@ -113,10 +119,25 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
     return list(found.verdicts)
 
 
-def _budget(args: argparse.Namespace) -> Budget | None:
-    from evaluators.judging.keeping import budget_of
+def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict]:
+    from tqdm import tqdm
 
-    return budget_of(args.price, args.budget)
+    from evaluators.judging.asking import verdict_of
+    from evaluators.judging.local import LocalModel, answering_mass, local_replies, weights_of
+
+    if args.model or args.price or args.budget is not None or args.logprobs or args.temperature:
+        raise InputError(
+            "--model, --price, --budget, --temperature and --logprobs are for endpoints: a local judge costs nothing, "
+            "and what it says is read from its probabilities."
+        )
+    weights = weights_of(args.local, args.name)
+    journal = args.study / "judges" / f"{weights.judge.replace('/', '_')}.jsonl"
+    with tqdm(total=len(questions), disable=None) as bar:
+        texts = [one.text for one in questions]
+        replies = local_replies(LocalModel(weights, args.device), weights, texts, journal, bar.update)
+    print(f"{weights.judge}: A, B and Tie hold {answering_mass(replies):.3f} of what it would say next (median).")
+    return [verdict_of(one, reply, None, weights.judge, prompt)
+            for one, reply in zip(questions, replies, strict=True)]  # fmt: skip
 
 
 def _keep(args: argparse.Namespace, pairs: list[Pair], found: list[Verdict]) -> None:

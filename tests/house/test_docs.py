@@ -27,7 +27,7 @@ NOT_RUN = {
     r"--on (ray|slurm)|ray start|export (RAY|SBATCH)_": "needs a cluster; dialogue/engines/test_engines.py starts one",
     r"--seeds 0-9": "trains fifty models; the same command with fewer stands in generation.md",
     r"^seedvote |^pipx |^uv ": "needs the installed command; tests/house/test_installed.py installs and runs it",
-    r"evaluators judge": "needs an endpoint; tests/evaluators/commands/test_judge.py asks a stand-in",
+    r"evaluators judge": "needs an endpoint or a model; tests/evaluators ask a stand-in and a tiny model",
     r"analysis judge": "needs verdicts; tests/analysis/test_judge.py makes them",
     r"evaluators task": "needs predictions; tests/evaluators make and read them",
     r"evaluators discriminate": "needs 50 dialogues; tests/evaluators/commands run it on them",

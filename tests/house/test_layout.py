@@ -291,7 +291,7 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
     locked = {
         line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()
     }
-    for name in ("requirements.txt", "requirements-scale.txt", "requirements-dev.txt"):
+    for name in ("requirements.txt", "requirements-scale.txt", "requirements-judge.txt", "requirements-dev.txt"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             if line.startswith(("#", "-r")) or not line.strip():
                 continue
@@ -301,12 +301,11 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
 
 
 IMPORT_NAMES = {"scikit-learn": "sklearn"}  # where a package is imported by another name than it is installed by
-OPTIONAL = {"transformers"}  # says so in a sentence where it is absent
 
 
 def test_every_package_that_is_imported_is_a_requirement():
-    files = [ROOT / f"requirements{name}.txt" for name in ("", "-scale", "-mephisto")]
+    files = [ROOT / f"requirements{name}.txt" for name in ("", "-scale", "-mephisto", "-judge")]
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     names = {re.split(r"[>=\[]", line)[0].strip() for line in lines if line and line[0] not in "#-"}
-    known = {IMPORT_NAMES.get(name, name) for name in names} | set(sys.stdlib_module_names) | set(PACKAGES) | OPTIONAL
+    known = {IMPORT_NAMES.get(name, name) for name in names} | set(sys.stdlib_module_names) | set(PACKAGES)
     assert not {name for path in SOURCES for name in imported(path) if name.split(".")[0] not in known}

