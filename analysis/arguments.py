@@ -111,12 +111,18 @@ def check_margin(margin: float | None) -> None:
         raise InputError(f"--margin is {margin:g}; it is a net preference between 0 and 1.{points}")
 
 
-def check_help(correlation: float | None, unlabelled: int | None, rater_share: float | None) -> None:
+def check_help(
+    correlation: float | None, unlabelled: int | None, rater_share: float | None, price: float | None,
+    verdict_price: float | None,
+) -> None:  # fmt: skip
     """Refuse half of what a plan with a judge needs."""
     if (correlation is None) != (unlabelled is None):
         raise InputError("A plan with a judge needs both --judge-correlation R and --unlabelled N.")
-    if rater_share is not None and correlation is None:
-        raise InputError("--rater-share is about a judge: give --judge-correlation R and --unlabelled N too.")
+    for name, value in (("--rater-share", rater_share), ("--verdict-price", verdict_price)):
+        if value is not None and correlation is None:
+            raise InputError(f"{name} is about a judge: give --judge-correlation R and --unlabelled N too.")
+    if verdict_price is not None and price is None:
+        raise InputError("--verdict-price is held against the votes it spares: give their --price DOLLARS too.")
 
 
 def add_clusters_argument(parser: argparse.ArgumentParser) -> None:

@@ -33,6 +33,7 @@ LEGAL = {
     "per_dialogue": (1, math.inf), "dialogue_icc": (0, 1), "rater_cv": (0, math.inf),
     "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
     "judge_correlation": (-1, 1), "unlabelled": (1, math.inf), "rater_share": (0, 1),
+    "verdict_price": (0, math.inf),
 }  # fmt: skip
 
 
@@ -228,6 +229,7 @@ def plan(
     judge_correlation: float | None = None,
     unlabelled: int | None = None,
     rater_share: float | None = None,
+    verdict_price: float | None = None,
     clusters: str = "auto",
     seed: int = 0,
     **reading: Any,
@@ -240,7 +242,7 @@ def plan(
 
     check_ranges(locals(), **LEGAL)
     check_margin(margin)
-    check_help(judge_correlation, unlabelled, rater_share)
+    check_help(judge_correlation, unlabelled, rater_share, price, verdict_price)
     matches, known = (None, True) if votes is None else matches_of(votes, pairs, **reading)
     found = planning.answer(
         [] if matches is None else contrasts(matches),
@@ -250,7 +252,7 @@ def plan(
         ),
         difference=difference, margin=margin, size=size, power=power, alpha=alpha, price=price, fee=fee,
         seed_sd=seed_sd, judge_correlation=judge_correlation, unlabelled=unlabelled, rater_share=rater_share,
-        clusters=clusters, seed=seed,
+        verdict_price=verdict_price, clusters=clusters, seed=seed,
     )  # fmt: skip
 
     def draw() -> Any:

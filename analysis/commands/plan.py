@@ -72,6 +72,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rater-share", type=float, metavar="S", help="part of the variance that raters make (default: this crowd's)"
     )
+    parser.add_argument(
+        "--verdict-price", type=float, metavar="DOLLARS", help="price of the judge's verdicts on one pair, all orders"
+    )
     add_clusters_argument(parser)
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulated early stopping (default 0)")
     parser.add_argument(
@@ -87,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     asked = (
         *("pairs", "difference", "margin", "size", "power", "alpha", "ties", "per_pair", "per_rater", "pair_icc"),
         *("rater_icc", "per_dialogue", "dialogue_icc", "rater_cv", "price", "fee", "seed_sd", "clusters", "seed"),
-        *("judge_correlation", "unlabelled", "rater_share"),
+        *("judge_correlation", "unlabelled", "rater_share", "verdict_price"),
     )
     found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
     if args.figure:

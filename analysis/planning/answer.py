@@ -135,6 +135,7 @@ def answer(
     judge_correlation: float | None = None,
     unlabelled: int | None = None,
     rater_share: float | None = None,
+    verdict_price: float | None = None,
     clusters: str = "auto",
     seed: int = 0,
 ) -> PlanAnswer:
@@ -150,7 +151,7 @@ def answer(
     margins = tuple(_margin(question.margin * factor, question, crowd) for factor in MULTIPLES)
     helper = None
     if judge_correlation is not None and unlabelled is not None:
-        helper = helper_for(crowd, judge_correlation, unlabelled, rater_share)
+        helper = helper_for(crowd, judge_correlation, unlabelled, rater_share, verdict_price)
     return PlanAnswer(
         question, crowd, sum(len(one.votes) for one in contrasts) if contrasts else None, margin is not None,
         _study(question, crowd),

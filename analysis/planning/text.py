@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.planning.answer import Effort, PlanAnswer
+from analysis.planning.helped import HelpedRow
 from analysis.planning.stopping import Look
 from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
@@ -33,7 +34,7 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
         "equivalence": [{"margin": row.margin, "votes": row.votes, **asdict(row.effort)} for row in answer.margins],
         "seeds": [asdict(row) for row in answer.seeds],
         "judge": None if answer.helper is None else {
-            **asdict(answer.helper), "rows": [asdict(row) for row in answer.helped],
+            **asdict(answer.helper), "rows": [{**asdict(row), **_paid(row, answer)} for row in answer.helped],
         },
         "running": [_look(look, answer) for look in answer.looks],
         "voters": None if answer.voters is None else asdict(answer.voters),
@@ -207,12 +208,13 @@ def _helped(answer: PlanAnswer) -> list[Table | str]:
     named = {"difference": "a net preference of", "margin": "equivalence within"}
     shown = [
         [f"{named[row.shows]} {number(row.value)}", f"{row.votes:,}", f"{row.with_judge:,}",
-         f"{row.votes - row.with_judge:,}", number(row.gain, 2)]
+         f"{row.votes - row.with_judge:,}", number(row.gain, 2), *_dollars(row, answer)]
         for row in answer.helped
     ]  # fmt: skip
+    paid = ["dollars without a judge", "with it", "of these its verdicts"] if helper.price is not None else []
     further = f"{count(helper.unlabelled, 'pair')} more, on which nobody votes"
     table = Table(
-        ["to show", "votes without a judge", "votes with it", "spared", "gain"],
+        ["to show", "votes without a judge", "votes with it", "spared", "gain", *paid],
         shown,
         f"A judge whose verdicts correlate {helper.correlation:g} with people's pair means, on the same pairs and "
         f"{further}",
@@ -228,7 +230,34 @@ def _helped(answer: PlanAnswer) -> list[Table | str]:
             f" With {count(row.with_judge, 'vote')} a correlation under {number(row.least, 2)} makes the estimate "
             "worse, not better: there, plan without the judge."
         )
+    if helper.price is not None:
+        said += f" {_what_it_saves(answer)}"
     return [table, said]
+
+
+def _paid(row: HelpedRow, answer: PlanAnswer) -> dict[str, float | None]:
+    """What the votes cost without the judge, and votes and verdicts with it; nothing where no price is given."""
+    votes, fewer = (answer.question.money(some) for some in (row.votes, row.with_judge))
+    both = None if fewer is None or row.verdicts is None else fewer + row.verdicts
+    return {"money": votes, "money_with_judge": both}
+
+
+def _dollars(row: HelpedRow, answer: PlanAnswer) -> list[str]:
+    if row.verdicts is None:
+        return []
+    money = _paid(row, answer)
+    return [f"{money['money']:,.0f}", f"{money['money_with_judge']:,.0f}", f"{row.verdicts:,.0f}"]
+
+
+def _what_it_saves(answer: PlanAnswer) -> str:
+    money = [_paid(row, answer) for row in answer.helped]
+    cheaper = sum((one["money_with_judge"] or 0) < (one["money"] or 0) for one in money)
+    if cheaper == len(money):
+        return "With its verdicts paid, the study costs less in every row."
+    if not cheaper:
+        return "With its verdicts paid, the study costs no less in any row: plan without the judge."
+    return f"With its verdicts paid, the study costs less in {cheaper} of {len(money)} rows; where it does not, plan " \
+           "without the judge."  # fmt: skip
 
 
 def _effort(effort: Effort) -> list[str]:

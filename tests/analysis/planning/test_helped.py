@@ -52,6 +52,21 @@ def test_the_plan_says_votes_with_and_without_for_differences_and_equivalence():
     assert "judge:" not in plan().document["signature"]
 
 
+def test_the_price_of_verdicts_stands_beside_that_of_votes():
+    found = plan(judge_correlation=0.5, unlabelled=1000, rater_share=0.0, price=0.5, fee=0.2, verdict_price=0.01)
+    for row in found.document["judge"]["rows"]:
+        assert row["money"] == pytest.approx(row["votes"] * 0.6)
+        assert row["verdicts"] == pytest.approx(0.01 * (1000 + row["with_judge"] / 3))
+        assert row["money_with_judge"] == pytest.approx(row["with_judge"] * 0.6 + row["verdicts"])
+    assert "costs less in every row" in repr(found)
+    dear = plan(judge_correlation=0.5, unlabelled=1000, rater_share=0.0, price=0.5, verdict_price=1)
+    assert "the study costs no less in any row: plan without the judge" in repr(dear)
+    some = plan(judge_correlation=0.5, unlabelled=1000, rater_share=0.0, price=0.5, verdict_price=0.05)
+    assert "costs less in" in repr(some) and "of 10 rows" in repr(some)
+    free = plan(judge_correlation=0.5, unlabelled=1000, price=0.5)
+    assert all(row["money_with_judge"] is None for row in free.document["judge"]["rows"])
+
+
 def test_a_correlation_that_costs_more_than_it_brings_is_said():
     assert "With 144 votes a correlation under 0.15 makes the estimate worse" in repr(
         plan(judge_correlation=0.05, unlabelled=1000, rater_share=0.0)
@@ -65,6 +80,8 @@ def test_a_correlation_that_costs_more_than_it_brings_is_said():
         ({"judge_correlation": 0.4}, "needs both --judge-correlation R and --unlabelled N"),
         ({"unlabelled": 10}, "needs both"),
         ({"rater_share": 0.2}, "--rater-share is about a judge"),
+        ({"price": 1, "verdict_price": 1}, "--verdict-price is about a judge"),
+        ({"judge_correlation": 0.4, "unlabelled": 9, "verdict_price": 1}, "give their --price DOLLARS too"),
         ({"judge_correlation": 1, "unlabelled": 10}, "--judge-correlation is 1"),
         ({"judge_correlation": float("nan"), "unlabelled": 10}, "--judge-correlation is nan"),
         ({"judge_correlation": 0.4, "unlabelled": 0}, "--unlabelled is 0"),
