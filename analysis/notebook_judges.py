@@ -27,7 +27,7 @@ def judged(
     """What the judges of a study are like and what they are worth in votes (`python -m analysis judge`)."""
     from analysis.judge.answer import answer
     from analysis.judge.text import document, parts
-    from analysis.reading.verdicts import benches_beside
+    from analysis.reading.verdicts import benches_beside, from_elsewhere
 
     folder = Path(study)
     benches = benches_beside(folder, None if verdicts is None else Path(verdicts), judges)
@@ -37,7 +37,7 @@ def judged(
         matches = matches_of(path, folder / "pairs.jsonl", **reading)[0]
     shaped = () if tuned_on is None else _names(Path(tuned_on))
     found = answer(
-        benches, matches, labels=labels, imported=matches is not None and _from_elsewhere(matches.votes.source),
+        benches, matches, labels=labels, imported=matches is not None and from_elsewhere(matches.votes),
         tuned_on=shaped, clusters=clusters, seed=seed,
     )  # fmt: skip
     return Result(document(found), parts(found), dict, [] if matches is None else told_of_reading(matches.votes))
@@ -68,11 +68,6 @@ def worth(
     benches = benches_beside(folder, None) if (folder / VERDICTS).exists() else []
     found = answer(matches, pairs, side_differences(folder, pairs), benches, clusters=clusters, seed=seed)
     return Result(document(found), parts(found), dict, told_of_reading(matches.votes))
-
-
-def _from_elsewhere(sources: Any) -> bool:
-    """Whether votes did not come through our server, which hands out pairs in random order."""
-    return not sources or "imported" in sources
 
 
 def _names(path: Path) -> tuple[str, ...]:

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.clusters import clusters_of
-from analysis.reading.verdicts import Bench
-from analysis.reading.votes import Votes
+from analysis.reading.systems import key_of, system_names
+from analysis.reading.verdicts import NET, Bench, contrast_of
+from analysis.reading.votes import Votes, net_scores
 from analysis.stats.intervals import Interval, mean_interval
+from analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from dialogue.records import Pair
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 UNITED = (("under half", 0.0, 0.5), ("half to three quarters", 0.5, 0.75), ("three quarters and more", 0.75, 1.01))
+# How much longer the longer response is, in words.
+LENGTHS = (("up to a quarter longer", 1.0, 1.25), ("up to twice as long", 1.25, 2.0), ("longer still", 2.0, np.inf))
 
 
 @dataclass(frozen=True, slots=True)
-class United:
-    """Agreement where so large a part of a pair's votes is for its most common answer."""
+class AgreedPart:
+    """Agreement on some of the pairs: those on which people are so united, of two systems, or of such lengths."""
 
     name: str
     pairs: int
     votes: int
-    agreement: float
+    agreement: float  # the judge's ruling equals a vote
+    among_people: float | None  # a vote equals another one on its pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,10 @@ class Met:
     person_equals_majority: float | None  # and that one vote does
     kappa: Interval | None
     ac1: Interval | None
-    united: tuple[United, ...]
+    united: tuple[AgreedPart, ...]
+    contrasts: tuple[AgreedPart, ...]  # by which two systems are compared; empty for one comparison
+    lengths: tuple[AgreedPart, ...]  # by how much the lengths of the responses differ
+    order: OrderAgreement | None  # of the systems, by the judge and by people; None for fewer than four
     confusion: tuple[tuple[int, ...], ...]  # votes: rows people's a, b, tie; columns the judge's
     condition: float | None  # of the confusion, by which errors grow where one inverts it (Rogan and Gladen)
     longer: tuple[float, float] | None  # of decisive ones for the longer response: judge, people
@@ -72,6 +80,9 @@ def meet(bench: Bench, votes: Votes, clusters: str) -> Met | None:
         kappa=_beyond_chance(kept.choice, ruled, by, _of_kappa),
         ac1=_beyond_chance(kept.choice, ruled, by, _of_ac1),
         united=_united(kept, place, equal),
+        contrasts=_by_contrast(bench.pairs, kept, place, equal),
+        lengths=_by_length(bench.pairs, kept, place, equal),
+        order=_order(bench, kept),
         confusion=tuple(tuple(int(cell) for cell in row) for row in confusion),
         condition=_condition(confusion),
         longer=_for_the_longer(bench.pairs, kept, ruled),
@@ -106,16 +117,51 @@ def _majority_of_others(votes: Votes) -> Ints:
     return np.where(single & (best > 0), left.argmax(axis=1), -1)
 
 
-def _united(votes: Votes, place: Ints, equal: Bools) -> tuple[United, ...]:
+def _united(votes: Votes, place: Ints, equal: Bools) -> tuple[AgreedPart, ...]:
     table = _counts(votes, place)
-    several = table.sum(axis=1) > 1
+    several = (table.sum(axis=1) > 1)[place]
     share = (table.max(axis=1) / table.sum(axis=1))[place]
-    found = []
-    for name, low, high in UNITED:
-        inside = (share >= low) & (share < high) & several[place]
-        if inside.any():
-            found.append(United(name, len(np.unique(place[inside])), int(inside.sum()), float(equal[inside].mean())))
-    return tuple(found)
+    parts = [(name, (share >= low) & (share < high) & several) for name, low, high in UNITED]
+    return _agreed(parts, votes, place, equal)
+
+
+def _by_contrast(pairs: Mapping[str, Pair], votes: Votes, place: Ints, equal: Bools) -> tuple[AgreedPart, ...]:
+    names = system_names(pairs.values())
+    met = [contrast_of(pairs[name], names)[:2] for name in votes.pairs]
+    said = np.array([" and ".join(both) for both in met])[votes.pair]
+    every, counts = np.unique(said, return_counts=True)
+    ordered = every[np.argsort(-counts, kind="stable")]
+    return _agreed([(str(one), said == one) for one in ordered], votes, place, equal) if len(every) > 1 else ()
+
+
+def _by_length(pairs: Mapping[str, Pair], votes: Votes, place: Ints, equal: Bools) -> tuple[AgreedPart, ...]:
+    lengths = np.array([[len(side.text.split()) for side in (pairs[name].a, pairs[name].b)] for name in votes.pairs])
+    ratio = (np.maximum(lengths.max(axis=1), 1) / np.maximum(lengths.min(axis=1), 1))[votes.pair]
+    return _agreed([(name, (ratio >= low) & (ratio < high)) for name, low, high in LENGTHS], votes, place, equal)
+
+
+def _agreed(parts: Sequence[tuple[str, Bools]], votes: Votes, place: Ints, equal: Bools) -> tuple[AgreedPart, ...]:
+    """Agreement on each part that holds a vote."""
+    return tuple(
+        AgreedPart(name, len(np.unique(place[inside])), int(inside.sum()), float(equal[inside].mean()),
+                   _among_people(votes.select(inside), np.unique(place[inside], return_inverse=True)[1]))
+        for name, inside in parts if inside.any()
+    )  # fmt: skip
+
+
+def _order(bench: Bench, votes: Votes) -> OrderAgreement | None:
+    """The systems by people's votes and by the judge's verdicts on the same pairs."""
+    names = system_names(bench.pairs.values())
+    codes, place = np.unique(votes.pair, return_inverse=True)
+    every = [bench.pairs[votes.pairs[code]] for code in codes]
+    known = {name: n for n, name in enumerate(sorted(set(names.values())))}
+    first, second = (
+        np.array([known[names[key_of(side)]] for side in some])
+        for some in ([pair.a for pair in every], [pair.b for pair in every])
+    )
+    people = np.bincount(place, weights=net_scores(votes.choice)) / np.bincount(place)
+    judge = np.array([bench.value(pair.pair, NET) or 0.0 for pair in every])
+    return order_agreement(first, second, people, judge)
 
 
 def _condition(confusion: Ints) -> float | None:

@@ -12,8 +12,8 @@ from analysis.judge.habits import JudgeHabits, Share
 from analysis.judge.labelling import DOUBTED
 from analysis.judge.meeting import Met
 from analysis.reading.voters import marked_parts, not_people
-from analysis.showing.tables import Table
-from analysis.showing.words import count, number, p_equals, percent, plain
+from analysis.showing.tables import Table, in_short
+from analysis.showing.words import count, number, order_said, p_equals, percent, plain
 from analysis.stats.intervals import Interval
 
 ORDERS = {"both": "in both orders", "ab": "in ONE order", "ba": "in ONE order", "mixed": "some in one order only"}
@@ -108,6 +108,16 @@ def _opening(one: JudgeFound) -> str:
     )
 
 
+def habits_said(one: JudgeFound) -> str:
+    """Who ruled on what, and how it leans, in one sentence."""
+    habits = one.habits
+    leans = [(habits.same_in_both_orders, "says the same in both orders on {} of pairs"),
+             (habits.first_place, "chooses what stands first in {} of its decisive verdicts"),
+             (habits.ties, "says tie in {}")]  # fmt: skip
+    said = ", ".join(words.format(_of(share)) for share, words in leans if share.whole)
+    return f"{_opening(one)} It {said}." if said else _opening(one)
+
+
 def _habits_table(one: JudgeFound) -> Table:
     habits = one.habits
     rows = [
@@ -153,15 +163,23 @@ def _meeting(one: JudgeFound, met: Met) -> Iterator[Table | str]:
         ],
         f"{one.title} beside {count(met.votes, 'vote')} on {count(met.pairs, 'pair')}",
     )  # fmt: skip
-    if met.united:
-        rows = [(part.name, f"{part.pairs:,}", f"{part.votes:,}", number(part.agreement)) for part in met.united]
-        head = ("votes for the pair's most common answer", "pairs", "votes", "judge equals a vote")
-        yield Table(head, rows, "By how united people are")
+    for parts, what, caption in (
+        (met.united, "votes for the pair's most common answer", "By how united people are"),
+        (met.contrasts, "systems", "By which systems are compared"),
+        (met.lengths, "the longer response is", "By how much the lengths of the responses differ, in words"),
+    ):
+        if parts:
+            rows = [(part.name, f"{part.pairs:,}", f"{part.votes:,}", number(part.agreement), number(part.among_people))
+                    for part in parts]  # fmt: skip
+            head = (what, "pairs", "votes", "judge equals a vote", "a person does")
+            yield from in_short(Table(head, rows, caption), "comparisons", "with the most votes")[:1]
     crossed: list[tuple[str, ...]] = [
         (name, *(f"{cell:,}" for cell in row)) for name, row in zip(("a", "b", "tie"), met.confusion, strict=True)
     ]
     condition = "" if met.condition is None else f"; condition number {met.condition:,.1f}"
     yield Table(("people say", "judge: a", "b", "tie"), crossed, f"Votes by the judge's ruling{condition}")
+    if met.order:
+        yield order_said(met.order, "the judge")
     if met.longer:
         yield f"Where lengths differ, the judge chooses the longer response in {met.longer[0]:.0%} of its decisive " \
               f"rulings, people in {met.longer[1]:.0%} of their decisive votes."  # fmt: skip

@@ -114,6 +114,11 @@ def benches_beside(study: Path, verdicts: Path | None, judges: Sequence[str] = (
     return [one for one in found if not judges or one.judge in judges]
 
 
+def from_elsewhere(votes: Votes) -> bool:
+    """Whether votes did not come through our server, which hands out pairs in random order."""
+    return not votes.source or "imported" in votes.source
+
+
 def contrast_of(pair: Pair, names: Mapping[tuple[str, int | None, str], str]) -> tuple[str, str, bool]:
     """The two systems of a pair in the order of their names, and whether a is the first; `names` by `system_names`."""
     a, b = names[key_of(pair.a)], names[key_of(pair.b)]

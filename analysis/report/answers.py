@@ -9,6 +9,8 @@ from typing import Any
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.answer import answer as ask_agreement
 from analysis.agreement.text import document as agreement_document
+from analysis.judge.answer import JudgeAnswer
+from analysis.judge.answer import answer as ask_judge
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
@@ -20,8 +22,11 @@ from analysis.reading.clusters import with_items
 from analysis.reading.inputs import JUDGED, matches_of
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.files import Unused
+from analysis.reading.scores.paired import side_differences
 from analysis.reading.scores.panel import Panel
 from analysis.reading.study import Study
+from analysis.reading.systems import Matches
+from analysis.reading.verdicts import benches_beside, from_elsewhere
 from analysis.reading.votes import Votes
 from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
@@ -30,7 +35,10 @@ from analysis.ties.text import document as ties_document
 from analysis.variance.answer import VarianceAnswer
 from analysis.variance.answer import answer as ask_variance
 from analysis.variance.tables import not_used, study_tables
+from analysis.worth.answer import WorthAnswer
+from analysis.worth.answer import answer as ask_worth
 from dialogue.errors import InputError
+from dialogue.judges import VERDICTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +99,39 @@ def variance_of(study: Study, panels: Sequence[Panel], left: Sequence[Unused] = 
         return ask_variance(tables, not_used=not_used(study, panels, left, tables)) if tables else None
     except InputError:
         return None
+
+
+def judge_of(study: Study, clusters: str) -> tuple[JudgeAnswer | None, str]:
+    """The answer of `analysis judge STUDY`, or None with the reason, which is empty where there are no verdicts."""
+    if study.table is not None or not (study.folder / VERDICTS).exists():
+        return None, ""
+    try:
+        matches = _on_pairs(study)
+        imported = matches is not None and from_elsewhere(matches.votes)
+        return ask_judge(benches_beside(study.folder, None), matches, imported=imported, clusters=clusters), ""
+    except InputError as error:
+        return None, f"What the judges are worth is unknown. {str(error).replace(f'{study.folder}/', '')}"
+
+
+def worth_of(study: Study, clusters: str) -> WorthAnswer | None:
+    """The answer of `analysis worth STUDY`; None where no evaluator scored both sides of enough pairs with votes."""
+    if study.table is not None or not study.pairs or study.votes is None:
+        return None
+    try:
+        matches, pairs = _on_pairs(study), {pair.pair: pair for pair in study.pairs}
+        benches = benches_beside(study.folder, None) if (study.folder / VERDICTS).exists() else []
+        differences = side_differences(study.folder, pairs)
+        return None if matches is None else ask_worth(matches, pairs, differences, benches, clusters=clusters)
+    except InputError:
+        return None
+
+
+def _on_pairs(study: Study) -> Matches | None:
+    """The votes on real pairs, as `judge` and `worth` read them; None without any."""
+    votes = study.folder / "votes.jsonl"
+    if not votes.exists():
+        return None
+    return matches_of(votes, study.folder / "pairs.jsonl", **study.how)[0]
 
 
 def _preference(

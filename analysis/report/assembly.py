@@ -22,6 +22,8 @@ from analysis.comparison import section as comparison
 from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
+from analysis.judge import section as judge
+from analysis.judge.text import document as judge_document
 from analysis.preference import section as preference
 from analysis.ratings import section as ratings
 from analysis.ratings.section import rated_title
@@ -31,7 +33,7 @@ from analysis.reading.study import Study
 from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
-from analysis.report.answers import VotesAnswers, variance_of, votes_answers
+from analysis.report.answers import VotesAnswers, judge_of, variance_of, votes_answers, worth_of
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.discriminators import discriminators_finding, discriminators_section
@@ -43,13 +45,15 @@ from analysis.showing.words import plain
 from analysis.ties import section as ties
 from analysis.variance import section as variance
 from analysis.variance.text import document as variance_document
+from analysis.worth import section as worth
+from analysis.worth.text import document as worth_document
 from dialogue.signature import VERSION
 from dialogue.wording import as_typed
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 3
-ON_VOTES = ("preferred", "ties", "raters", "variance", "compare")
-IN_PAPER = ("preferred", "rated", "compare", "discriminators")  # sections whose tables go to report.tex
+ON_VOTES = ("preferred", "ties", "raters", "variance", "compare", "judge", "worth")
+IN_PAPER = ("preferred", "rated", "compare", "discriminators", "judge", "worth")  # whose tables go to report.tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,7 @@ def report(
     varied = variance_of(study, panels, beside.left_out if beside else ())
     excluded = exclusion.without_rules(study, margin, clusters)
     rated = ratings.section(votes.ratings)
+    (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
     sections = [
         preference.section(votes.preference, study),
         rated,
@@ -126,6 +131,8 @@ def report(
         discriminators_section(apart),
         variance.section(varied, study),
         agreement.section(votes.agreement, study),
+        judge.section(ruled, why_not),
+        worth.section(worths),
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
         done_section(study, panels),
@@ -140,6 +147,7 @@ def report(
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
         "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
+        "judge": ruled and judge_document(ruled), "worth": worths and worth_document(worths),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

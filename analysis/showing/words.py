@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from analysis.stats.paired.order_agreement import OrderAgreement
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -69,6 +72,14 @@ def number(value: float | None, digits: int = 3) -> str:
     ('0.123', '12.35', '0.000', '-', '-')
     """
     return "-" if value is None or not math.isfinite(value) else f"{value:z.{digits}f}"
+
+
+def order_said(found: OrderAgreement, who: str) -> str:
+    """How far a judge or metric and people put systems in the same order."""
+    return (
+        f"Of {found.systems} systems {who} puts {found.alike:,} of {found.compared:,} pairs of systems in the same "
+        f"order as people (Kendall's tau {number(found.tau, 2)})."
+    )
 
 
 def signed(value: float, digits: int = 1) -> str:

@@ -20,6 +20,7 @@ from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import net_scores
 from analysis.showing.words import count
 from analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
+from analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from analysis.stats.powered import Sample
 from dialogue.errors import InputError
 from dialogue.records import Pair
@@ -51,6 +52,7 @@ class Worth:
     ceiling: float
     varied: bool  # whether its pairs' votes differ within comparisons; else nothing can be said of it
     signs: tuple[int, int]  # pairs on which it and people lean to one side, of those where both lean
+    order: OrderAgreement | None  # of the systems, by it and by people; None for ties and for fewer than four systems
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +217,7 @@ def _worth(name: str, outcome: Outcome, table: _Table, found: _Predictor, genera
         ceiling=ceiling(rho, rater_part(sample)),
         varied=bool(np.ptp(sample.y) > 1e-12),
         signs=_signs(table, found, outcome),
+        order=_order(table, found, outcome),
     )
 
 
@@ -226,6 +229,20 @@ def _signs(table: _Table, found: _Predictor, outcome: Outcome) -> tuple[int, int
     f = np.where(found.there, found.values, 0.0)[: len(table.voted)]
     both = (np.abs(means) > 1e-12) & (np.abs(f) > 1e-12)
     return int((np.sign(means[both]) == np.sign(f[both])).sum()), int(both.sum())
+
+
+def _order(table: _Table, found: _Predictor, outcome: Outcome) -> OrderAgreement | None:
+    """The systems by people and by the evaluator, on the pairs that have both."""
+    if outcome == TIE:
+        return None
+    known = len(table.voted)
+    kept = np.flatnonzero(found.there[:known])
+    sides = [[key_of(side) for side in (table.voted[n].a, table.voted[n].b)] for n in kept]
+    codes = {key: n for n, key in enumerate(sorted({key for both in sides for key in both}, key=str))}
+    first, second = np.array([[codes[key] for key in both] for both in sides], dtype=np.int64).reshape(-1, 2).T
+    means = np.bincount(table.pair, weights=table.y[outcome]) / np.bincount(table.pair)
+    turn = table.turn[kept]
+    return order_agreement(first, second, means[kept] * turn, found.values[kept] * turn)
 
 
 def _together(
@@ -249,7 +266,8 @@ def _together(
     values[known:] = columns[known:] @ np.mean(fits, axis=0)
     there = np.any([one.there for one in found], axis=0)
     made = _worth(TOGETHER, outcome, table, _Predictor(there, values), generator)
-    return replace(made, now=_upwards(made.now), endless=_upwards(made.endless))
+    # Its predictions are about the mean of each comparison, so they order no systems.
+    return replace(made, now=_upwards(made.now), endless=_upwards(made.endless), order=None)
 
 
 def _within(found: _Predictor, comparison: Ints) -> Floats:

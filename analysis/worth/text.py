@@ -9,7 +9,7 @@ from typing import Any
 from analysis.reading.verdicts import NET, TIE
 from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
-from analysis.showing.words import count, number, plain
+from analysis.showing.words import count, number, order_said, plain
 from analysis.worth.answer import TOGETHER, Worth, WorthAnswer
 
 OF = {NET: "preference", TIE: "ties"}
@@ -65,7 +65,7 @@ def _cells(one: Worth) -> tuple[str, ...]:
     now = f"{value:,.0f} ({low:,.0f} to {high:,.0f})" if one.others > 1 and one.varied else "-"
     gain = f"{one.endless.value:.2f} ({one.endless.low:.2f} to {one.endless.high:.2f})" if one.varied else "-"
     return (one.name, f"{one.pairs:,}", f"{one.others:,}", number(one.correlation, 2), leaning, now, gain,
-            _percent(one))  # fmt: skip
+            percent_worth(one))  # fmt: skip
 
 
 def worth_sentences(found: WorthAnswer) -> Iterator[str]:
@@ -74,15 +74,11 @@ def worth_sentences(found: WorthAnswer) -> Iterator[str]:
     for net, tie in zip(every[::2], every[1::2], strict=True):
         who = "all of them together are" if net.name == TOGETHER else f"{net.name} is"
         yield (
-            f"By these {count(net.votes, 'vote')} {who} worth {_percent(net)} of the votes on preference and "
-            f"{_percent(tie)} of those on ties."
+            f"By these {count(net.votes, 'vote')} {who} worth {percent_worth(net)} of the votes on preference and "
+            f"{percent_worth(tie)} of those on ties."
         )
-    for outcome, name in OF.items():
-        if not any(one.varied for one in every if one.outcome == outcome):
-            yield f"The votes on {name} do not differ within comparisons, so no evaluator can be held against them."
-            continue
-        shown = [one.name for one in every if one.outcome == outcome and one.endless.shown]
-        yield f"Shown to be worth votes on {name}: {', '.join(shown) if shown else 'none'}."
+    yield from (order_said(one.order, one.name) for one in every if one.order is not None)
+    yield from shown_worth(found)
     yield (
         "Worth is the part of the votes that could be spared for the same error if the evaluator scored pairs without "
         "end; where its range begins at 0, none is shown. Each comparison of systems is taken about its own means, and "
@@ -91,7 +87,19 @@ def worth_sentences(found: WorthAnswer) -> Iterator[str]:
     )
 
 
-def _percent(one: Worth) -> str:
+def shown_worth(found: WorthAnswer) -> Iterator[str]:
+    """Which evaluators the votes show to be worth any, one sentence for each outcome."""
+    every = (*found.rows, *found.together)
+    for outcome, name in OF.items():
+        if not any(one.varied for one in every if one.outcome == outcome):
+            yield f"The votes on {name} do not differ within comparisons, so no evaluator can be held against them."
+            continue
+        shown = [one.name for one in every if one.outcome == outcome and one.endless.shown]
+        yield f"Shown to be worth votes on {name}: {', '.join(shown) if shown else 'none'}."
+
+
+def percent_worth(one: Worth) -> str:
+    """The worth with its range, in per cent."""
     if not one.varied:
         return "an unknown part"
     value, low, high = (100 * max(part, 0.0) for part in one.endless.saved(1))

@@ -223,3 +223,47 @@ def test_the_study_must_have_pairs_and_verdicts(tmp_path):
     (folder / "verdicts.jsonl").unlink()
     with pytest.raises(InputError, match="python -m evaluators judge"):
         judged(folder)
+
+
+def four_systems(folder, path):
+    """The study again, with x and y in two seeds each, so that four systems are compared in four ways."""
+
+    def seeded(pairs):
+        return [replace(pair, a=replace(pair.a, seed=n % 2), b=replace(pair.b, seed=(n // 2) % 2))
+                for n, pair in enumerate(pairs)]  # fmt: skip
+
+    return rewritten(folder, path, Pair, seeded)
+
+
+def test_agreement_by_systems_and_lengths_and_the_order_of_four_systems(folder, tmp_path):
+    found = judged(four_systems(folder, tmp_path / "s"))
+    met = found.document["judges"][0]["people"]
+    assert len({part["name"] for part in met["contrasts"]}) == 4
+    for parts in (met["contrasts"], met["lengths"]):
+        assert sum(part["votes"] for part in parts) == met["votes"] == 240
+        assert sum(part["pairs"] for part in parts) == met["pairs"] == 80
+        whole = sum(part["votes"] * part["agreement"] for part in parts) / 240
+        assert whole == pytest.approx(met["equals_vote"]["value"])
+    assert met["order"]["systems"] == 4 and 0 <= met["order"]["alike"] <= met["order"]["compared"] <= 6
+    text = repr(found)
+    assert "By which systems are compared" in text and "By how much the lengths of the responses differ" in text
+    assert f"Of 4 systems the judge puts {met['order']['alike']} of {met['order']['compared']} pairs of systems" in text
+
+
+def test_a_judge_that_copies_people_puts_the_systems_in_their_order(folder, tmp_path):
+    four = four_systems(folder, tmp_path / "s")
+    said = {}
+    for vote in read_records(four / "votes.jsonl", Vote):
+        said.setdefault(vote.pair, []).append(vote.choice)
+    copied = [
+        Verdict(pair, "copy", order, choice, draw=draw)
+        for pair, some in said.items() for draw, choice in enumerate(some) for order in ("ab", "ba")
+    ]  # fmt: skip
+    write_records(four / "verdicts.jsonl", copied, signature="s", kind=Verdict)
+    order = judged(four).document["judges"][0]["people"]["order"]
+    assert order["tau"] == pytest.approx(1) and order["alike"] == order["compared"]
+
+
+def test_two_systems_have_no_order_to_compare(found):
+    met = found.document["judges"][0]["people"]
+    assert met["order"] is None and met["contrasts"] == []

@@ -69,7 +69,7 @@ def test_latex_compiles(whole, tmp_path):
 def test_latex_is_well_formed_whether_it_can_be_compiled_or_not(whole):
     tex = as_latex(whole)
     opened, closed = (re.findall(rf"\\{word}\{{(\w+)\}}", tex) for word in ("begin", "end"))
-    assert opened.count("tabular") == opened.count("table") == tex.count(r"\toprule") == 5
+    assert opened.count("tabular") == opened.count("table") == tex.count(r"\toprule") == 7
     assert sorted(opened) == sorted(closed)
     for block in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", tex, re.S):
         columns, body = block
