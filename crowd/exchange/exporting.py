@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from crowd.rating.pool import pair_from
 from crowd.rating.replaying import Replayed, replay
-from crowd.rating.rules import rules_in_force
+from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log, tables
 from crowd.store.event_log import iso
 from crowd.store.store import settings
@@ -64,8 +64,8 @@ def export(
     raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
-    late_votes = rules_in_force(connection).assignment.late_votes
-    waiting = _waiting(rows, status, votes_per_pair, late_votes)
+    hit = kept_hit(connection)
+    waiting = _waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
     votes = list(_votes(rows, pairs, status, counted, confirmed, waiting))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)

@@ -62,7 +62,9 @@ def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
     gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None, "broke": _bare(broke)}
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
     mine = leases.c.rater == rater
-    connection.execute(sa.update(leases).where(mine).values(rater=nobody, issued=0.0, expires=0.0))
+    # a token follows from the person's id, so it would lead back to them, and stand in their way if they come again
+    token = sa.literal(f"{nobody}-") + sa.cast(leases.c.lease, sa.Text)
+    connection.execute(sa.update(leases).where(mine).values(rater=nobody, token=token, issued=0.0, expires=0.0))
     cast = connection.execute(sa.select(votes.c.vote, votes.c.submitted).where(votes.c.rater == rater)).all()
     for row in cast:
         bare = {"rater": nobody, "seconds": None, "submitted": row.submitted // DAY * DAY}

@@ -152,8 +152,20 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Gath
     """One pass over the judgements, dialogue by dialogue: rounds (votes, ties), sums over pairs, tallies of raters."""
     v = votes.c
     dialogue = _dialogue(connection)
-    columns = (v.pair, v.rater, v.choice, v.left, v.seconds, v.counted, pairs.c.kind, dialogue)
+    columns = (
+        v.pair,
+        v.rater,
+        v.choice,
+        v.left,
+        v.seconds,
+        v.counted,
+        v.aside,
+        pairs.c.kind,
+        dialogue,
+        raters.c.status,
+    )
     query = sa.select(*columns).join_from(votes, pairs, v.pair == pairs.c.pair)
+    query = query.join(raters, raters.c.rater == v.rater)
     rows = connection.execute(query.where(pairs.c.kind != "check").order_by(dialogue, v.pair, v.vote))
     rounds: Counter[int] = Counter()
     tied: Counter[int] = Counter()
@@ -187,18 +199,24 @@ def _dialogue(connection: sa.Connection) -> sa.Label[Any]:
 
 
 def _tally(judged: list[Any], tallies: defaultdict[str, Tally]) -> None:
-    choices = Counter(row.choice for row in judged)
+    """`same` and `others` are held against raters in good standing alone: who was blocked or excluded, and whose visit
+    was taken back, is no measure for anybody else."""
+    measures = Counter(row.choice for row in judged if _is_measure(row))
     for row in judged:
-        tally = tallies[row.rater]
+        tally, own = tallies[row.rater], int(_is_measure(row))
         tally.choices[row.choice] += 1
         tally.left += row.choice == row.left
-        tally.same += choices[row.choice] - 1
-        tally.others += len(judged) - 1
+        tally.same += measures[row.choice] - own
+        tally.others += measures.total() - own
         if row.counted and row.kind == "real":
             tally.counted += 1
             tally.ties += row.choice == "tie"
         if row.seconds is not None:
             tally.seconds.append(row.seconds)
+
+
+def _is_measure(row: Any) -> bool:
+    return row.status not in ("blocked", "excluded") and not row.aside
 
 
 def _by_rater(tallies: dict[str, Tally]) -> ClusterCounts:

@@ -160,6 +160,7 @@ PROMISES = {
     "faults": "kills, cuts and full disks",
     "hostile": "texts and requests that mean harm",
     "third_party": "our page in a frame of another site",
+    "third_party_firefox": "the same in Debian's Firefox",
     "under_fire": "money while calls fail and processes are killed",
     "proxy": "behind a real nginx",
     "contract": "what every marketplace keeps",

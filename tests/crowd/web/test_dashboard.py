@@ -18,6 +18,7 @@ from scipy import stats
 from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
 from crowd.hit import Hit
+from crowd.rating.deciding import rule_on
 from crowd.rating.desk import Desk
 from crowd.simulation.browser import PageForm
 from crowd.study_folder import prepare_study
@@ -127,8 +128,25 @@ def test_the_raters_table_is_that_of_a_slow_twin(study):
         assert line.tie_rate == 1 - len(decided) / len(mine)
         assert line.left_rate == sum(vote.choice == vote.left for vote in decided) / len(decided)
         assert line.median_seconds == statistics.median(vote.seconds for vote in mine)
-        met = [(a, b) for a, b in itertools.product(mine, exported.votes) if a.pair == b.pair and a is not b]
+        measures = [vote for vote in exported.votes if vote.rater_status not in ("blocked", "excluded")]
+        met = [(a, b) for a, b in itertools.product(mine, measures) if a.pair == b.pair and a is not b]
         assert line.agreement == sum(a.choice == b.choice for a, b in met) / len(met)
+
+
+def test_who_is_excluded_is_no_measure_for_others(tmp_path):
+    app, desk, clock = voted(tmp_path)
+    before, exported = now((app, desk, clock))
+    out = [line.rater for line in before.raters if line.votes][1]  # whose pairs one other rater has judged
+    rule_on(desk.store, out, "exclude", "a test", clock())
+    after, _ = now((app, desk, clock))
+    measures = [vote for vote in exported.votes if vote.rater != out]
+    agreed = {line.rater: line.agreement for line in before.raters}
+    for line in after.raters:
+        mine = [vote for vote in exported.votes if vote.rater == line.rater]
+        met = [(a, b) for a, b in itertools.product(mine, measures) if a.pair == b.pair and a is not b]
+        assert line.agreement == (sum(a.choice == b.choice for a, b in met) / len(met) if met else None)
+    assert any(line.agreement != agreed[line.rater] for line in after.raters if line.rater != out)
+    desk.store.close()
 
 
 def test_pace_time_and_money_follow_from_the_clock_and_the_hit(study):

@@ -227,3 +227,38 @@ def test_over_http_a_person_who_keeps_no_cookie_is_let_in(app):
         person = Person(url, "prolific", "p9", sitting="s9", task="S1")
         reply = person.arrive()
         assert reply.status_code == 200 and seat_of(reply.text)
+
+
+def test_a_seat_of_one_marketplace_or_tab_never_speaks_for_another(app):
+    """Same ids at two marketplaces, and two tabs: each answer lands in the visit that its own page was made for."""
+    at_prolific, at_mturk = Tab(app, **submission("W1", "A1")), Tab(app, **hit("W1", "A1"))
+    seats = {name: visit_of(app.extensions["desk"].secret, tab.fields["seat"]) for name, tab in
+             (("prolific", at_prolific), ("mturk", at_mturk))}  # fmt: skip
+    assert {name: visit.source for name, visit in seats.items()} == {"prolific": "prolific", "mturk": "mturk"}
+    at_prolific.begin()
+    mixed = at_prolific.fields | {"seat": at_mturk.fields["seat"], "choice": "left"}
+    assert at_mturk.client.post("/answer", data=mixed).status_code == 400, "that tab has not consented"
+    swapped = at_prolific.fields["seat"].partition(".")[0] + "." + at_mturk.fields["seat"].partition(".")[2]
+    assert at_prolific.client.get("/task", query_string={"seat": swapped}).status_code == 400
+
+
+def test_who_was_forgotten_may_come_again_as_somebody_new(app):
+    from crowd.rating.forgetting import forget
+
+    old = Tab(app, **submission("p1", "s1")).begin()
+    desk: Desk = app.extensions["desk"]
+    stale = old.fields
+    forget(desk.store, desk.rater_id("p1"), votes_per_pair=3, now=desk.clock())
+    assert old.client.post("/answer", data=stale | {"choice": "left"}).status_code == 400
+    assert "complete?cc=CDONE" in Tab(app, **submission("p1", "s1")).begin().work()
+
+
+def test_no_clock_makes_a_seat_invalid_and_another_key_makes_all_of_them_nobodys(app):
+    tab = Tab(app, **submission("p1", "s1")).begin()
+    desk: Desk = app.extensions["desk"]
+    now, query = desk.clock(), {"seat": tab.fields["seat"]}
+    for at in (now - 10 * 365 * 86_400, now + 10 * 365 * 86_400, 0.0):
+        desk.clock = lambda at=at: at
+        assert tab.client.get("/task", query_string=query).status_code == 200
+    desk.secret = "another"
+    assert tab.client.get("/task", query_string=query).status_code == 400
