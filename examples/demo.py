@@ -72,6 +72,15 @@ def stages(study: str, size: Size) -> list[Stage]:
     jobs = "--jobs 1" if size.alone else "--jobs 2"
     limit = "--jobs 1" if size.alone else ""  # otherwise one a core
     grid = f"--models seq2seq,bilstm_attn --seeds {size.seeds}"
+    # A discriminator needs 50 dialogues with responses, which the tiny corpus does not have.
+    discriminate = [
+        stage(
+            "Ask discriminators which replies the models wrote",
+            f"-m evaluators discriminate {study} --encoder bag --folds 4 --shared --jobs 1",
+            "corpus vocabulary.json responses.jsonl",
+            *("adversarial.parquet adversarial.json discriminator.png discriminator.pdf discriminators", "evaluators"),
+        )
+    ]
     return [
         stage(
             "Write a corpus of invented dialogues",
@@ -123,10 +132,12 @@ def stages(study: str, size: Size) -> list[Stage]:
             f"-m probes run {study} --tasks {size.tasks} {jobs}",
             *("corpus states", "scores.parquet", "probes"),
         ),
+        *([] if size.alone else discriminate),
         stage(
             "Write the report",
             f"-m analysis report {study}",
-            "votes.jsonl raters.jsonl pairs.jsonl responses.jsonl ties.json ties.png metrics.parquet scores.parquet",
+            "votes.jsonl raters.jsonl pairs.jsonl responses.jsonl ties.json ties.png metrics.parquet scores.parquet "
+            "adversarial.parquet adversarial.json discriminator.png",
             *("report.html report.md report.tex report.json", "analysis templates"),
         ),
     ]

@@ -1,5 +1,6 @@
 """The whole line: a tiny demo, run again, killed half-way, and its report on screen."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -52,6 +53,20 @@ def study(pytestconfig, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "study"
     folder.parent.joinpath("printed").write_text(run(pytestconfig.rootpath, folder))
     return folder
+
+
+def test_each_stage_of_the_full_demo_reads_what_earlier_ones_wrote(pytestconfig):
+    """The tiny demo leaves out the discriminators, so their place is held here."""
+    spec = importlib.util.spec_from_file_location("demo", pytestconfig.rootpath / "examples" / "demo.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["demo"] = module  # where a dataclass looks for its module
+    spec.loader.exec_module(module)
+    written = set()
+    for stage in module.stages("study", module.SIZES["full"]):
+        assert set(stage.reads) <= written, stage.title
+        written |= set(stage.writes)
+    assert {"adversarial.json", "discriminator.png"} <= set(stage.reads), "the report shows the discriminators"
+    assert "discriminate" not in str(module.stages("study", module.SIZES["tiny"]))
 
 
 def test_the_demo_ends_with_a_report_and_what_it_found(study):
