@@ -91,7 +91,7 @@ def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
         for x, y, model, checkpoint in zip(one.metric, one.probe, one.models, one.checkpoints, strict=True):
             fill = "white" if checkpoint == "untrained" else models[model]
             panel.plot(x, y, "o", mfc=fill, mec=models[model], ms=4, alpha=0.85)
-        panel.set_title(f"{one.task}\nrank correlation {one.correlation:+.2f}, n = {len(one.models)}", fontsize=7.5)
+        panel.set_title(f"{one.task}\nrank correlation {one.correlation:+z.2f}, n = {len(one.models)}", fontsize=7.5)
     _name_axes(figure, f"mean {metric} per item; hollow: untrained", "micro-F1, points")
     return figure
 

@@ -87,7 +87,7 @@ def _said(found: list[GroupAgreement]) -> list[str]:
         return ["No group is shown to agree otherwise than the others; small groups show large differences only."]
     return [
         f"Raters of the group {group!r} agree {'more' if apart.value > 0 else 'less'} with each other than the others "
-        f"do: alpha {apart.value:+.3f}."
+        f"do: alpha {apart.value:+z.3f}."
         for k, (group, apart) in enumerate(differ)
         if not any(apart.mirrors(other) for _, other in differ[:k])
     ]

@@ -129,5 +129,7 @@ def _share(observed: float, error: float, above: float, below: float) -> General
         return Generalisability(math.nan, 0.0, 1.0, math.nan, (above, below))
     ratio = observed / error
     tails = [float(f.ppf(p, above, below)) for p in (0.975, 0.5, 0.025)]
+    if ratio <= tails[2]:  # nearer to each other than such an error allows: it is not known, rather than 0 for sure
+        return Generalisability(0.0, 0.0, 1.0, ratio, (above, below))
     value, low, high = (float(np.clip(1 - part / ratio, 0, 1)) for part in (1.0, tails[0], tails[2]))
     return Generalisability(value, low, high, ratio, (above, below))

@@ -100,7 +100,7 @@ class Labelling:
         if drift.p < REFUSED:
             raise InputError(
                 f"{contrast.first} and {contrast.second}: {bench.judge} sees the pairs with votes otherwise than the "
-                f"others (mean {drift.voted:+.3f} and {drift.others:+.3f}), so they are no random sample. {STATE}"
+                f"others (mean {drift.voted:+z.3f} and {drift.others:+z.3f}), so they are no random sample. {STATE}"
             )
         return drift
 

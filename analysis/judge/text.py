@@ -245,11 +245,12 @@ def told_of(row: HelpedEstimate, judge: str) -> Iterator[str]:
         )
     if abs(row.correlation) < row.least:
         yield (
-            f"Its correlation with people's pair means is {row.correlation:+.2f}; under {row.least:.2f} "
+            f"Its correlation with people's pair means is {row.correlation:+z.2f}; under {row.least:.2f} "
             f"(1/sqrt(n - 2), {row.voted:,} pairs) a fitted weight makes the estimate worse, not better."
         )
     if not 0 <= row.tuned.weight <= 1:
-        yield f"Its weight of {row.tuned.weight:+.2f} lies outside 0 to 1: allowed, but look at what the judge goes by."
+        weight = f"{row.tuned.weight:+z.2f}"
+        yield f"Its weight of {weight} lies outside 0 to 1: allowed, but look at what the judge goes by."
     if row.raters > 0.05:
         yield (
             f"Raters make {row.raters:.0%} of the variance of {name}: no judge can lower that part, so with pairs "
@@ -260,7 +261,7 @@ def told_of(row: HelpedEstimate, judge: str) -> Iterator[str]:
 
 def _comparisons(row: HelpedEstimate) -> Iterator[str]:
     yield (
-        f"On the pairs with votes the judge's {NAMES[row.outcome]} differs from people's by {row.bias.value:+.3f} "
+        f"On the pairs with votes the judge's {NAMES[row.outcome]} differs from people's by {row.bias.value:+z.3f} "
         f"({_interval(row.bias)})."
     )
     other, width = row.independent, row.tuned.interval.high - row.tuned.interval.low
@@ -273,8 +274,8 @@ def _comparisons(row: HelpedEstimate) -> Iterator[str]:
         yield "The judge alone puts the preference on the other side."
     if row.drift is not None and row.drift.p < DOUBTED:
         yield (
-            f"The judge's mean is {row.drift.voted:+.3f} on pairs with votes and {row.drift.others:+.3f} on the others "
-            f"({p_equals(row.drift.p)}): make sure that the pairs with votes are a random part."
+            f"The judge's mean is {row.drift.voted:+z.3f} on pairs with votes and {row.drift.others:+z.3f} on the "
+            f"others ({p_equals(row.drift.p)}): make sure that the pairs with votes are a random part."
         )
 
 

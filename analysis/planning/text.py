@@ -48,7 +48,7 @@ def _source(answer: PlanAnswer) -> str:
     """Where the numbers about the crowd come from."""
     if answer.measured is None:
         return "assumed"
-    return ", ".join([f"measured on {answer.measured} votes", *answer.unmeasured])
+    return ", ".join([f"measured on {count(answer.measured, 'vote')}", *answer.unmeasured])
 
 
 def _look(look: Look, answer: PlanAnswer) -> dict[str, Any]:
@@ -147,7 +147,8 @@ def _look_text(look: Look, answer: PlanAnswer) -> str:
             text += f"All votes are the same, so this rests on the {look.kind}s, not on the number of votes. "
     if bet is not None and now is not None:
         text += (
-            f"An exact bet on the {count(bet.votes, 'vote')} that share no rater and no dialogue: e-value {bet.e:.3g}, "
+            f"An exact bet, which decides nothing, on the {count(bet.votes, 'vote')} that share no rater and no "
+            f"dialogue: e-value {bet.e:.3g}, "
             f"interval {number(bet.low)} to {number(bet.high)}. "
         )
         if bet.stop is not None and bet.e < 1 / look.alpha:

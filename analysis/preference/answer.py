@@ -143,7 +143,7 @@ def answer(
     ranking, refusal = ranking_of(matches, model, clusters, sets, generator)
     beside = careful_answer(matches, asked=careful, clusters=clusters, ranking=ranking, seed=seed)
     if ranking is None and all(reasons):
-        raise InputError(_nothing(every[0], reasons[0], refusal))
+        raise InputError(_nothing(every, reasons, refusal))
     kept = [one for one, reason in zip(every, reasons, strict=True) if not reason]
     found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
     doubts = [*([refusal] if ranking is None else []), *disagreeing(beside)]
@@ -248,13 +248,15 @@ def _without_interval(contrast: Contrast, ways: Sequence[str]) -> str:
     return next((f"one {way}" for way, found in codes.items() if (found == found[0]).all()), "")
 
 
-def _nothing(contrast: Contrast, reason: str, refusal: str) -> str:
+def _nothing(every: Sequence[Contrast], reasons: Sequence[str], refusal: str) -> str:
     """Why there is neither an interval nor a ranking."""
-    if reason == "1 vote":
+    told = next(((one, reason) for one, reason in zip(every, reasons, strict=True) if reason != "1 vote"), None)
+    if told is None and len(every) > 1:
+        return f"Each of the {len(every)} comparisons of two systems has one vote, which has no interval. {refusal}"
+    if told is None:
         return "One vote has no interval; two or more are needed."
-    return (
-        f"{contrast.first} and {contrast.second} were judged by or on {reason}, which says nothing of others. {refusal}"
-    )
+    one, reason = told
+    return f"{one.first} and {one.second} were judged by or on {reason}, which says nothing of others. {refusal}"
 
 
 def _cautions(matches: Matches, known: bool) -> list[str]:

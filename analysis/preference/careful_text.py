@@ -41,12 +41,15 @@ def careful_tables(found: Careful) -> tuple[Table, Table]:
     ]  # fmt: skip
     head = ["rank", "system", "log strength", "95 % interval", "P(best)", "P(in truth below the next)", "default rank"]
     met = [
-        [one.first, one.second, f"{one.net.value:+.3f}", _reach(one.net), chance(one.better), number(one.ties.value),
+        [one.first, one.second, f"{one.net.value:+z.3f}", _reach(one.net), chance(one.better), number(one.ties.value),
          _reach(one.ties)]
         for one in found.contrasts
     ]  # fmt: skip
     second = ["first", "second", "net", "95 % interval", "P(first is better)", "ties", "95 % interval"]
-    return Table(head, ranked, "Careful answer: Bayesian hierarchical Davidson"), Table(second, met)
+    return (
+        Table(head, ranked, "Careful answer: Bayesian hierarchical Davidson"),
+        Table(second, met, "Careful answer: two systems at a time"),
+    )
 
 
 def careful_points(found: Careful) -> str:

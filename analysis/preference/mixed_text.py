@@ -45,7 +45,7 @@ def _row(one: MixedContrast) -> list[str]:
         return [*named, *["-"] * (len(_HEAD) - len(named))]
     spreads = ", ".join(f"{name} {sd:.2f}" for name, sd in one.spreads.items())
     return [*named, percent(one.share.value), f"{percent(one.share.low)} to {percent(one.share.high)}",
-            f"{one.net.value:+.3f}", _reach(one.net), percent(one.typical.value), spreads]  # fmt: skip
+            f"{one.net.value:+z.3f}", _reach(one.net), percent(one.typical.value), spreads]  # fmt: skip
 
 
 def _reading(found: Sequence[MixedContrast]) -> list[str]:

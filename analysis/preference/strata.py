@@ -73,7 +73,7 @@ def strata_parts(found: list[GroupPreference], by: str, notes: tuple[str, ...]) 
     differ = [(one, one.apart) for one in found if one.apart and one.p_holm is not None and one.p_holm < 0.05]
     met = [(one.first, one.second, apart) for one, apart in differ]
     said = [
-        f"The group {one.group!r} prefers otherwise than the others: {apart.value:+.3f}."
+        f"The group {one.group!r} prefers otherwise than the others: {apart.value:+z.3f}."
         for k, (one, apart) in enumerate(differ)
         if not any((one.first, one.second) == (a, b) and apart.mirrors(other) for a, b, other in met[:k])
     ]
@@ -82,4 +82,4 @@ def strata_parts(found: list[GroupPreference], by: str, notes: tuple[str, ...]) 
 
 
 def _reach(found: Interval | Disparity | None) -> str:
-    return "-" if found is None else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+    return "-" if found is None else f"{found.value:+z.3f} ({found.low:+z.3f} to {found.high:+z.3f})"

@@ -157,12 +157,12 @@ def _reach(found: Bounded) -> str:
 def _net_table(answer: PreferenceAnswer) -> list[Table | str]:
     """The contrasts; of very many those with the most votes."""
     tested = [
-        (one.net.n, [one.first, one.second, one.net.n, one.sign.a, one.sign.b, one.sign.ties, f"{one.net.value:+.3f}",
+        (one.net.n, [one.first, one.second, one.net.n, one.sign.a, one.sign.b, one.sign.ties, f"{one.net.value:+z.3f}",
                      number(one.net.se), _reach(one.net), p_value(one.p), p_value(adjusted), p_value(one.sign.p)])
         for one, adjusted in zip(answer.preferences, answer.adjusted, strict=True)
     ]  # fmt: skip
     without = [
-        (one.votes, [one.first, one.second, one.votes, one.sign.a, one.sign.b, one.sign.ties, f"{one.net:+.3f}",
+        (one.votes, [one.first, one.second, one.votes, one.sign.a, one.sign.b, one.sign.ties, f"{one.net:+z.3f}",
                      *["-"] * 5])
         for one in answer.untested
     ]  # fmt: skip
@@ -225,8 +225,9 @@ def _checks(answer: PreferenceAnswer) -> Iterator[str]:
     if (rounds := answer.rounds) and rounds.items:
         shares = ", ".join(map(number, rounds.shares))
         yield (
-            f"Share of ties by round: {shares}. Cochran's Q = {rounds.statistic:.2f} on {rounds.freedom} degrees of "
-            f"freedom, {p_equals(rounds.p)}, over {count(rounds.items, 'pair')} with a vote in every round."
+            f"Share of ties by round: {shares}. Cochran's Q = {rounds.statistic:.2f} on "
+            f"{count(rounds.freedom, 'degree')} of freedom, {p_equals(rounds.p)}, over {count(rounds.items, 'pair')} "
+            "with a vote in every round."
         )
 
 
@@ -259,7 +260,7 @@ def told_of_ranking(found: Ranking) -> Iterator[str]:
     """How its ranks read, what the model's other parameters are, and who has no rank for which reason."""
     yield (
         "95 % ranks: a system's true rank is among these with 95 % confidence (of all systems at once: every true rank "
-        "is). Two systems whose ranks overlap may not differ."
+        "is). Two systems whose ranks overlap are not shown to differ."
     )
     named = (("tie parameter", found.tie), ("left side", found.position))
     if extra := [f"{name} (log) {number(part.value)} ({_reach(part)})" for name, part in named if part]:

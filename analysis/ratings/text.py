@@ -33,9 +33,9 @@ def difference_table(found: RatingsAnswer) -> Table:
     rows = [
         (
             f"{one.first} - {one.second}", f"{one.difference.n:,}", f"{one.means[0]:.2f}, {one.means[1]:.2f}",
-            f"{one.difference.value:+.3f} ({one.difference.low:+.3f} to {one.difference.high:+.3f})",
+            f"{one.difference.value:+z.3f} ({one.difference.low:+z.3f} to {one.difference.high:+z.3f})",
             p_value(one.p), p_value(one.p_holm), _odds(one), f"{one.higher} / {one.equal} / {one.lower}",
-            f"{one.net.value:+.3f}",
+            f"{one.net.value:+z.3f}",
         )
         for one in found.differences
     ]  # fmt: skip

@@ -240,8 +240,12 @@ def _of_votes(study: Study) -> list[str]:
 def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     trained, sentences = [m for m in methods if m.checkpoint != UNSEEN], []
     if study.votes is not None and not study.pairs:
+        beside = study.table is not None and (study.table.parent / "pairs.jsonl").exists()
         sentences.append(
-            "There is no pairs.jsonl, so the votes cannot be traced to models and seeds."
+            "Of a table, pairs.jsonl beside it tells the names of the systems alone; controls, models and seeds are "
+            "read in a study folder."
+            if beside
+            else "There is no pairs.jsonl, so the votes cannot be traced to models and seeds."
             if study.votes.system_a is None
             else "The table names systems and no training seeds, so it is unknown what other seeds would show."
         )

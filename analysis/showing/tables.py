@@ -117,7 +117,8 @@ def markdown(table: Table) -> str:
     """
     cells = [[markdown_text(str(cell)) for cell in row] for row in (table.head, *table.rows)]
     lines = ["| " + " | ".join(row) + " |" for row in cells]
-    return "\n".join([f"**{markdown_text(table.caption)}**", "", lines[0], "|" + "---|" * len(table.head), *lines[1:]])
+    title = [f"**{markdown_text(table.caption)}**", ""] if table.caption else []
+    return "\n".join([*title, lines[0], "|" + "---|" * len(table.head), *lines[1:]])
 
 
 def markdown_text(text: str) -> str:
@@ -174,7 +175,14 @@ def _latex_table(table: Table) -> str:
 
 
 def _latex_cell(text: str, numeric: bool) -> str:
-    return re.sub(r"(?<=\d)-(?=\d)", "--", latex_text(text)) if numeric else latex_text(text)
+    """A hyphen before a number is a minus, one between two numbers a range.
+
+    >>> _latex_cell("-0.12 (-0.30 to 0.06)", True), _latex_cell("1-5", True), _latex_cell("model-1", False)
+    ('$-$0.12 ($-$0.30 to 0.06)', '1--5', 'model-1')
+    """
+    if not numeric:
+        return latex_text(text)
+    return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", re.sub(r"(?<=\d)-(?=\d)", "--", latex_text(text)))
 
 
 def latex_text(text: str) -> str:

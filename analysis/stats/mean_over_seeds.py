@@ -2,9 +2,8 @@
 
 Each seed's value rests on the same dialogues, so their errors hang together. A re-run would draw dialogues and seeds
 anew: the variance of the mean is that by dialogues, plus what the spread between seeds has beyond the dialogues' noise,
-over the number of seeds. The half-width of the interval is the root of the squared half-widths that either level would
-have alone, each with its own t: Satterthwaite's degrees of freedom give 92 % where three seeds differ much, this 95 %
-(docs/robustness.md). With one seed the error is by dialogues alone, and says nothing of other seeds.
+over the number of seeds, `joined` as in every comparison of seeds. With one seed the error is by dialogues alone, and
+says nothing of other seeds.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.reruns import BOTH, Replicates, between, drawn_anew
+from analysis.stats.reruns import BOTH, Replicates, between, drawn_anew, joined
 
 Floats = NDArray[np.float64]
 
@@ -51,25 +49,11 @@ def mean_over_seeds(found: Replicates, *, level: float = 0.95) -> SeedMean:
     if by_dialogue is None:
         return SeedMean(value, math.nan, math.nan, math.nan, math.nan, math.nan, n)
     variance, freedom = by_dialogue
-    tail = (1 + level) / 2
-    wide = float(stdtrit(freedom, tail)) ** 2 * variance
     if n > 1:
         observed, noise = between(found, np.arange(n))
-        beyond = max(observed - noise, 0.0) / n
-        wide += float(stdtrit(n - 1, tail)) ** 2 * beyond
-        variance += beyond
+        variance, freedom = joined(by_dialogue, (max(observed - noise, 0.0) / n, n - 1.0), level=level)
     se = math.sqrt(variance)
     if se < 1e-12 * max(abs(value), 1e-12):  # nothing moved anywhere
         return SeedMean(value, 0.0, freedom, value, value, 1.0 if abs(value) < 1e-12 else 0.0, n)
-    reach = math.sqrt(wide)
-    freedom = _freedom(reach / se, tail, min(n - 1.0, freedom) if n > 1 else freedom, freedom)
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * se
     return SeedMean(value, se, freedom, value - reach, value + reach, 2 * float(stdtr(freedom, -abs(value) / se)), n)
-
-
-def _freedom(ratio: float, tail: float, low: float, high: float) -> float:
-    """The degrees of freedom of the one t interval that is as wide, between those of the two levels."""
-    if ratio >= float(stdtrit(low, tail)):
-        return low
-    if ratio <= float(stdtrit(high, tail)):
-        return high
-    return float(brentq(lambda freedom: float(stdtrit(freedom, tail)) - ratio, low, high))

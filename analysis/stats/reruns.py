@@ -17,7 +17,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import nctdtrinc, ndtr, ndtri, stdtr
+from scipy.optimize import brentq
+from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
 from analysis.stats.intervals import crossed, groups, kish
 
@@ -102,16 +103,35 @@ def difference_errors(found: Replicates, first: Ints, second: Ints) -> dict[str,
     if len(found.clusters) > 1:
         errors[BOTH] = both
     seeds = [(*between(found, at), len(at)) for at in (first, second) if len(at) > 1]
-    errors[SEEDS] = _satterthwaite([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
-    errors[EVERYTHING] = None
-    if len(seeds) == 2 and both is not None:
+    own = _satterthwaite([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
+    errors[SEEDS], errors[EVERYTHING] = own, None
+    if own is not None and both is not None:
         beyond = sum(max(observed - noise, 0.0) / n for observed, noise, n in seeds)
-        spread = both[0] ** 2 / both[1] + sum((observed / n) ** 2 / (n - 1) for observed, _, n in seeds)
-        variance = both[0] + beyond
-        # Satterthwaite's is never below the fewest of its parts, but what is cut off at zero would make it so.
-        fewest = min(n - 1.0 for _, _, n in seeds)
-        errors[EVERYTHING] = variance, max(variance**2 / spread, fewest) if spread else math.inf
+        errors[EVERYTHING] = joined(both, (beyond, own[1]))
     return errors
+
+
+def joined(one: Error, other: Error, *, level: float = 0.95) -> Error:
+    """The error of two levels at once, such as items and what seeds add to them.
+
+    The half-width of the interval is the root of the squared half-widths that either level would have alone, each with
+    its own t; the degrees of freedom are those of the one t interval that is as wide. Satterthwaite's hold the truth
+    less often where the level with few of them has most of the variance (docs/robustness.md, docs/comparison.md).
+    """
+    if not min(one[0], other[0]) > 0:
+        return max(one, other)  # the one that has a variance
+    variance = one[0] + other[0]
+    few, many = sorted((one[1], other[1]))
+    tail = (1 + level) / 2
+    wide = sum(float(stdtrit(freedom, tail)) ** 2 * part for part, freedom in (one, other)) / variance
+
+    def narrower(inverse: float) -> float:
+        return float(stdtrit(1 / inverse if inverse else math.inf, tail)) ** 2 - wide
+
+    edges = 1 / many, 1 / few
+    if narrower(edges[0]) >= 0 or narrower(edges[1]) <= 0:  # one of them is all but nothing
+        return variance, many if narrower(edges[0]) >= 0 else few
+    return variance, 1 / float(brentq(narrower, *edges))
 
 
 def drawn_anew(found: Replicates, weights: Floats, way: str) -> Error | None:

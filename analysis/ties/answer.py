@@ -145,17 +145,18 @@ def answer(
     crowded = not replace and any(PAPERS_PART * size > len(part) for _, part in parts)
     *experiments, pooled = [_curve(name, part, recipe, clusters, crowded) for name, part in parts]
     cast = voters(votes)
+    model, unfitted = _mixed(votes, clusters) if mixed else (None, ())
     units = _unit_curves(votes, dataclasses.replace(recipe, replace=replace or crowded), _units(votes, pooled))
     return TiesAnswer(
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
         effective_raters=kish(given.rater) if (given := votes.given()).rater is not None and len(given) else None,
-        mixed=_mixed(votes, clusters) if mixed else None,
+        mixed=model,
         recipe=recipe,
         crowded=crowded,
         voters=cast,
-        warnings=(*_crowding([*experiments, pooled]), *votes.warnings, *cautions(votes)),
+        warnings=(*unfitted, *_crowding([*experiments, pooled]), *votes.warnings, *cautions(votes)),
         signature=_signature(recipe, pooled, [*experiments, pooled, *units], cast),
     )
 
@@ -166,7 +167,8 @@ def _check_unit(votes: Votes, unit: str) -> None:
             raise InputError(f"--unit {unit} needs two {plural(part)} or more; the votes have one.")
 
 
-def _mixed(votes: Votes, clusters: str) -> CrossedLogit:
+def _mixed(votes: Votes, clusters: str) -> tuple[CrossedLogit | None, tuple[str, ...]]:
+    """The mixed logit, or the sentence that says why there is none: the other numbers hold without it."""
     if len(votes) > MOST_MIXED:
         raise InputError(
             f"--mixed takes up to {MOST_MIXED:,} votes, and these are {len(votes):,}; it would run for minutes. Leave "
@@ -174,7 +176,10 @@ def _mixed(votes: Votes, clusters: str) -> CrossedLogit:
         )
     from analysis.stats.mixed import crossed_logit  # slow to import, and seldom asked for
 
-    return crossed_logit(votes.tie, ways_within(votes, clusters))
+    try:
+        return crossed_logit(votes.tie, ways_within(votes, clusters)), ()
+    except InputError as error:
+        return None, (f"There is no mixed logit. {error}",)
 
 
 def _experiments(votes: Votes) -> list[tuple[str, Votes]]:

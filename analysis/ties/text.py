@@ -203,9 +203,10 @@ def _mixed(found: CrossedLogit | None) -> list[str]:
         f"{percent(one.value)} ({percent(one.low)} to {percent(one.high)})" for one in (found.average, found.typical)
     )
     spread = ", ".join(f"{name} {sd:.2f}" for name, sd in found.spreads.items())
+    over = " and ".join(", ".join(map(plural, found.spreads)).rsplit(", ", 1))
     doubt = [] if found.converged else ["The search of the mixed logit did not end well, so do not rely on it."]
     return [
-        f"Mixed logit: {average} ties over new raters and pairs, which is what the interval above estimates too; a "
+        f"Mixed logit: {average} ties over new {over}, which is what the interval above estimates too; a "
         f"typical rater on a typical pair ties in {typical}. SD of the log odds: {spread}.",
         *doubt,
     ]

@@ -80,9 +80,11 @@ def _parts(table: VarianceTable) -> list[Table | str]:
         for part in table.components
     ]  # fmt: skip
     head = ["component", "levels", "variance", "95 % interval", "SD", "share"]
-    title = f"{table.title}: {table.observations} observations, mean {number(table.mean, 4)}"
+    title = f"{table.title}: {count(table.observations, 'observation')}, mean {number(table.mean, 4)}"
     reversals = [_reversals(table)] if table.reversals else []
-    return [Table(head, rows, title), _designs(table), *reversals, *table.warnings]
+    below = [part.name for part in table.components if part.value < 0]
+    chance = [f"Below zero by chance, since no variance is: {', '.join(below)}. Read it as zero."] if below else []
+    return [Table(head, rows, title), *chance, _designs(table), *reversals, *table.warnings]
 
 
 def _designs(table: VarianceTable) -> Table:

@@ -135,8 +135,8 @@ def ranking_lines(one: Detected, found: Detection) -> Iterator[str]:
         return
     ranked = one.ranked
     yield (
-        f"{_named(one)}: correlation {ranked.rho.value:+.2f} ({ranked.rho.low:+.2f} to "
-        f"{ranked.rho.high:+.2f}) of the discriminator's and the model's own ranking of replies of one length, over "
+        f"{_named(one)}: correlation {ranked.rho.value:+z.2f} ({ranked.rho.low:+z.2f} to "
+        f"{ranked.rho.high:+z.2f}) of the discriminator's and the model's own ranking of replies of one length, over "
         f"{ranked.groups} sets of replies to {ranked.contexts} contexts ({ranked.draws:,} draws)."
     )
     for top in ranked.examples:

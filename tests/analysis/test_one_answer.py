@@ -201,6 +201,23 @@ def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(t
     assert any("is unknown. One vote has no interval" in sentence for sentence in found["limitations"])
 
 
+def test_a_table_beside_pairs_jsonl_is_not_said_to_have_none(study, tmp_path):
+    votes = list(read_records(study / "votes.jsonl", Vote))
+    rows = [f"{v.pair},{v.rater},{v.choice},{v.round % 2}" for v in votes if v.round < 3 and v.kind == "real"]
+    (study / "votes.csv").write_text("\n".join(["pair,rater,choice,round", *rows]))
+    said = say("preference", study / "votes.csv")
+    assert "on 1 degree of freedom" in said and "bilstm_attn-0" in said
+    say("report", study / "votes.csv", "--out", tmp_path / "beside.html")
+    told = json.loads((tmp_path / "beside.json").read_text())["limitations"]
+    assert not any("There is no pairs.jsonl" in one for one in told)
+    assert any("pairs.jsonl beside it tells the names" in one for one in told)
+    chosen = {v.pair: v for v in votes if v.kind == "real"}
+    few = list(chosen.values())[:3]  # of three different comparisons
+    write_records(study / "votes.jsonl", few, signature="votes:few|v:0", kind=Vote)
+    with pytest.raises(InputError, match="Each of the 3 comparisons of two systems has one vote"):
+        say("preference", study)
+
+
 def test_the_size_of_ties_json_is_that_of_the_report(study, asked):
     say("ties", study, "--size", 20)
     found, told, (page, _) = asked(study)

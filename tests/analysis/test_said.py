@@ -1,6 +1,8 @@
 """Sentences that users stumbled over: each said as it is true, and each next command one that works."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from analysis.planning.answer import answer as plan
 from analysis.planning.text import parts
 from analysis.reading.systems import Contrast
 from analysis.reading.votes import votes_from_columns
-from analysis.showing.tables import MOST_ROWS, Table
+from analysis.showing.tables import MOST_ROWS, Table, markdown
 from analysis.stats.power import Assumptions
 from dialogue.command_line import dispatch
 from dialogue.files import write_records
@@ -80,3 +82,22 @@ def test_items_that_only_pairs_jsonl_names_are_joined_where_they_are_asked_for(t
         assert "clusters:item+rater" in found.document["signature"]
     assert "item" not in ties(path, size=20).document["signature"]
     assert json.dumps(preference(path, clusters="item+rater").document)
+
+
+def test_every_table_of_the_careful_answer_has_a_caption():
+    votes = table(np.random.default_rng(0).choice(["a", "b", "tie"], 60).tolist(), raters=4)
+    said_of = str(preference(votes, careful=True))
+    assert "Careful answer: Bayesian" in said_of and "Careful answer: two systems at a time" in said_of
+    assert markdown(Table(["a"], [["1"]])).startswith("| a |")
+
+
+def test_no_signed_number_is_printed_as_minus_zero():
+    """What rounds to zero is +0.000, never -0.000: Python's z, wherever a number is printed with its sign."""
+    root = Path(__file__).resolve().parents[2]
+    found = [
+        f"{path.relative_to(root)}: {line.strip()}"
+        for package in ("analysis", "evaluators", "probes") for path in sorted((root / package).rglob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines() if re.search(r":\+\.\d", line)
+    ]  # fmt: skip
+    assert not found
+    assert f"{-0.0001:+z.3f}" == "+0.000"

@@ -79,6 +79,14 @@ def test_equal_values_of_all_seeds_say_nothing_of_their_reliability():
     assert np.isnan(between_seeds(panel(np.ones((1, 3, 1)) * np.arange(9.0)), "m0").value)
 
 
+def test_values_nearer_to_each_other_than_their_error_allows_are_not_zero_for_sure():
+    noise = np.random.default_rng(0).normal(size=(1, 3, 40))
+    near = between_seeds(panel(noise - noise.mean(-1, keepdims=True) + np.array([0.0, 1e-3, -1e-3])[:, None]), "m0")
+    assert 0 < near.f < 0.01 and (near.value, near.low, near.high) == (0, 0, 1)
+    apart = between_seeds(panel(noise + np.array([0.0, 1.0, -1.0])[:, None]), "m0")
+    assert 0 < apart.low < apart.value < apart.high < 1
+
+
 @pytest.mark.parametrize("seeds", [3, 8])
 @pytest.mark.parametrize("studies", [250, pytest.param(800, marks=pytest.mark.slow)])
 def test_re_runs_flip_as_often_as_predicted(seeds, studies):

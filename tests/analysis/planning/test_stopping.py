@@ -44,7 +44,7 @@ def running(path, votes, net):
 def test_the_command_says_whether_a_running_study_may_stop(capsys, tmp_path, votes, net, margin, words):
     shown = plan(capsys, running(tmp_path / "votes.csv", votes, net), "--margin", margin)
     assert words in shown
-    assert f"measured on {votes} votes" in shown
+    assert f"measured on {votes:,} votes" in shown
     assert "However often you look, a false stop happens in at most 5 % of studies." in shown
 
 
@@ -88,7 +88,7 @@ def test_a_unanimous_study_stops_and_says_on_what_it_rests(capsys, tmp_path):
     shown = plan(capsys, path)
     assert "600 votes: stop (a is preferred)." in shown and "from 20 effective raters." in shown
     assert "All votes are the same, so this rests on the raters, not on the number of votes." in shown
-    assert "An exact bet on the 20 votes that share no rater and no dialogue" in shown
+    assert "An exact bet, which decides nothing, on the 20 votes that share no rater and no dialogue" in shown
     (look,) = json.loads(plan(capsys, path, "--json", "-"))["running"]
     assert 0.5 < look["low"] < 0.9 and look["high"] == 1  # twenty raters who agree are no proof of all the others
     five = written(tmp_path / "five.csv", [f"p{k // 3},r{(k * 7) % 5},a" for k in range(600)])

@@ -98,7 +98,16 @@ def test_ties_print_it_only_where_it_is_asked_for_and_the_share_over_everybody_f
     asked = ties(votes, size=20, mixed=True)
     found = asked.document["mixed"]
     assert f"Mixed logit: {100 * found['average']['value']:.1f} %" in str(asked)
+    assert "ties over new pairs and raters, which" in str(asked)
     assert f"typical pair ties in {100 * found['typical']['value']:.1f} %" in str(asked)
     assert {k: v for k, v in asked.document.items() if k != "mixed"} == {
         k: v for k, v in ties(votes, size=20).document.items() if k != "mixed"
     }
+
+
+def test_ties_that_no_mixed_logit_can_take_apart_keep_every_other_number():
+    votes = {"pair": [f"p{k // 2}" for k in range(12)], "rater": [f"r{k % 4}" for k in range(12)]}
+    votes |= {"choice": ["tie"] * 12}
+    found = ties(votes, size=6, mixed=True)
+    assert "There is no mixed logit. Every vote says the same" in str(found)
+    assert found.document["mixed"] is None and found.document["pooled"] == ties(votes, size=6).document["pooled"]

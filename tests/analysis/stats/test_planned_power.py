@@ -14,7 +14,7 @@ from tests.analysis.growing_study import Crowd, grown, path, ruled_out, shares
 
 POINTS, MASS = np.polynomial.hermite_e.hermegauss(40)
 MASS = MASS / MASS.sum()
-STUDIES, NOISE = 4000, 0.0065  # a cell of the table in docs/method-models.md, and its Monte-Carlo error
+STUDIES, NOISE = 12_000, 0.0037  # a cell of the table in docs/method-models.md, and its Monte-Carlo error
 
 
 def crowd_of(crowd, net):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import nct, norm
+from scipy.stats import nct, norm, t
 
 from analysis.comparison.orders import between_seeds
 from analysis.reading.long_tables import NESTED
@@ -18,6 +18,7 @@ from analysis.stats.reruns import (
     between,
     difference_errors,
     flips,
+    joined,
     noise_between,
     predicted,
     replicates_of,
@@ -152,10 +153,10 @@ CASES = {  # SDs over seeds of two architectures
 MODEL_ITEM, REST, ITEM, ITEMS = 4.0, 6.0, 8.0, 40
 
 
-def draw(random, truth, sds, seeds):
+def draw(random, truth, sds, seeds, items=ITEMS):
     """Scores (2, seeds, items) of two architectures on shared items (whole dialogues)."""
-    scores = ITEM * random.standard_normal(ITEMS) + REST * random.standard_normal((2, seeds, ITEMS))
-    scores += MODEL_ITEM * random.standard_normal((2, 1, ITEMS))
+    scores = ITEM * random.standard_normal(items) + REST * random.standard_normal((2, seeds, items))
+    scores += MODEL_ITEM * random.standard_normal((2, 1, items))
     return (
         scores
         + np.array(sds)[:, None, None] * random.standard_normal((2, seeds, 1))
@@ -192,6 +193,35 @@ def test_everything_new_flips_as_often_as_predicted_whichever_architecture_is_un
     print(case, seeds, np.mean(told), np.mean(chances), np.mean(inside))
     assert np.mean(inside) > 0.92 - 2 * np.sqrt(0.05 / studies)
     assert np.mean(told) > np.mean(chances) - 0.02  # never surer than it should be
+
+
+def test_two_levels_at_once_are_as_wide_as_the_root_of_their_squared_half_widths():
+    variance, freedom = joined((2.0, 39.0), (3.0, 2.0))
+    halves = t.ppf(0.975, 39) ** 2 * 2 + t.ppf(0.975, 2) ** 2 * 3
+    assert variance == 5 and t.ppf(0.975, freedom) ** 2 * variance == pytest.approx(halves)
+    assert joined((3.0, 2.0), (2.0, 39.0)) == (variance, pytest.approx(freedom))
+    assert joined((2.0, 39.0), (0.0, 2.0)) == (2.0, 39.0) and joined((0.0, 39.0), (2.0, 2.0)) == (2.0, 2.0)
+    assert joined((1.0, 7.0), (1.0, 7.0)) == (2.0, pytest.approx(7.0))
+    assert joined((1.0, np.inf), (1e-30, 2.0))[1] > 1e6 and joined((1e-30, 39.0), (1.0, 2.0))[1] == pytest.approx(2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [2, 3, 5, 10])
+@pytest.mark.parametrize("items", [10, 40, 200])
+@pytest.mark.parametrize("sds", [(0, 0), (1, 1), (3, 3), (3, 1), (3, 0)])
+def test_the_error_of_a_difference_holds_the_truth_with_everything_new(seeds, items, sds, studies=2000):
+    """The table of docs/comparison.md; SDs over seeds in units of what items make of the SE of one architecture."""
+    random, held = np.random.default_rng(7), 0
+    scale = np.sqrt(MODEL_ITEM**2 * seeds / items + REST**2 / items)
+    for _ in range(studies):
+        found = replicates(draw(random, 0.0, scale * np.array(sds), seeds, items))
+        first, second = np.arange(seeds), np.arange(seeds, 2 * seeds)
+        variance, freedom = difference_errors(found, first, second)[EVERYTHING]
+        held += abs(found.values[first].mean() - found.values[second].mean()) <= t.ppf(0.975, freedom) * variance**0.5
+    print(f"| {seeds} | {items} | {sds[0]}, {sds[1]} | {held / studies:.3f} |")
+    least, most = (0.92, 0.98) if seeds == 2 else (0.93, 0.97)
+    noise = 2.6 * np.sqrt(0.05 * 0.95 / studies)
+    assert least - noise <= held / studies <= most + noise
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,14 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path):
         variance(path)
 
 
+def test_a_component_below_zero_is_said_to_be_chance(tmp_path, capsys):
+    path = tmp_path / "long.csv"
+    rows = [(f"p{k // 2}", f"r{k % 2}", "ab"[k % 2]) for k in range(20)]  # two raters who never agree
+    path.write_text("pair,rater,choice\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    assert variance(path, "--score", "net", "--sets", 10) == 0
+    assert "Below zero by chance, since no variance is: pair. Read it as zero." in capsys.readouterr().out
+
+
 def test_one_seed_a_model_is_pointed_out(tmp_path, capsys):
     path = tmp_path / "long.csv"
     path.write_text(
