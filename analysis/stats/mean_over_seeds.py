@@ -2,7 +2,7 @@
 
 Each seed's value rests on the same dialogues, so their errors hang together. A re-run would draw dialogues and seeds
 anew: the variance of the mean is that by dialogues, plus what the spread between seeds has beyond the dialogues' noise,
-over the number of seeds, `joined` as in every comparison of seeds. With one seed the error is by dialogues alone, and
+over the number of seeds, taken together as in every comparison of seeds. With one seed the error is by dialogues alone, and
 says nothing of other seeds.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.reruns import BOTH, Replicates, between, drawn_anew, joined
+from analysis.stats.reruns import BOTH, Replicates, between, both_levels, drawn_anew
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def mean_over_seeds(found: Replicates, *, level: float = 0.95) -> SeedMean:
     variance, freedom = by_dialogue
     if n > 1:
         observed, noise = between(found, np.arange(n))
-        variance, freedom = joined(by_dialogue, (max(observed - noise, 0.0) / n, n - 1.0), level=level)
+        variance, freedom = both_levels(by_dialogue, (max(observed - noise, 0.0) / n, n - 1.0), level=level)
     se = math.sqrt(variance)
     if se < 1e-12 * max(abs(value), 1e-12):  # nothing moved anywhere
         return SeedMean(value, 0.0, freedom, value, value, 1.0 if abs(value) < 1e-12 else 0.0, n)

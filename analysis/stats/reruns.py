@@ -107,11 +107,11 @@ def difference_errors(found: Replicates, first: Ints, second: Ints) -> dict[str,
     errors[SEEDS], errors[EVERYTHING] = own, None
     if own is not None and both is not None:
         beyond = sum(max(observed - noise, 0.0) / n for observed, noise, n in seeds)
-        errors[EVERYTHING] = joined(both, (beyond, own[1]))
+        errors[EVERYTHING] = both_levels(both, (beyond, own[1]))
     return errors
 
 
-def joined(one: Error, other: Error, *, level: float = 0.95) -> Error:
+def both_levels(one: Error, other: Error, *, level: float = 0.95) -> Error:
     """The error of two levels at once, such as items and what seeds add to them.
 
     The half-width of the interval is the root of the squared half-widths that either level would have alone, each with

@@ -16,9 +16,9 @@ from analysis.stats.reruns import (
     Replicates,
     _noncentral_bounds,
     between,
+    both_levels,
     difference_errors,
     flips,
-    joined,
     noise_between,
     predicted,
     replicates_of,
@@ -196,13 +196,15 @@ def test_everything_new_flips_as_often_as_predicted_whichever_architecture_is_un
 
 
 def test_two_levels_at_once_are_as_wide_as_the_root_of_their_squared_half_widths():
-    variance, freedom = joined((2.0, 39.0), (3.0, 2.0))
+    variance, freedom = both_levels((2.0, 39.0), (3.0, 2.0))
     halves = t.ppf(0.975, 39) ** 2 * 2 + t.ppf(0.975, 2) ** 2 * 3
     assert variance == 5 and t.ppf(0.975, freedom) ** 2 * variance == pytest.approx(halves)
-    assert joined((3.0, 2.0), (2.0, 39.0)) == (variance, pytest.approx(freedom))
-    assert joined((2.0, 39.0), (0.0, 2.0)) == (2.0, 39.0) and joined((0.0, 39.0), (2.0, 2.0)) == (2.0, 2.0)
-    assert joined((1.0, 7.0), (1.0, 7.0)) == (2.0, pytest.approx(7.0))
-    assert joined((1.0, np.inf), (1e-30, 2.0))[1] > 1e6 and joined((1e-30, 39.0), (1.0, 2.0))[1] == pytest.approx(2)
+    assert both_levels((3.0, 2.0), (2.0, 39.0)) == (variance, pytest.approx(freedom))
+    assert both_levels((2.0, 39.0), (0.0, 2.0)) == (2.0, 39.0) and both_levels((0.0, 39.0), (2.0, 2.0)) == (2.0, 2.0)
+    assert both_levels((1.0, 7.0), (1.0, 7.0)) == (2.0, pytest.approx(7.0))
+    assert both_levels((1.0, np.inf), (1e-30, 2.0))[1] > 1e6 and both_levels((1e-30, 39.0), (1.0, 2.0))[
+        1
+    ] == pytest.approx(2)
 
 
 @pytest.mark.slow
