@@ -2,8 +2,8 @@
 
 Each seed's value rests on the same dialogues, so their errors hang together. A re-run would draw dialogues and seeds
 anew: the variance of the mean is that by dialogues, plus what the spread between seeds has beyond the dialogues' noise,
-over the number of seeds, taken together as in every comparison of seeds. With one seed the error is by dialogues alone, and
-says nothing of other seeds.
+over the number of seeds. Both are taken together as in every comparison of seeds (`both_levels`). With one seed the
+error is by dialogues alone, and says nothing of other seeds.
 """
 
 from __future__ import annotations
