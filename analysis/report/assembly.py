@@ -280,7 +280,7 @@ def as_latex(found: Report) -> str:
 def in_paper(sections: Sequence[Section]) -> list[Table]:
     """The tables that a paper takes over."""
     tables = [table for section in sections if section.key in IN_PAPER for table in section.tables]
-    return [table for table in tables if table.rows and not table.folded]
+    return [table for table in tables if table.rows and not table.folded and not table.wide]
 
 
 def _samples(study: Study) -> tuple[Mapping[str, Any], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.reading.discriminated import AGAIN, Discriminated, Told, ToldApart
 from analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table, in_short
-from analysis.showing.words import MINUS, count
+from analysis.showing.words import MINUS
 
 WHAT = (
     "{reader} says whether a person or the model wrote it. What it tells beyond {simple} is the number to look at; "
@@ -25,6 +25,7 @@ ALIKE = (
 )
 FIRST = "Replies of one length that the discriminator, and the model itself, put first"
 TOP = 3  # replies
+WORDS = 8  # of each side
 SIMPLE = {"length": "length", "bag": "bag of words"}
 
 
@@ -37,31 +38,32 @@ def discriminators_section(found: Discriminated | None) -> Section | None:
     return Section(
         "discriminators", "Can a machine tell the models from people?",
         (WHAT.format(reader=READER[by], simple=BEYOND[by]),), _figures(found.models),
-        tables=(*in_short(_numbers(found.models), "lines", "named first"), *_alike(found.models), _words(found.models)),
+        tables=(*_short(_accuracies(found.models)), *_short(_fooled(found.models)), *_alike(found.models),
+                *_short(_words(found.models))),
         notes=(*stale, *found.notes), pictures=_pictures(found),
     )  # fmt: skip
+
+
+def _short(table: Table) -> tuple[Table, ...]:
+    return in_short(table, "lines", "named first")
 
 
 def discriminators_finding(found: Discriminated | None) -> list[str]:
     """One sentence on all models."""
     if found is None:
         return []
-    simple = BEYOND[found.models[0].by]
+    simple, many = BEYOND[found.models[0].by], len(found.models)
     told = [one for one in found.models if one.accuracy.low > 0.5]
-    beyond = [one for one in told if one.beyond.low > 0]
+    beyond = sum(one.beyond.low > 0 for one in told)
     best = max(found.models, key=lambda one: one.accuracy.value)
-    of = f"{len(told)} of {count(len(found.models), 'model')}" if len(found.models) > 1 else best.name
-    verb = "is" if len(told) == 1 or len(found.models) == 1 else "are"
-    if not told:
-        return [f"A discriminator does not tell {best.name} from people." if len(found.models) == 1
-                else f"Discriminators tell none of {len(found.models)} models and decodings from people."]  # fmt: skip
-    best_told = f"{told_interval(best.accuracy)} of its replies and people's are told right"
-    if len(found.models) == 1:
-        more = "" if beyond else f", not shown to be more than by {simple}"
-        return [f"A discriminator tells {of} from people: {best_told}{more}."]
+    right = f"{told_interval(best.accuracy)} of its replies and people's are told right"
+    if many == 1:
+        verb = "is" if told else "is not shown to be"
+        more = f", {'more' if beyond else 'not shown to be more'} than by {simple}" if told else ""
+        return [f"{best.name} {verb} told from people by a discriminator: {right}{more}."]
     return [
-        f"{of.replace('models', 'models and decodings')} {verb} told from people by a discriminator, {len(beyond)} of "
-        f"them beyond {simple}; best told is {best.name}: {best_told}."
+        f"{len(told)} of {many} models and decodings {'is' if len(told) == 1 else 'are'} told from people by a "
+        f"discriminator, {beyond} of them beyond {simple}; best told is {best.name}: {right}."
     ]
 
 
@@ -126,22 +128,29 @@ def _ends(one: Told) -> tuple[float, float, float]:
     return one.low, one.value, one.high
 
 
-def _numbers(models: Sequence[ToldApart]) -> Table:
-    head = ("model", "replies", "told right", "length", "bag of words", "null A", "null B", "beyond the best", "fooled",
-            "fooled, shared", "area under ROC", "average precision")  # fmt: skip
+def _accuracies(models: Sequence[ToldApart]) -> Table:
+    head = ("model", "replies", "told right", "length", "bag of words", "null A", "null B", "beyond the best")
     rows = tuple(
         (one.name, f"{one.replies:,}", told_interval(one.accuracy), told_interval(one.length), told_interval(one.bag),
-         told_interval(one.null_a), told_interval(one.null_b), _difference(one.beyond), told_interval(one.fooled),
-         told_interval(one.shared), told_interval(one.auc), told_interval(one.average_precision))
+         told_interval(one.null_a), told_interval(one.null_b), _difference(one.beyond))
         for one in models
     )  # fmt: skip
-    caption = "Discriminators: shares of replies with 95 % intervals over dialogues and discriminators' seeds"
+    caption = "Replies told right by discriminators, with 95 % intervals over dialogues and discriminators' seeds"
     return Table(head, rows, caption)
+
+
+def _fooled(models: Sequence[ToldApart]) -> Table:
+    head = ("model", "fooled", "fooled, one for all models", "area under ROC", "average precision")
+    rows = tuple(
+        (one.name, *map(told_interval, (one.fooled, one.shared, one.auc, one.average_precision))) for one in models
+    )
+    return Table(head, rows, "Share of a model's replies that discriminators take for people's, and areas under curves")
 
 
 def _words(models: Sequence[ToldApart]) -> Table:
     def listed(one: ToldApart, sign: int) -> str:
-        return ", ".join(f"“{mark.words}”" for mark in one.artefacts if mark.weight * sign > 0) or "-"
+        words = [f"“{mark.words}”" for mark in one.artefacts if mark.weight * sign > 0]
+        return ", ".join(words[:WORDS]) or "-"
 
     rows = tuple((one.name, listed(one, -1), listed(one, 1)) for one in models)
     return Table(
