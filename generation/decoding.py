@@ -1,7 +1,7 @@
 """Free-running responses: greedy, beam, temperature, top-k, nucleus; batched, rows leave the batch as they finish.
 
-To add a decoding: a field of `Decoding`, its word in `parse_decoding` and `for_transformers`, and its rule in
-`keep_likely` (where it samples) or beside `run_beam`.
+To add a decoding: a field of `Decoding`, its word in `parse_decoding`, and its rule in `keep_likely` (where it samples)
+or beside `run_beam`; `generation/imports/hugging_face.py` takes it from there for imported models.
 
 The response to a context is the same whatever the batch, its order or size. Rows share nothing but matrix products,
 whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
@@ -18,7 +18,7 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -54,12 +54,6 @@ class Decoding:
     temperature: float = 1.0
     top_k: int = 0
     nucleus: float = 1.0
-
-    def for_transformers(self) -> dict[str, Any]:
-        """The same choice as `generate` of Hugging Face's library takes it; here because it follows the fields."""
-        whole: dict[str, Any] = {"do_sample": self.sampled, "num_beams": max(1, self.beam)}
-        sampled = {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.nucleus}
-        return whole | (sampled if self.sampled else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +261,11 @@ def most_likely(logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor
 class Sampler:
     """Draws a token by inverting the distribution function at the item's own uniform number."""
 
-    def __init__(self, how: Decoding, items: Sequence[str], seed: int, device: torch.device) -> None:
+    def __init__(
+        self, how: Decoding, items: Sequence[str], seed: int, device: torch.device, longest: int = LONGEST_RESPONSE
+    ) -> None:
         # A generator for each item: with one for all, a response would depend on the batch.
-        draws = [np.random.default_rng(child_seed(seed, "decode", item)).random(LONGEST_RESPONSE) for item in items]
+        draws = [np.random.default_rng(child_seed(seed, "decode", item)).random(longest) for item in items]
         self.uniforms = torch.from_numpy(np.stack(draws)).to(device)
         self.how = how
 

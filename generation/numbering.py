@@ -79,6 +79,15 @@ def evenly_spread(chosen: list[Example], limit: int | None) -> list[Example]:
     return [chosen[i * len(chosen) // limit] for i in range(limit)]
 
 
+def contexts_of(corpus: Corpus, split: str, limit: int | None) -> list[Example]:
+    """At most `limit` contexts of a split, evenly spread; a split without any is refused."""
+    if found := evenly_spread(list(examples(corpus.split(split))), limit):
+        return found
+    held = {name: len(corpus.split(name)) for name in ("train", "valid", "test")}
+    told = ", ".join(f"{name} {number}" for name, number in held.items() if number)
+    raise InputError(f"The corpus has no contexts in its split {split} (dialogues: {told}). Name another one: --split.")
+
+
 def study_vocabulary(study: Path, corpus: Corpus, *, largest: int, at_least: int) -> Vocabulary:
     """The study's vocabulary: read, or built from the training split and written."""
     path = study / "vocabulary.json"

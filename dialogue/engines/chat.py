@@ -146,6 +146,11 @@ def held_journal(journal: Path) -> Iterator[IO[str]]:
         yield file
 
 
+def journal_line(key: str, reply: Reply) -> str:
+    """A reply under the name of what was sent, as `read_journal` reads it."""
+    return json.dumps({"sent": key, **asdict(reply)}) + "\n"
+
+
 def read_journal(path: Path) -> dict[str, Reply]:
     """Replies of earlier runs by the hash of what was sent; a last line that was cut off counts as not there."""
     whole, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
@@ -210,7 +215,7 @@ class _Run:
         self.check_model(reply)
         self.known[key] = reply
         # At every reply: a run that is killed pays for none of them twice.
-        self.file.write(json.dumps({"sent": key, **asdict(reply)}) + "\n")
+        self.file.write(journal_line(key, reply))
         self.file.flush()
 
     def check_model(self, reply: Reply) -> None:

@@ -45,14 +45,13 @@ def run(args: argparse.Namespace) -> None:
     """Sample what is not there, then write responses.jsonl."""
     from tqdm import tqdm
 
-    from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from dialogue.files import read_records, write_records
     from dialogue.records import Response
     from dialogue.signature import signature
     from generation.checkpoints import find_trained
     from generation.decoding import parse_decoding
-    from generation.numbering import evenly_spread, number_examples
+    from generation.numbering import contexts_of, number_examples
     from generation.same_corpus import refuse_another
     from generation.sampling import Sampling, response_key, rounds
     from generation.vocabulary import read_vocabulary
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     refuse_another(args.study / "responses.jsonl", corpus)
-    contexts = number_examples(evenly_spread(list(examples(corpus.split(args.split))), args.limit), vocabulary)
+    contexts = number_examples(contexts_of(corpus, args.split, args.limit), vocabulary)
     decodings = [parse_decoding(text) for text in args.decoding.split(",")]
     sampling = Sampling(contexts, decodings, args.draws, args.checkpoint, args.seed)
     every = rounds(args.study, models, sampling, vocabulary)

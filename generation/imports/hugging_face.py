@@ -1,64 +1,174 @@
 """Responses of causal and sequence-to-sequence models in the form of Hugging Face, from a local folder or by name.
 
-The transformers library is asked for here only, and is not needed for anything else. Contexts are answered one by one,
-so no response depends on another; a model with a chat template gets its context through it.
+The transformers library is asked for here only, and is not needed for anything else. Contexts of like length are
+answered together. In single precision padding moves logits by about 1e-6 of their size, so a greedy answer may differ
+from that of a batch of one where two tokens are closer than that; in double precision (`float64`) none does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from dialogue.corpora.examples import Example
+from dialogue.engines.chat import Reply
 from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from generation.decoding import Decoding
+from dialogue.files import digest
+from generation.decoding import Decoding, Sampler
+from generation.imports.prompting import Prompter, ReadContext
 from generation.imports.tables import messages_of
+
+MADE_OF = {".safetensors", ".bin", ".gguf", ".json", ".jinja", ".model", ".txt"}  # weights, tokenizer, settings
+PRECISIONS = ("float32", "bfloat16", "float16", "float64")
+# What of a folder's settings names tokens; the rest says how to decode, and here --decoding says that.
+NAMES_TOKENS = ("bos", "eos", "pad", "decoder_start", "forced_bos", "forced_eos")
+NO_DECODING = {"max_length", "max_new_tokens", "transformers_version", "use_cache", "cache_implementation"}
+NO_DECODING |= {f"{name}_token_id" for name in NAMES_TOKENS} | {"output_hidden_states", "output_attentions"}
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How answers are written: by which decoding, from which seed, and how long at most (tokens)."""
+
+    how: Decoding
+    seed: int = 0
+    longest: int = 80
+
+
+class OwnDraw:
+    """Leaves each row one token to choose: the one that the row's own uniform number of this step picks.
+
+    `generate` draws from one generator for a whole batch: what a context got would depend on what else was asked.
+    """
+
+    def __init__(self, writing: Writing, items: Sequence[str], start: int, device: torch.device) -> None:
+        self.sampler = Sampler(writing.how, items, writing.seed, device, writing.longest)
+        self.rows, self.start = torch.arange(len(items), device=device), start
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores with all tokens but the chosen one forbidden, as a processor of logits gives them."""
+        chosen, _, _ = self.sampler.choose(scores.double(), self.rows, input_ids.shape[1] - self.start)
+        return torch.full_like(scores, -torch.inf).scatter(1, chosen[:, None], 0.0)
 
 
 class HuggingFace:
     """A loaded model with its tokenizer."""
 
-    def __init__(self, name: str, *, fetch: bool = False, device: torch.device | None = None) -> None:
-        self.device = device or torch.device("cpu")
-        self.tokenizer, self.model = _load(name, fetch)
+    def __init__(
+        self, name: str, *, fetch: bool = False, device: torch.device | None = None, precision: str = "float32"
+    ) -> None:
+        self.device, self.precision = device or torch.device("cpu"), precision
+        self.tokenizer, self.model = _load(name, fetch, getattr(torch, precision))
         self.model.to(self.device).eval()
+        # The library fills what is not asked for from here, so the folder's own wishes are kept elsewhere.
+        self.own, self.model.generation_config = self.model.generation_config, _settings()
+        self.encodes = bool(self.model.config.is_encoder_decoder)
+        if not self.encodes and self._looks_ahead():
+            raise InputError(
+                f"{name} is an encoder: what it says of a word depends on the words behind it, so it writes no "
+                "responses. Name a causal or a sequence-to-sequence model."
+            )
+        self.weights = _digest(name, self.model)
 
-    def respond(
-        self, examples: Sequence[Example], *, how: Decoding, seed: int, longest: int, tell: Callable[[], object]
-    ) -> list[str]:
-        """One response a context; sampled ones follow from (seed, item)."""
-        texts = []
-        # transformers draws from torch's global generator and takes no other; it is put back afterwards.
-        with torch.random.fork_rng(), torch.inference_mode():
-            for example in examples:
-                torch.default_generator.manual_seed(child_seed(seed, "hugging face", example.item))
-                texts.append(self._one(messages_of(example), how, longest))
-                tell()
-        return texts
+    def facts(self) -> dict[str, str]:
+        """What its answers follow from, beside the contexts and the way of writing."""
+        template = str(getattr(self.tokenizer, "chat_template", None) or "none")
+        return {
+            "weights": self.weights, "architecture": type(self.model).__name__, "precision": self.precision,
+            "template": template if template == "none" else hashlib.sha256(template.encode()).hexdigest()[:16],
+        }  # fmt: skip
 
-    def _one(self, messages: list[dict[str, str]], how: Decoding, longest: int) -> str:
-        inputs = self._inputs(messages)
-        # generate() asks for a padding token, which many causal models lack; nothing is padded here.
-        padding = self.tokenizer.pad_token_id
-        padding = self.tokenizer.eos_token_id if padding is None else padding
-        options = how.for_transformers()
-        written = self.model.generate(**inputs, max_new_tokens=longest, pad_token_id=padding, **options)[0]
-        if not self.model.config.is_encoder_decoder:
-            written = written[inputs["input_ids"].shape[1] :]
-        return str(self.tokenizer.decode(written, skip_special_tokens=True)).strip()
+    def set_aside(self) -> dict[str, Any]:
+        """Settings of decoding that the folder brings and that --decoding stands in place of."""
+        own = self.own.to_diff_dict()
+        return {name: value for name, value in own.items() if name not in NO_DECODING and not name.startswith("_")}
+
+    def prompts(self, examples: Sequence[Example], longest: int, system: str = "") -> list[ReadContext]:
+        """Every context as this model reads it."""
+        window = self._window()
+        if window is not None and not self.encodes:
+            window = max(window - longest, 0)
+        prompter = Prompter(self.tokenizer, window)
+        before = [{"role": "system", "content": system}] if system else []
+        return [prompter.prompt([*before, *messages_of(example)]) for example in examples]
+
+    def _window(self) -> int | None:
+        names = ("max_position_embeddings", "n_positions", "n_ctx")
+        found = next((value for name in names if (value := getattr(self.model.config, name, None))), None)
+        most = self.tokenizer.model_max_length  # a very large number where the folder does not say
+        return found or (most if most < 10**6 else None)
+
+    @torch.inference_mode()
+    def _looks_ahead(self) -> bool:
+        """Whether a later token changes what is said of an earlier one."""
+        words = torch.arange(6, device=self.device)[None] % self.model.config.vocab_size
+        other = words.clone()
+        other[0, -1] = (other[0, -1] + 1) % self.model.config.vocab_size
+        first, second = (self.model(input_ids=tokens).logits[0, :-1].float() for tokens in (words, other))
+        return float((first - second).abs().max()) > 1e-3 * float(first.abs().max())
+
+    def answer(self, prompts: Sequence[ReadContext], items: Sequence[str], writing: Writing) -> list[Reply]:
+        """One reply a prompt, all in one batch; padding is masked, and each sampled reply draws numbers of its own."""
+        inputs = self._stacked(prompts)
+        start = 1 if self.encodes else inputs["input_ids"].shape[1]
+        with torch.inference_mode():
+            written = self.model.generate(
+                **inputs, generation_config=self._settings(writing),
+                logits_processor=self._drawn(items, writing, start),
+            )[:, start:].tolist()  # fmt: skip
+        ends = self._ends()
+        replies = []
+        for prompt, tokens in zip(prompts, written, strict=True):
+            length = next((n for n, token in enumerate(tokens) if token in ends), None)
+            text = self.tokenizer.decode(tokens[:length], skip_special_tokens=True).strip()
+            used = len(tokens) if length is None else length + 1
+            finish = "length" if length is None else "stop"
+            replies.append(Reply(text, len(prompt.tokens), used, 0.0, self.weights, finish))
+        return replies
+
+    def _drawn(self, items: Sequence[str], writing: Writing, start: int) -> Any:
+        if not writing.how.sampled:
+            return None
+        return [OwnDraw(writing, items, start, self.device)]
+
+    def _ends(self) -> set[int]:
+        ends = self.own.eos_token_id
+        ends = self.tokenizer.eos_token_id if ends is None else ends
+        return set(ends) if isinstance(ends, list) else {ends} - {None}
+
+    def _settings(self, writing: Writing) -> Any:
+        """Decoding exactly as asked for: of the folder's own settings only the tokens' numbers are kept."""
+        kept = {f"{name}_token_id": getattr(self.own, f"{name}_token_id", None) for name in NAMES_TOKENS}
+        kept |= {"eos_token_id": sorted(self._ends()) or None, "pad_token_id": self._padding()}
+        beams = max(1, writing.how.beam)
+        return _settings(max_new_tokens=writing.longest, do_sample=False, num_beams=beams, **kept)
+
+    def _padding(self) -> int:
+        """Any token: what is padded is masked."""
+        found = self.tokenizer.pad_token_id
+        return int(next(iter(self._ends()), 0) if found is None else found)
+
+    def _stacked(self, prompts: Sequence[ReadContext]) -> dict[str, Any]:
+        """Padded on the left where the answer is written behind the context, on the right where an encoder reads it."""
+        longest = max(len(prompt.tokens) for prompt in prompts)
+        rows, masks = [], []
+        for prompt in prompts:
+            blank = longest - len(prompt.tokens)
+            padding, real = [self._padding()] * blank, [1] * len(prompt.tokens)
+            rows.append([*prompt.tokens, *padding] if self.encodes else [*padding, *prompt.tokens])
+            masks.append([*real, *[0] * blank] if self.encodes else [*[0] * blank, *real])
+        return {
+            "input_ids": torch.tensor(rows, device=self.device),
+            "attention_mask": torch.tensor(masks, device=self.device),
+        }
 
     def _inputs(self, messages: list[dict[str, str]]) -> dict[str, Any]:
-        if getattr(self.tokenizer, "chat_template", None):
-            text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            made = self.tokenizer(text, return_tensors="pt", add_special_tokens=False)
-        else:
-            lines = [f"{message['role']}: {message['content']}" for message in messages]
-            made = self.tokenizer("\n".join([*lines, "assistant:"]), return_tensors="pt")
-        return {name: made[name].to(self.device) for name in ("input_ids", "attention_mask")}
+        return self._stacked([Prompter(self.tokenizer, self._window()).prompt(messages)])
 
     @torch.inference_mode()
     def likelihoods(self, messages: list[dict[str, str]], options: Sequence[str]) -> list[tuple[float, int]]:
@@ -96,16 +206,35 @@ class HuggingFace:
         return torch.cat([first, after.logits], 1)
 
 
-def _load(name: str, fetch: bool) -> tuple[Any, Any]:
+def _settings(**wanted: Any) -> Any:
+    from transformers import GenerationConfig
+
+    made: Any = GenerationConfig  # untyped there
+    return made(**wanted)
+
+
+def _digest(name: str, model: Any) -> str:
+    """A name for weights, tokenizer and settings: of the files themselves, or the revision on the hub."""
+    path = Path(name)
+    files = [path] if path.is_file() else sorted(one for one in path.glob("*") if one.suffix in MADE_OF)
+    if not files:
+        return str(getattr(model.config, "_commit_hash", None) or "unknown")
+    return hashlib.sha256("".join(digest(one) for one in files).encode()).hexdigest()[:16]
+
+
+def _load(name: str, fetch: bool, precision: torch.dtype) -> tuple[Any, Any]:
     try:
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
     except ImportError as error:
         raise InputError("Hugging Face models need the transformers library: pip install transformers.") from error
-    local = {"local_files_only": not fetch}
+    path, local = Path(name), {"local_files_only": not fetch}
+    place = (str(path.parent), {"gguf_file": path.name}) if path.suffix == ".gguf" and path.is_file() else (name, {})
+    where, more = place[0], {**local, **place[1]}
     try:
-        config = AutoConfig.from_pretrained(name, **local)
-        kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        return AutoTokenizer.from_pretrained(name, **local), kind.from_pretrained(name, **local)
+        config = AutoConfig.from_pretrained(where, **more)
+        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        tokenizer = AutoTokenizer.from_pretrained(where, **more)
+        model, report = kind.from_pretrained(where, **more, dtype=precision, output_loading_info=True)
     except (OSError, ValueError) as error:
         if not fetch and not Path(name).exists():
             raise InputError(
@@ -113,3 +242,9 @@ def _load(name: str, fetch: bool) -> tuple[Any, Any]:
             ) from error
         reason = str(error).splitlines()[0]
         raise InputError(f"{name} holds no Hugging Face model: {reason}") from error
+    if missing := sorted(report["missing_keys"]):
+        raise InputError(
+            f"{name} has no weights for {', '.join(missing[:3])}{' and more' * (len(missing) > 3)}: they would be "
+            "random, and so would its responses. Name a model that was trained to write text."
+        )
+    return tokenizer, model

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.examples import Example
+from dialogue.corpora.examples import Example, examples
+from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
 from dialogue.files import from_json
 from dialogue.records import Response
@@ -54,12 +55,8 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
     return responses
 
 
-def refuse_strange_items(found: Sequence[Response], corpus: Path, table: Path) -> None:
+def refuse_strange_items(found: Sequence[Response], whole: Corpus, corpus: Path, table: Path) -> None:
     """Responses to contexts that the corpus does not hold would be left out of every pair without a word."""
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-
-    whole = read_corpus(corpus)
     known = {one.item for split in ("train", "valid", "test") for one in examples(whole.split(split))}
     strange = list(dict.fromkeys(response.item for response in found if response.item not in known))
     if strange:

@@ -285,7 +285,6 @@ def test_a_corpus_that_has_changed_is_not_taken_for_the_old_one(study, tmp_path)
         generation("train", tmp_path, *GRID)
     shutil.copy(study / "responses.jsonl", tmp_path)
     (tmp_path / "mine.csv").write_text("item,text\nTOY00000:1,hello\n")
-    generation("import", tmp_path, tmp_path / "mine.csv", "--model", "mine")  # leaves the corpus of the others named
-    for command in ("sample", "score", "pair"):
+    for command in (["import", tmp_path / "mine.csv", "--model", "mine"], ["sample"], ["score"], ["pair"]):
         with pytest.raises(InputError, match=r"answers another corpus .*--corpus.*another study folder"):
-            generation(command, tmp_path)
+            generation(command[0], tmp_path, *command[1:])

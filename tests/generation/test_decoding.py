@@ -280,9 +280,3 @@ def test_beam_search_finds_what_the_slow_twin_finds(name):
 def test_decoding_that_is_not_understood_is_said(text):
     with pytest.raises(InputError, match="Legal: greedy, beam:5"):
         parse_decoding(text)
-
-
-def test_another_library_is_told_every_field_of_a_decoding():
-    assert parse_decoding("beam:3").for_transformers() == {"do_sample": False, "num_beams": 3}
-    whole = parse_decoding("top_k:20+nucleus:0.8+temperature:0.7").for_transformers()
-    assert whole == {"do_sample": True, "num_beams": 1, "temperature": 0.7, "top_k": 20, "top_p": 0.8}

@@ -65,7 +65,7 @@ ROOMS = {
         "models": {"batches", "vocabulary"},
         "metrics": {"batches", "decoding", "devices", "loss", "models", "numbering", "vocabulary"},
         "pairs": {"metrics", "vocabulary"},
-        "imports": {"decoding", "ranking", "sampling"},
+        "imports": {"decoding", "devices", "numbering", "ranking", "same_corpus", "sampling"},
     },
     "probes": {"tasks": set(), "classifiers": {"devices", "scoring", "tasks"}},
     "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set(), "choosing": {"detection"}},

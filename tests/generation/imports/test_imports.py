@@ -14,7 +14,6 @@ from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Response
 from generation.__main__ import COMMANDS
-from generation.decoding import parse_decoding
 from generation.imports.endpoint import calls_for
 from generation.imports.tables import messages_of, parse_columns, read_responses
 from tests.dialogue.engines.chat_server import ChatServer
@@ -127,128 +126,6 @@ def test_one_source_is_needed(tmp_path):
         generation("import", tmp_path)
 
 
-def tiny_tokenizer():
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = [
-        "<pad>",
-        "</s>",
-        "<unk>",
-        "user",
-        "assistant",
-        ":",
-        "hotel",
-        "train",
-        "please",
-        "yes",
-        ".",
-        "?",
-        "i",
-        "the",
-    ]
-    raw = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="<unk>"))
-    raw.pre_tokenizer = pre_tokenizers.Whitespace()
-    return PreTrainedTokenizerFast(tokenizer_object=raw, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"), len(
-        words
-    )
-
-
-@pytest.fixture(scope="module", params=["causal", "causal with a chat template", "sequence to sequence"])
-def folder(request, tmp_path_factory):
-    """A tiny model with random weights, in a local folder."""
-    import torch
-    from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
-
-    path = tmp_path_factory.mktemp("model")
-    tokenizer, words = tiny_tokenizer()
-    if "template" in request.param:
-        tokenizer.chat_template = "{% for m in messages %}{{ m.role }} : {{ m.content }}\n{% endfor %}assistant :"
-    tokenizer.save_pretrained(path)
-    with torch.random.fork_rng():
-        torch.random.default_generator.manual_seed(1)
-        if "causal" in request.param:
-            config = GPT2Config(
-                vocab_size=words,
-                n_positions=600,
-                n_embd=16,
-                n_layer=1,
-                n_head=2,
-                initializer_range=2.0,
-                eos_token_id=1,
-                bos_token_id=1,
-            )
-            model = GPT2LMHeadModel(config)
-        else:
-            config = T5Config(
-                vocab_size=words,
-                d_model=16,
-                d_ff=16,
-                num_layers=1,
-                num_heads=2,
-                d_kv=8,
-                decoder_start_token_id=0,
-                pad_token_id=0,
-                eos_token_id=1,
-                initializer_factor=1.0,
-            )
-            model = T5ForConditionalGeneration(config)
-    model.save_pretrained(path)
-    return path
-
-
-def test_a_hugging_face_model_answers_each_context_alone(folder, contexts):
-    from generation.imports.hugging_face import HuggingFace
-
-    model = HuggingFace(str(folder))
-    for how in ("greedy", "beam:2", "temperature:1.5", "nucleus:0.9"):
-        options = {"how": parse_decoding(how), "seed": 0, "longest": 8, "tell": lambda: None}
-        whole = model.respond(contexts, **options)
-        assert len(whole) == 6
-        assert model.respond(contexts[::-1], **options) == whole[::-1]
-        assert model.respond(contexts[2:3], **options) == whole[2:3]
-
-
-def test_sampling_from_a_hugging_face_model_follows_the_seed(folder, contexts):
-    from generation.imports.hugging_face import HuggingFace
-
-    model = HuggingFace(str(folder))
-    runs = [
-        model.respond(contexts, how=parse_decoding("temperature:1.5"), seed=seed, longest=12, tell=lambda: None)
-        for seed in (0, 0, 1)
-    ]
-    assert runs[0] == runs[1] != runs[2]
-
-
-def test_the_command_writes_what_a_hugging_face_model_answers(folder, corpus, tmp_path):
-    generation(
-        "import",
-        tmp_path,
-        "--corpus",
-        corpus,
-        "--hugging-face",
-        folder,
-        "--limit",
-        "3",
-        "--longest",
-        "5",
-        "--model",
-        "tiny",
-    )
-    assert [(r.model, r.decoding) for r in read_records(tmp_path / "responses.jsonl", Response)] == [
-        ("tiny", "greedy")
-    ] * 3
-
-
-def test_a_folder_without_a_model_is_said(tmp_path):
-    from generation.imports.hugging_face import HuggingFace
-
-    with pytest.raises(InputError, match="holds no Hugging Face model"):
-        HuggingFace(str(tmp_path))
-    with pytest.raises(InputError, match=r"is neither a local folder nor a downloaded model\. .* add --fetch"):
-        HuggingFace("no-such-model-anywhere")
-
-
 def test_a_call_holds_the_whole_context_and_a_seed_that_follows_from_the_item(contexts):
     calls = calls_for(contexts, system="Be brief.", temperature=0.5, seed=7, longest=20)
     assert {tuple(m["content"] for m in call.messages) for call in calls} == {
@@ -293,10 +170,12 @@ def test_another_system_message_is_asked_anew_and_the_same_one_is_not(server, co
     command = ["import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--model", "remote"]
     generation(*command, "--system", "Be brief.")
     brief = (tmp_path / "responses.jsonl").read_bytes()
-    generation(*command, "--system", "Be kind.")
-    assert len(server.asked) == 6
+    with pytest.raises(InputError, match=r"another system's: system message was 'Be brief\.', now 'Be kind\.'\. Give"):
+        generation(*command, "--system", "Be kind.")
+    assert len(server.asked) == 3 and (tmp_path / "responses.jsonl").read_bytes() == brief
+    generation(*command, "--system", "Be kind.", "--replace")
     assert [body["messages"][0]["content"] for _, body in server.asked] == ["Be brief."] * 3 + ["Be kind."] * 3
-    generation(*command, "--system", "Be brief.")
+    generation(*command, "--system", "Be brief.", "--replace")
     assert len(server.asked) == 6 and (tmp_path / "responses.jsonl").read_bytes() == brief
 
 
@@ -313,33 +192,3 @@ def test_the_one_who_answers_is_the_assistant(contexts):
     roles = [message["role"] for message in messages_of(contexts[-1])]
     assert roles == ["assistant" if turn.speaker == "system" else "user" for turn in contexts[-1].context]
     assert roles[-1] == "user"
-
-
-def test_an_imported_model_ranks_options_as_if_each_were_read_alone(folder):
-    import torch
-
-    from generation.imports.hugging_face import HuggingFace
-
-    model = HuggingFace(str(folder))
-    messages = [{"role": "user", "content": "hello you"}, {"role": "assistant", "content": "bye"}]
-    options = ["hello", "bye bye hello you", "you"]
-    together = model.likelihoods(messages, options)
-    for text, (found, tokens) in zip(options, together, strict=True):
-        assert model.likelihoods(messages, [text]) == [(pytest.approx(found, abs=1e-4), tokens)]
-        assert found == pytest.approx(slow_likelihood(model, messages, text, torch), abs=1e-4)
-
-
-def slow_likelihood(model, messages, text, torch):
-    """Every token predicted from all before it, without anything kept."""
-    blank = "" if model.tokenizer.chat_template or model.model.config.is_encoder_decoder else " "
-    target = [*model.tokenizer(blank + text, add_special_tokens=False)["input_ids"], model.tokenizer.eos_token_id]
-    inputs, total = model._inputs(messages), 0.0
-    for k, token in enumerate(target):
-        before = torch.tensor([target[:k]], dtype=torch.long)
-        with torch.inference_mode():
-            if model.model.config.is_encoder_decoder:
-                logits = model.model(**inputs, decoder_input_ids=torch.cat([torch.tensor([[0]]), before], 1)).logits
-            else:
-                logits = model.model(input_ids=torch.cat([inputs["input_ids"], before], 1)).logits
-        total += float(logits[0, -1].log_softmax(0)[token])
-    return total

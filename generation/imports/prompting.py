@@ -1,0 +1,122 @@
+"""A context as what a model of Hugging Face's form reads: through its chat template, and within its window.
+
+Whatever had to be changed for that is counted, since a model that saw less than the others answered something else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dialogue.errors import InputError
+
+Message = dict[str, str]
+MERGED = "neighbouring turns of one speaker were joined, which the model's template asks for"
+FOLDED = "the system message stands before the first turn, as the model's template knows no such message"
+OPENED = "an empty turn of the user comes first, which the model's template asks for"
+SHORTENED = "the oldest turns were left out, since the context is longer than the model's window"
+CUT = "the beginning of the last turn was left out, since it alone is longer than the model's window"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """The tokens of a context, the text they stand for, and what was changed."""
+
+    text: str
+    tokens: tuple[int, ...]
+    changes: tuple[str, ...]
+
+
+class Prompter:
+    """Writes contexts for one model; `window` is how many tokens of a context it can read, None where any number."""
+
+    def __init__(self, tokenizer: Any, window: int | None) -> None:
+        self.tokenizer, self.window = tokenizer, window
+
+    def prompt(self, messages: Sequence[Message]) -> ReadContext:
+        """The whole context if it fits, else as many of its last turns as do, else the end of the last one."""
+        system = [message for message in messages[:1] if message["role"] == "system"]
+        turns = list(messages[len(system) :])
+        for start in range(len(turns)):
+            text, changes = self._text([*system, *turns[start:]])
+            if self._fits(tokens := self._tokens(text)):
+                return ReadContext(text, tuple(tokens), (*changes, SHORTENED) if start else changes)
+        return self._end_of([*system, *turns[-1:]], len(turns) > 1)
+
+    def _end_of(self, messages: Sequence[Message], shortened: bool) -> ReadContext:
+        words = messages[-1]["content"].split()
+        while len(words) > 1:
+            words = words[len(words) // 8 + 1 :]
+            text, changes = self._text([*messages[:-1], messages[-1] | {"content": " ".join(words)}])
+            if self._fits(tokens := self._tokens(text)):
+                return ReadContext(text, tuple(tokens), (*changes, *([SHORTENED] if shortened else []), CUT))
+        raise InputError(
+            f"The model reads {self.window} tokens beside its answer, too few for one word of a context. "
+            "Ask for shorter answers (--longest), or for another model."
+        )
+
+    def _fits(self, tokens: Sequence[int]) -> bool:
+        return self.window is None or len(tokens) <= self.window
+
+    def _tokens(self, text: str) -> list[int]:
+        templated = bool(getattr(self.tokenizer, "chat_template", None))
+        return list(
+            self.tokenizer(text, add_special_tokens=not templated, truncation=False, verbose=False)["input_ids"]
+        )
+
+    def _text(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
+        if not getattr(self.tokenizer, "chat_template", None):
+            return "\n".join([*(f"{one['role']}: {one['content']}" for one in messages), "assistant:"]), ()
+        from jinja2.exceptions import TemplateError
+
+        refused: TemplateError | None = None
+        for form, changes in _forms(messages):
+            try:
+                text = self.tokenizer.apply_chat_template(form, add_generation_prompt=True, tokenize=False)
+            except TemplateError as error:
+                refused = refused or error
+            else:
+                return str(text), changes
+        raise InputError(f"The model's chat template takes no such dialogue: {refused}") from refused
+
+
+def _forms(messages: Sequence[Message]) -> Iterator[tuple[list[Message], tuple[str, ...]]]:
+    """The context as it is, and then what templates ask for that want two speakers in turn, the user first."""
+    yield list(messages), ()
+    joined = _joined(messages)
+    changes = (MERGED,) if len(joined) < len(messages) else ()
+    yield joined, changes
+    opening = _opened(joined)
+    yield opening, (*changes, OPENED) if len(opening) > len(joined) else changes
+    if messages[0]["role"] == "system":
+        first, *rest = opening[1:]
+        folded = [{"role": "user", "content": f"{messages[0]['content']}\n\n{first['content']}".rstrip()}, *rest]
+        yield folded, (*changes, FOLDED)
+
+
+def _joined(messages: Sequence[Message]) -> list[Message]:
+    found: list[Message] = []
+    for one in messages:
+        if found and found[-1]["role"] == one["role"]:
+            found[-1] = one | {"content": f"{found[-1]['content']}\n{one['content']}"}
+        else:
+            found.append(dict(one))
+    return found
+
+
+def _opened(messages: Sequence[Message]) -> list[Message]:
+    at = int(messages[0]["role"] == "system")
+    opens = messages[at : at + 1] and messages[at]["role"] == "assistant"
+    return [*messages[:at], *([{"role": "user", "content": ""}] if opens else []), *messages[at:]]
+
+
+def told_changes(prompts: Sequence[ReadContext]) -> list[str]:
+    """One sentence for each kind of change, with how many contexts it met."""
+    met = Counter(change for prompt in prompts for change in prompt.changes)
+    return [
+        f"{met[what]} of {len(prompts)} contexts: {what}."
+        for what in (SHORTENED, CUT, MERGED, FOLDED, OPENED)
+        if met[what]
+    ]

@@ -1,0 +1,328 @@
+"""Imported models of Hugging Face's form, made here with random weights: what is asked for is what is decoded."""
+
+import json
+
+import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from dialogue.corpora.toy.write import write_toy
+from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.records import Response
+from generation.__main__ import COMMANDS
+from generation.decoding import parse_decoding
+from generation.imports.asking import replies_of
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+WORDS = ["<pad>", "</s>", "<unk>", "user", "assistant", ":", "hotel", "train", "please", "yes", ".", "?", "i", "the"]
+WORDS += ["a", "you", "is", "what", "where", "to", "in", "on", "it", "for"]
+PLAIN = "{% for m in messages %}{{ m.role }} : {{ m.content }}\n{% endfor %}assistant :"
+STRICT = """{% if messages[0].role == 'system' %}{{ raise_exception('no system message') }}{% endif %}
+{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}
+{{ raise_exception('roles must alternate, the user first') }}{% endif %}{{ m.role }} : {{ m.content }}
+{% endfor %}assistant :"""
+
+
+def generation(*arguments):
+    return dispatch("generation", "", COMMANDS, [str(argument) for argument in arguments])
+
+
+def tokenizer_of(template=None):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    raw = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.Whitespace()
+    names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, **names)
+    made.chat_template = template
+    return made
+
+
+def save(path, kind, template=None, **more):
+    """A tiny model with random weights that follow from its kind."""
+    words = len(WORDS)
+    with torch.random.fork_rng():
+        torch.random.default_generator.manual_seed(1)
+        if kind == "causal":
+            size = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 600, "initializer_range": 1.0} | more
+            config = transformers.GPT2Config(vocab_size=words, eos_token_id=1, bos_token_id=1, **size)
+            model = transformers.GPT2LMHeadModel(config)
+        elif kind == "sequence to sequence":
+            size = {"d_model": 16, "d_ff": 16, "num_layers": 1, "num_heads": 2, "d_kv": 8}
+            numbers = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
+            config = transformers.T5Config(vocab_size=words, initializer_factor=1.0, **size, **numbers)
+            model = transformers.T5ForConditionalGeneration(config)
+        else:
+            size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+            config = transformers.BertConfig(vocab_size=words, initializer_range=1.0, **size)
+            model = getattr(transformers, kind)(config)
+    # Settings that a folder may bring, and that nobody here asks for.
+    if kind in ("causal", "sequence to sequence"):
+        model.generation_config.repetition_penalty = 5.0
+        model.generation_config.no_repeat_ngram_size = 2
+    model.save_pretrained(path)
+    tokenizer_of(template).save_pretrained(path)
+    return path
+
+
+KINDS = {"causal": ("causal", None), "causal with a chat template": ("causal", PLAIN),
+         "sequence to sequence": ("sequence to sequence", None)}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def folder(request, tmp_path_factory):
+    kind, template = KINDS[request.param]
+    return save(tmp_path_factory.mktemp("model"), kind, template)
+
+
+@pytest.fixture(scope="module")
+def gpt(tmp_path_factory):
+    return save(tmp_path_factory.mktemp("gpt"), "causal")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    write_toy(folder, 20, seed=0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def contexts(corpus):
+    return list(examples(read_corpus(corpus).split("test")))[:6]
+
+
+def loaded(folder, precision="float64"):
+    from generation.imports.hugging_face import HuggingFace
+
+    return HuggingFace(str(folder), precision=precision)
+
+
+def writing(how="greedy", seed=0, longest=8):
+    from generation.imports.hugging_face import Writing
+
+    return Writing(parse_decoding(how), seed, longest)
+
+
+def answers(model, contexts, how):
+    return model.answer(model.prompts(contexts, how.longest), [one.item for one in contexts], how)
+
+
+@pytest.mark.parametrize("how", ["greedy", "beam:2", "temperature:1.5", "nucleus:0.9+top_k:9"])
+def test_an_answer_is_the_same_whatever_else_is_in_the_batch(folder, contexts, how):
+    model, how = loaded(folder), writing(how)
+    whole = answers(model, contexts, how)
+    assert len({len(one.tokens) for one in model.prompts(contexts, 8)}) > 1, "nothing was padded"
+    assert answers(model, contexts[::-1], how) == whole[::-1]
+    assert [answers(model, [one], how)[0] for one in contexts] == whole
+
+
+def test_greedy_is_the_likeliest_token_of_every_step_whatever_the_folder_wants(folder, contexts):
+    model = loaded(folder)
+    assert model.set_aside() == {"repetition_penalty": 5.0, "no_repeat_ngram_size": 2}
+    found = answers(model, contexts, writing())
+    for prompt, reply in zip(model.prompts(contexts, 8), found, strict=True):
+        ids, said = torch.tensor([prompt.tokens]), []
+        while len(said) < 8 and 1 not in said:
+            with torch.inference_mode():
+                if model.encodes:
+                    before = torch.tensor([[0, *said]])
+                    logits = model.model(input_ids=ids, decoder_input_ids=before).logits
+                else:
+                    logits = model.model(input_ids=torch.cat([ids, torch.tensor([said], dtype=torch.long)], 1)).logits
+            said.append(int(logits[0, -1].argmax()))
+        assert reply.finish == ("stop" if 1 in said else "length") and reply.tokens_out == len(said)
+        assert reply.text == model.tokenizer.decode(said, skip_special_tokens=True).strip()
+
+
+def test_what_is_drawn_follows_from_seed_and_item(folder, contexts):
+    model = loaded(folder)
+    runs = [answers(model, contexts, writing("temperature:1.5", seed, 12)) for seed in (0, 0, 1)]
+    assert runs[0] == runs[1] != runs[2]
+    same = model.prompts(contexts[:1] * 2, 12)
+    first, second = model.answer(same, ["one", "another"], writing("temperature:3", 0, 12))
+    assert first.text != second.text
+
+
+def test_a_context_longer_than_the_window_loses_its_oldest_turns_and_that_is_told(tmp_path, contexts):
+    from generation.imports.prompting import CUT, SHORTENED, told_changes
+
+    model = loaded(save(tmp_path, "causal", n_positions=40))
+    prompts = model.prompts(contexts, 10)
+    assert all(len(prompt.tokens) <= 30 for prompt in prompts) and any(
+        SHORTENED in prompt.changes for prompt in prompts
+    )
+    for example, prompt in zip(contexts, prompts, strict=True):
+        last = example.context[-1].text.split()[-1]
+        assert prompt.text.endswith("assistant:") and last in prompt.text.splitlines()[-2]
+    assert any("of 6 contexts: the oldest turns were left out" in told for told in told_changes(prompts))
+    answers(model, contexts, writing(longest=10))
+    tiny = model.prompts(contexts, 34)
+    assert all(len(prompt.tokens) <= 6 for prompt in tiny) and any(CUT in prompt.changes for prompt in tiny)
+    with pytest.raises(InputError, match="The model reads 0 tokens beside its answer"):
+        model.prompts(contexts, 40)
+
+
+@pytest.mark.parametrize(("roles", "told"), [
+    ("ua", []), ("uau", []), ("uua", ["joined"]), ("au", ["empty turn"]), ("aau", ["empty turn", "joined"]),
+])  # fmt: skip
+def test_a_template_that_wants_two_speakers_in_turn_gets_them(roles, told):
+    from generation.imports.prompting import Prompter
+
+    prompter = Prompter(tokenizer_of(STRICT), None)
+    names = {"u": "user", "a": "assistant"}
+    messages = [{"role": names[role], "content": f"{role}{n}"} for n, role in enumerate(roles)]
+    for system in ([], [{"role": "system", "content": "Be brief."}]):
+        found = prompter.prompt([*system, *messages])
+        assert all(one["content"] in found.text for one in (*system, *messages))
+        expected = [*(word for word in told if word != "empty turn"), "system message"] if system else told
+        assert len(found.changes) == len(expected)
+        assert all(any(word in change for change in found.changes) for word in expected)
+
+
+@pytest.mark.parametrize(("kind", "sentence"), [
+    ("BertModel", "has no weights for .*: they would be random"),
+    ("BertForMaskedLM", "is an encoder: what it says of a word depends on the words behind it"),
+])  # fmt: skip
+def test_a_model_that_writes_no_text_is_refused(tmp_path, kind, sentence):
+    with pytest.raises(InputError, match=sentence):
+        loaded(save(tmp_path, kind))
+
+
+def test_a_folder_without_a_model_is_said(tmp_path):
+    with pytest.raises(InputError, match="holds no Hugging Face model"):
+        loaded(tmp_path)
+    with pytest.raises(InputError, match=r"is neither a local folder nor a downloaded model\. .* add --fetch"):
+        loaded("no-such-model-anywhere")
+
+
+def test_what_was_answered_before_a_run_was_broken_off_is_not_asked_again(gpt, contexts, tmp_path, monkeypatch):
+    model, how, journal = loaded(gpt), writing(), tmp_path / "journal.jsonl"
+    prompts, items = model.prompts(contexts, 8), [one.item for one in contexts]
+    whole, asked, until = answers(model, contexts, how), [], 4
+    real = type(model).answer
+
+    def answer(self, some, of, how):
+        if len(asked) == until:
+            raise KeyboardInterrupt
+        asked.extend(of)
+        return real(self, some, of, how)
+
+    monkeypatch.setattr(type(model), "answer", answer)
+    told = []
+    ask = {"journal": journal, "batch": 2, "tell": told.append}
+    with pytest.raises(KeyboardInterrupt):
+        replies_of(model, prompts, items, how, **ask)
+    with journal.open("a") as file:
+        file.write('{"sent": "cut off in mid-l')
+    until = -1
+    asked.clear()
+    assert replies_of(model, prompts, items, how, **ask) == whole
+    assert len(asked) == 2 and told == [0, 2, 2, 4, 2]
+    asked.clear()
+    replies_of(model, prompts, items, writing(longest=7), **ask)
+    assert len(asked) == 6, "shorter answers are other answers"
+
+
+def tiny_import(study, corpus, folder, *more):
+    generation("import", study, "--corpus", corpus, "--hugging-face", folder, "--limit", "3", "--longest", "5",
+               "--model", "tiny", *more)  # fmt: skip
+
+
+def test_the_command_writes_what_the_model_answers_and_what_it_is(gpt, corpus, tmp_path, capsys):
+    tiny_import(tmp_path, corpus, gpt, "--keep-cut", "--precision", "float64")
+    found = read_records(tmp_path / "responses.jsonl", Response)
+    assert [(r.model, r.decoding) for r in found] == [("tiny", "greedy")] * 3
+    assert "own settings of decoding are not used: no_repeat_ngram_size = 2, repetition_penalty = 5.0" in (
+        capsys.readouterr().out
+    )
+    card = json.loads((tmp_path / "imports" / "tiny.json").read_text())
+    assert card["architecture"] == "GPT2LMHeadModel" and card["template"] == "none" and len(card["weights"]) == 16
+    before = (tmp_path / "responses.jsonl").read_bytes()
+    tiny_import(tmp_path, corpus, gpt, "--keep-cut", "--precision", "float64")
+    assert (tmp_path / "responses.jsonl").read_bytes() == before
+
+
+def test_replies_that_were_cut_off_are_no_responses_unless_they_are_wanted(gpt, corpus, tmp_path, capsys):
+    model = loaded(gpt, "float32")
+    contexts = list(examples(read_corpus(corpus).split("test")))
+    from generation.numbering import evenly_spread
+
+    cut = sum(one.finish == "length" for one in answers(model, evenly_spread(contexts, 3), writing(longest=5)))
+    assert cut, "nothing was cut off"
+    if cut == 3:
+        with pytest.raises(InputError, match=r"No reply is a response\. 3 of 3 replies were cut off after 5 tokens"):
+            tiny_import(tmp_path, corpus, gpt)
+    else:
+        tiny_import(tmp_path, corpus, gpt)
+        assert f"{cut} of 3 replies were cut off after 5 tokens and give no response" in capsys.readouterr().out
+    tiny_import(tmp_path, corpus, gpt, "--keep-cut", "--replace")
+    assert f"{cut} of 3 responses end where they were cut off, after 5 tokens" in capsys.readouterr().out
+    assert len(read_records(tmp_path / "responses.jsonl", Response)) == 3
+
+
+def test_a_name_stands_for_one_system(gpt, corpus, tmp_path, tmp_path_factory):
+    tiny_import(tmp_path, corpus, gpt, "--keep-cut")
+    before = (tmp_path / "responses.jsonl").read_bytes()
+    with pytest.raises(InputError, match=r"are another system's: system message was none, now 'Be kind\.'"):
+        tiny_import(tmp_path, corpus, gpt, "--keep-cut", "--system", "Be kind.")
+    other = save(tmp_path_factory.mktemp("other"), "causal", n_positions=500)
+    with pytest.raises(InputError, match=r"another system's: weights was '\w+', now '\w+'\."):
+        tiny_import(tmp_path, corpus, other, "--keep-cut")
+    table = tmp_path / "t.jsonl"
+    item = json.loads(before.splitlines()[1])["item"]
+    table.write_text(json.dumps({"item": item, "model": "tiny", "text": "x"}) + "\n")
+    with pytest.raises(InputError, match=r"architecture was 'GPT2LMHeadModel', now none"):
+        generation("import", tmp_path, table, "--corpus", corpus)
+    assert (tmp_path / "responses.jsonl").read_bytes() == before
+    tiny_import(tmp_path, corpus, other, "--keep-cut", "--replace", "--decoding", "beam:2")
+    assert {r.decoding for r in read_records(tmp_path / "responses.jsonl", Response)} == {"beam:2"}
+
+
+def test_another_corpus_is_refused_before_anything_is_asked(gpt, corpus, tmp_path, tmp_path_factory):
+    tiny_import(tmp_path, corpus, gpt, "--keep-cut")
+    other = tmp_path_factory.mktemp("another") / "corpus"
+    write_toy(other, 20, seed=1)
+    for command in (["import", tmp_path, "--hugging-face", gpt, "--limit", "3"], ["score", tmp_path]):
+        with pytest.raises(InputError, match="answers another corpus than the one given"):
+            generation(*command, "--corpus", other)
+
+
+def test_a_split_without_contexts_is_refused(gpt, tmp_path):
+    (tmp_path / "train.jsonl").write_text('{"dialogue": "d", "split": "train", "turns": ["hello", "yes"]}\n')
+    with pytest.raises(InputError, match=r"no contexts in its split test \(dialogues: train 1\)\. Name another"):
+        generation("import", tmp_path, "--corpus", tmp_path / "train.jsonl", "--hugging-face", gpt)
+
+
+def test_an_imported_model_ranks_options_as_if_each_were_read_alone(folder):
+    import torch
+
+    from generation.imports.hugging_face import HuggingFace
+
+    model = HuggingFace(str(folder))
+    messages = [{"role": "user", "content": "hello you"}, {"role": "assistant", "content": "bye"}]
+    options = ["hello", "bye bye hello you", "you"]
+    together = model.likelihoods(messages, options)
+    for text, (found, tokens) in zip(options, together, strict=True):
+        assert model.likelihoods(messages, [text]) == [(pytest.approx(found, abs=1e-4), tokens)]
+        assert found == pytest.approx(slow_likelihood(model, messages, text, torch), abs=1e-4)
+
+
+def slow_likelihood(model, messages, text, torch):
+    """Every token predicted from all before it, without anything kept."""
+    blank = "" if model.tokenizer.chat_template or model.model.config.is_encoder_decoder else " "
+    target = [*model.tokenizer(blank + text, add_special_tokens=False)["input_ids"], model.tokenizer.eos_token_id]
+    inputs, total = model._inputs(messages), 0.0
+    for k, token in enumerate(target):
+        before = torch.tensor([target[:k]], dtype=torch.long)
+        with torch.inference_mode():
+            if model.model.config.is_encoder_decoder:
+                logits = model.model(**inputs, decoder_input_ids=torch.cat([torch.tensor([[0]]), before], 1)).logits
+            else:
+                logits = model.model(input_ids=torch.cat([inputs["input_ids"], before], 1)).logits
+        total += float(logits[0, -1].log_softmax(0)[token])
+    return total
