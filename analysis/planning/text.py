@@ -101,6 +101,11 @@ def _about(mean: float, thing: str) -> str:
     return f"{mean:.3g} {thing}" + ("" if mean == 1 else "s")
 
 
+def _known_from(clusters: float) -> str:
+    """Effective clusters of the rarest kind; busy raters may each give more votes than the study has."""
+    return "less than one effective cluster" if clusters < 1 else f"{clusters:.3g} effective clusters"
+
+
 def _study(answer: PlanAnswer) -> str:
     crowd, study, question = answer.crowd, answer.study, answer.question
     seen = "no net preference" if study.difference_clustered is None else (
@@ -111,7 +116,7 @@ def _study(answer: PlanAnswer) -> str:
     )  # fmt: skip
     return (
         f"{count(study.votes, 'vote')} have the error of {count(round(study.effective_votes), 'independent vote')}, "
-        f"known from {crowd.clusters(study.votes):.3g} effective clusters. With power {question.power:g} they "
+        f"known from {_known_from(crowd.clusters(study.votes))}. With power {question.power:g} they "
         f"show {seen} ({number(study.difference)} if votes were independent), and {alike} ({number(study.margin)}). If "
         f"votes were independent, their power to tell {percent(crowd.ties)} ties from the 1/3 of random clicking would "
         f"be {number(study.chance_power, 2)}."

@@ -143,10 +143,12 @@ def differing(answer: PreferenceAnswer) -> Iterator[str]:
             if apart != (p < 0.05):
                 told.append(f"{one.first} and {one.second}")
     if told:
-        yield (
-            f"Ranks and p (Holm) differ on {_named(told)}: the ranks go by the model and the votes on all systems, p "
-            "by the votes on the two alone. Call a difference shown only where both agree."
+        why = (
+            "the ranks go by the model and the votes on all systems, p by the votes on the two alone"
+            if len(place) > 2
+            else "the ranks go by the model's strengths, p by the net preference"
         )
+        yield f"Ranks and p (Holm) differ on {_named(told)}: {why}. Call a difference shown only where both agree."
 
 
 def _reach(found: Bounded) -> str:

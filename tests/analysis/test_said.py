@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,9 @@ from analysis.__main__ import COMMANDS
 from analysis.notebook import agreement, preference, ties
 from analysis.planning.answer import answer as plan
 from analysis.planning.text import parts
+from analysis.preference.answer import answer as answer_of
+from analysis.preference.text import parts as preference_parts
+from analysis.reading.inputs import matches_of
 from analysis.reading.systems import Contrast
 from analysis.reading.votes import votes_from_columns
 from analysis.showing.tables import MOST_ROWS, Table, markdown
@@ -82,6 +86,20 @@ def test_items_that_only_pairs_jsonl_names_are_joined_where_they_are_asked_for(t
         assert "clusters:item+rater" in found.document["signature"]
     assert "item" not in ties(path, size=20).document["signature"]
     assert json.dumps(preference(path, clusters="item+rater").document)
+
+
+def test_two_systems_alone_are_not_told_of_votes_on_others():
+    choices = np.random.default_rng(1).choice(["a", "b"], 240, p=[0.56, 0.44]).tolist()
+    found = answer_of(matches_of(table(choices, raters=60), None)[0], known=False, clusters="vote", sets=200)
+    apart = found.ranking.systems[0].all_high < found.ranking.systems[1].all_low
+    other = replace(found, adjusted=(0.9 if apart else 0.001,))
+    (said_of,) = [part for part in preference_parts(other) if str(part).startswith("Ranks and p (Holm) differ")]
+    assert "model's strengths" in said_of and "all systems" not in said_of
+
+
+def test_busy_raters_leave_a_small_plan_less_than_one_cluster():
+    found = plan([], assumed=Assumptions(0.35, per_rater=742, rater_icc=0.01))
+    assert "known from less than one effective cluster." in " ".join(map(str, parts(found)))
 
 
 def test_every_table_of_the_careful_answer_has_a_caption():
