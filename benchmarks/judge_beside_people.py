@@ -4,8 +4,8 @@ Run: python benchmarks/judge_beside_people.py HUMAN_ANNOTATION.json.gz STUDY [PA
 
 The file is MarCo's human evaluation (Wang et al. 2020; three votes of MarCo against HDSA on completion a turn). Pairs
 stand in random order; the first PAIRS (300) are judged by smollm2 in both orders. `analysis judge` gets the votes on
-the first half of these only, so that there are pairs without votes; `analysis worth` gets the votes on all of them. A
-run that is broken off goes on where it ended.
+the first half of these only, so that there are pairs without votes, and reads the judge's probabilities, then its
+verdicts alone; `analysis worth` gets the votes on all of them. A run that is broken off goes on where it ended.
 """
 
 import gzip
@@ -13,13 +13,15 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from analysis.notebook_judges import judged, worth  # noqa: E402
 from dialogue.files import write_records  # noqa: E402
-from dialogue.records import Candidate, Pair, Utterance, Vote  # noqa: E402
+from dialogue.judges import read_verdicts  # noqa: E402
+from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote  # noqa: E402
 
 CHOICES = {"MarCo": "a", "HDSA": "b", "Tie": "tie"}
 QUESTION = 'question = "Which response gives the user more of what was asked for?"\n'
@@ -34,11 +36,15 @@ def main(source, study, number):
     write_records(study / "pairs.jsonl", [pair for pair, _ in found], signature="marco", kind=Pair)
     judge = ["-m", "evaluators", "judge", str(study), "--local", "smollm2", "--limit", str(number)]
     subprocess.run([sys.executable, *judge], cwd=ROOT, check=True)
-    for part, ask in ((number // 2, judged), (number, worth)):
-        votes = study / f"votes-{part}.jsonl"
-        write_records(votes, [one for _, some in found[:part] for one in some], signature="marco", kind=Vote)
-        options = {"labels": "random"} if ask is judged else {}
-        print(ask(study, votes=votes, clusters="dialogue", **options))
+    plain = [replace(one, probability=None) for one in read_verdicts(study / "verdicts.jsonl")]
+    write_records(study / "plain.jsonl", plain, signature="marco", kind=Verdict)
+    half, whole = (study / f"votes-{part}.jsonl" for part in (number // 2, number))
+    for path, part in ((half, number // 2), (whole, number)):
+        write_records(path, [one for _, some in found[:part] for one in some], signature="marco", kind=Vote)
+    way = {"labels": "random", "clusters": "dialogue"}
+    print("By its probabilities\n", judged(study, votes=half, **way), sep="\n")
+    print("By its verdicts alone\n", judged(study, votes=half, verdicts=study / "plain.jsonl", **way), sep="\n")
+    print("All evaluators\n", worth(study, votes=whole, clusters="dialogue"), sep="\n")
 
 
 def turns(source):

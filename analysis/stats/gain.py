@@ -28,7 +28,7 @@ MOST = 0.999  # of a correlation: votes that follow a predictor without error le
 class Gain:
     """A gain with its interval; `low` is 1 where the votes do not tell the correlation from none."""
 
-    value: float
+    value: float  # of the correlation without what chance adds to its square
     low: float
     high: float
     correlation: float  # of the estimate's error with what the predictor says of it
@@ -88,10 +88,13 @@ def gain_of(sample: Sample, generator: np.random.Generator, *, endless: bool = F
         return Gain(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
     here = float(_correlations(sample, np.ones((1, len(sample.y))), np.ones((1, len(sample.other))), endless)[0])
     df = max(min([kish(codes) for codes in sample.by.values()], default=len(sample.y)) - 1, 1.0)
-    reach = float(stdtrit(df, 0.975)) * _error(sample, generator, endless)
-    low, high = (float(np.clip(np.tanh(np.arctanh(here) + way * reach), -MOST, MOST)) for way in (-1, 1))
+    z, se = float(np.arctanh(here)), _error(sample, generator, endless)
+    reach = float(stdtrit(df, 0.975)) * se
+    low, high = (float(np.clip(np.tanh(z + way * reach), -MOST, MOST)) for way in (-1, 1))
     ends = [1.0 if low <= 0 <= high else _gain(min(abs(low), abs(high))), _gain(max(abs(low), abs(high)))]
-    return Gain(_gain(here), ends[0], ends[1], here, low, high)
+    # A gain goes by the square, whose expectation chance raises by the variance: a coin would be worth something.
+    fair = float(np.sqrt(max(here**2 - (se * (1 - here**2)) ** 2, 0.0)))
+    return Gain(_gain(fair), ends[0], ends[1], here, low, high)
 
 
 def _gain(correlation: float) -> float:

@@ -134,7 +134,7 @@ def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt)
     journal = args.study / "judges" / f"{weights.judge.replace('/', '_')}.jsonl"
     with tqdm(total=len(questions), disable=None) as bar:
         texts = [one.text for one in questions]
-        replies = local_replies(LocalModel(weights, args.device), weights, texts, journal, bar.update)
+        replies = local_replies(lambda: LocalModel(weights, args.device), weights, texts, journal, bar.update)
     print(f"{weights.judge}: A, B and Tie hold {answering_mass(replies):.3f} of what it would say next (median).")
     return [verdict_of(one, reply, None, weights.judge, prompt)
             for one, reply in zip(questions, replies, strict=True)]  # fmt: skip

@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -147,28 +147,42 @@ class LocalModel:
 
 
 def local_replies(
-    model: LocalModel, weights: Weights, texts: Sequence[str], journal: Path, tell: Callable[[int], object]
+    load: Callable[[], LocalModel], weights: Weights, texts: Sequence[str], journal: Path, tell: Callable[[int], object]
 ) -> list[Reply]:
-    """A reply to every text, in their order; those in the journal are not computed again. `tell` counts them."""
-    questions = [model.spelt(text) for text in texts]
+    """A reply to every text, in their order; those in the journal are not computed again. `tell` counts them.
+
+    The model is loaded only if something is missing. What is longer than it reads has an empty reply.
+    """
     keys = [hashlib.sha256(json.dumps([weights.hash, text]).encode()).hexdigest() for text in texts]
-    fitting = [one for one in questions if not model.longest or len(one) <= model.longest]
     with held_journal(journal) as file:
-        known, before = read_journal(journal), None
+        known = read_journal(journal)
         tell(sum(key in known for key in keys))
-        for batch in model.batches(questions):
-            missing = [n for n in batch if keys[n] not in known]
-            if not missing:
-                continue
-            before = before or model.shared(fitting)
-            rows = dict(zip(batch, model.shares([questions[n] for n in batch], before), strict=True))
-            made = {keys[n]: _reply(rows[n], len(questions[n]), weights) for n in missing}
+        for made in _missing(load, weights, texts, keys, known):
             known |= made
             file.write("".join(json.dumps({"sent": key, **asdict(reply)}) + "\n" for key, reply in made.items()))
             file.flush()
-            tell(len(missing))
-    return [known.get(key) or Reply("", len(one), 0, None, weights.hash)
-            for key, one in zip(keys, questions, strict=True)]  # fmt: skip
+            tell(len(made))
+    return [known[key] for key in keys]
+
+
+def _missing(
+    load: Callable[[], LocalModel], weights: Weights, texts: Sequence[str], keys: Sequence[str],
+    known: Mapping[str, Reply],
+) -> Iterator[dict[str, Reply]]:  # fmt: skip
+    """The replies that are not known, batch by batch; a batch is what it would be if none were known."""
+    if all(key in known for key in keys):
+        return
+    model = load()
+    questions = [model.spelt(text) for text in texts]
+    batches = model.batches(questions)
+    fitting = {n for batch in batches for n in batch}
+    yield {keys[n]: Reply("", len(one), 0, None, weights.hash)
+           for n, one in enumerate(questions) if n not in fitting and keys[n] not in known}  # fmt: skip
+    before = model.shared([questions[n] for n in fitting]) if fitting else None
+    for batch in batches:
+        if missing := [n for n in batch if keys[n] not in known]:
+            rows = dict(zip(batch, model.shares([questions[n] for n in batch], before), strict=True))
+            yield {keys[n]: _reply(rows[n], len(questions[n]), weights) for n in missing}
 
 
 def _reply(logs: Sequence[float], tokens: int, weights: Weights) -> Reply:

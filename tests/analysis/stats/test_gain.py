@@ -90,3 +90,21 @@ def test_one_way_of_clustering_is_enough():
     alone = replace(sample, by={"dialogue": sample.by["dialogue"]})
     assert rater_part(alone) == 0
     assert gain_of(alone, np.random.default_rng(0)).value > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("agreement", "true", "most"), [(0.0, 0.0, 0.04), (0.4, 0.076, 0.04), (0.7, 0.212, 0.05)])
+@pytest.mark.parametrize("pairs", [20, 40, 80])
+def test_the_value_is_fair_where_its_square_alone_would_not_be(agreement, true, most, pairs):
+    """80 studies; `true` is what studies of 4,000 pairs and 1,000 raters find."""
+    worth, plain = [], []
+    for seed in range(80):
+        generator = np.random.default_rng(seed)
+        found = gain_of(
+            study(generator, pairs=pairs, raters=20, agreement=agreement, others=10), generator, endless=True
+        )
+        worth.append(1 - 1 / found.value)
+        plain.append(found.correlation**2)
+    assert abs(np.mean(worth) - true) < most
+    assert abs(np.mean(worth) - true) < abs(np.mean(plain) - true)
+    assert np.mean((np.array(worth) - true) ** 2) < 1.03 * np.mean((np.array(plain) - true) ** 2)

@@ -224,8 +224,8 @@ def test_on_real_votes_bleu_is_worth_nothing_and_the_number_of_placeholders_a_li
     assert not bleu["shown"]
     assert 1.05 <= slots["ceiling"] <= slots["endless"]["value"] <= 1.10
     assert slots["shown"]
-    assert "number of placeholders is worth 9 % (0.3 to 25) of the votes on preference" in repr(completion)
-    assert "2,226 votes BLEU-2 is worth 0 % (0 to 6) of the votes on preference and 1 % (0 to " in repr(completion)
+    assert "number of placeholders is worth 7 % (0.3 to 25) of the votes on preference" in repr(completion)
+    assert "2,226 votes BLEU-2 is worth 0 % (0 to 6) of the votes on preference and 0 % (0 to " in repr(completion)
     assert "Shown to be worth votes on preference: number of placeholders, all together." in repr(completion)
 
 

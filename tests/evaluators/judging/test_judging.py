@@ -125,7 +125,8 @@ def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path, text):
 
 @pytest.mark.skipif(not LLMBAR.exists(), reason="the stored verdicts are not here (shared/data/judge_llmbar)")
 def test_the_stored_counts_of_llmbar_come_out():
-    """Those of every prompt but Swap, whose published counts are after a further call that the file does not have."""
+    """To the last one, but for Swap: there a further call settles verdicts that contradict each other, and the stored
+    counts are after it, while the file has the verdicts before it. These it can move by as many pairs at most."""
     with lzma.open(LLMBAR / "verdicts.csv.xz", "rt") as handle:
         rows = list(csv.DictReader(handle))
     label = {f"{row['dataset']}:{row['item']}": "ab"[int(row["label"]) - 1] for row in rows}
@@ -135,9 +136,8 @@ def test_the_stored_counts_of_llmbar_come_out():
         key = "|".join([one.pair.rpartition(":")[0], one.judge, one.prompt])
         found.setdefault(key, {}).setdefault(one.pair, {})[one.order] = one.choice
     golden = json.loads((LLMBAR / "golden.json").read_text())
-    compared = [key for key in golden if not key.endswith("|Swap")]
-    assert len(compared) >= 26
-    for key in compared:
+    assert len(golden) == 32
+    for key in golden:
         both = found[key].items()
         counts = {
             "correct_False": sum(some["ab"] == label[name] for name, some in both),
@@ -145,4 +145,7 @@ def test_the_stored_counts_of_llmbar_come_out():
             "equal": sum(some["ab"] == some["ba"] for _, some in both),
             "correct_both": sum(some["ab"] == some["ba"] == label[name] for name, some in both),
         }
-        assert counts == {name: int(golden[key][name].split()[0]) for name in counts}, key
+        stored = {name: int(golden[key][name].split()[0]) for name in counts}
+        settled = len(both) - counts["equal"] if key.endswith("|Swap") else 0
+        assert all(abs(stored[name] - counts[name]) <= settled for name in counts), key
+        assert stored["equal"] >= counts["equal"] and stored["correct_both"] >= counts["correct_both"], key
