@@ -67,7 +67,7 @@ def read_choices(
             raise refusal(where, why)
         if choice.question not in known:
             raise InputError(f"{where}: question {choice.question!r} is not among the questions. Give their own file.")
-        _check_indices(choice, known[choice.question], where)
+        check_indices(choice, known[choice.question], where)
         found.append(choice)
     return found
 
@@ -91,7 +91,8 @@ def told_texts(header: Mapping[str, object]) -> str:
     return parts.get("texts", "")
 
 
-def _check_indices(choice: OptionChoice, question: Question, where: str) -> None:
+def check_indices(choice: OptionChoice, question: Question, where: str) -> None:
+    """Refuse an answer that names an option which the question does not have."""
     options = len(question.options)
     has = f"and question {question.question!r} has {options} options."
     for name, index in (("first", choice.first), ("second", choice.second)):

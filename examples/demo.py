@@ -134,8 +134,24 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         *([] if size.alone else discriminate),
         stage(
+            "Draw questions: what was really said next?",
+            f"-m evaluators questions {study} --n {size.contexts}",
+            *("corpus", "questions.jsonl", "evaluators"),
+        ),
+        stage(
+            "Rank their options by likelihood",
+            f"-m generation rank {study} {jobs}",
+            *("models questions.jsonl", "ranks.parquet", "generation"),
+        ),
+        stage(
+            "Let models, length and TF-IDF choose",
+            f"-m evaluators choose {study}",
+            *("questions.jsonl ranks.parquet", "nuc.parquet nuc.json", "evaluators"),
+        ),
+        stage(
             "Write the report",
             f"-m analysis report {study}",
+            "questions.jsonl nuc.parquet "
             "votes.jsonl raters.jsonl pairs.jsonl responses.jsonl ties.json ties.png metrics.parquet scores.parquet "
             "adversarial.parquet adversarial.json discriminator.png",
             *("report.html report.md report.tex report.json", "analysis templates"),

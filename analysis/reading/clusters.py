@@ -8,7 +8,7 @@ is, or where each of them has one pair only, which makes the three the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,21 @@ CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue",
 COARSEST_FIRST = ("dialogue", "item", "pair")
 
 
-def clusters_of(votes: Votes, wanted: str = "auto", *, part: bool = False) -> dict[str, Ints]:
+class Clusterable(Protocol):
+    """What may hang together: votes on pairs, or answers to questions, which stand in for pairs."""
+
+    @property
+    def pair(self) -> Ints:
+        """The pair or question of each row."""
+
+    def need(self, column: str, purpose: str, /) -> Any:
+        """A column, or a sentence."""
+
+    def __len__(self) -> int:
+        """How many rows."""
+
+
+def clusters_of(votes: Clusterable, wanted: str = "auto", *, part: bool = False) -> dict[str, Ints]:
     """The ways in which these votes are clustered; none means that every vote is taken as independent.
 
     `auto` takes what the votes name and have two or more of. A clustering that is asked for by name must be there; a
@@ -54,13 +68,13 @@ def ways_within(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
     return {**wide, **({"pair": votes.pair} if wide else {}), **found}
 
 
-def _found(votes: Votes) -> dict[str, Ints]:
+def _found(votes: Clusterable) -> dict[str, Ints]:
     shared = [] if not len(votes) else [name for name in COARSEST_FIRST if _gathers(votes, name)]
     named = [*shared[:1], "rater"]
     return {name: codes for name in named if (codes := _column(votes, name)) is not None and _several(codes)}
 
 
-def _gathers(votes: Votes, name: str) -> bool:
+def _gathers(votes: Clusterable, name: str) -> bool:
     """Whether these clusters hold more than one pair somewhere: finer ones, or one pair each, add nothing to pairs."""
     codes = _column(votes, name)
     if codes is None or not _several(codes):
@@ -68,14 +82,14 @@ def _gathers(votes: Votes, name: str) -> bool:
     return name == "pair" or groups(codes) < groups(votes.pair)
 
 
-def _asked(votes: Votes, name: str, wanted: str, part: bool) -> Ints:
+def _asked(votes: Clusterable, name: str, wanted: str, part: bool) -> Ints:
     codes: Ints = votes.need(name, f"--clusters {wanted}")
     if not part and not _several(codes):
         raise InputError(f"--clusters {wanted} needs two {name}s or more; the votes have one.")
     return codes
 
 
-def _column(votes: Votes, name: str) -> Ints | None:
+def _column(votes: Clusterable, name: str) -> Ints | None:
     codes: Ints | None = getattr(votes, name)
     return codes
 

@@ -6,6 +6,7 @@ the total would give it away.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def strata_of(votes: Votes, table: Path, by: str) -> Strata:
         )
     group_of = {name: known.get(name, NOT_GIVEN) for name in met}
     people = {group: sum(one == group for one in group_of.values()) for group in sorted(set(group_of.values()))}
-    hidden = _hidden(people)
+    hidden = hidden_groups(people)
     shown = [group for group in people if group not in hidden]
     places = {group: k for k, group in enumerate(shown)}
     code = np.array([places.get(group_of.get(name, ""), -1) for name in votes.raters] or [-1])[rater]
@@ -76,7 +77,7 @@ def _plain_id(name: str) -> str:
     return folded_name(name).removesuffix(".0")
 
 
-def _hidden(people: dict[str, int]) -> set[str]:
+def hidden_groups(people: Mapping[str, int]) -> set[str]:
     """Groups too small to be shown, and a second one where there is a single one."""
     small = {group for group, number in people.items() if number < FEWEST}
     rest = sorted((number, group) for group, number in people.items() if group not in small)

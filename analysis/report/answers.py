@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.answer import answer as ask_agreement
 from analysis.agreement.text import document as agreement_document
+from analysis.choice.answer import ChoiceAnswer
+from analysis.choice.study import choice_answer
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
 from analysis.preference.answer import PreferenceAnswer
@@ -132,6 +135,12 @@ def _on_pairs(study: Study) -> Matches | None:
     if not votes.exists():
         return None
     return matches_of(votes, study.folder / "pairs.jsonl", **study.how)[0]
+
+
+def choice_of(folder: Path, clusters: str) -> ChoiceAnswer | None:
+    """The answer of `analysis choose STUDY`; None where the study has no questions, or nobody has answered them."""
+    answered = any((folder / name).exists() for name in ("choices.jsonl", "nuc.parquet"))
+    return choice_answer(folder, clusters=clusters) if answered and (folder / "questions.jsonl").exists() else None
 
 
 def _preference(

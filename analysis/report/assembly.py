@@ -18,6 +18,8 @@ from typing import Any
 import jinja2
 
 from analysis.agreement import section as agreement
+from analysis.choice import section as choice
+from analysis.choice.text import document as choice_document
 from analysis.comparison import section as comparison
 from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
@@ -33,7 +35,7 @@ from analysis.reading.study import Study
 from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
-from analysis.report.answers import VotesAnswers, judge_of, variance_of, votes_answers, worth_of
+from analysis.report.answers import VotesAnswers, choice_of, judge_of, variance_of, votes_answers, worth_of
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.discriminators import discriminators_finding, discriminators_section
@@ -53,7 +55,15 @@ from dialogue.wording import as_typed
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 3
 ON_VOTES = ("preferred", "ties", "raters", "variance", "compare", "judge", "worth")
-IN_PAPER = ("preferred", "rated", "compare", "discriminators", "judge", "worth")  # whose tables go to report.tex
+IN_PAPER = (
+    "preferred",
+    "rated",
+    "compare",
+    "discriminators",
+    "judge",
+    "worth",
+    "choice",
+)  # whose tables go to report.tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +128,7 @@ def report(
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels, beside.left_out if beside else ())
+    chosen = choice_of(study.folder, clusters)
     excluded = exclusion.without_rules(study, margin, clusters)
     rated = ratings.section(votes.ratings)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
@@ -129,6 +140,7 @@ def report(
         shown,
         probed,
         discriminators_section(apart),
+        choice.section(chosen),
         variance.section(varied, study),
         agreement.section(votes.agreement, study),
         judge.section(ruled, why_not),
@@ -148,6 +160,7 @@ def report(
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
         "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
         "judge": ruled and judge_document(ruled), "worth": worths and worth_document(worths),
+        "choice": chosen and choice_document(chosen),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

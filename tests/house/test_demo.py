@@ -93,7 +93,7 @@ def test_the_report_says_in_large_letters_that_its_raters_were_simulated(study):
 def test_a_second_demo_changes_nothing(study, pytestconfig):
     before = {path: path.stat().st_mtime_ns for path in study.rglob("*") if path.is_file()}
     printed = run(pytestconfig.rootpath, study)
-    assert printed.count("done before") == 11
+    assert printed.count("done before") == 14
     assert {path: path.stat().st_mtime_ns for path in study.rglob("*") if path.is_file()} == before
 
 

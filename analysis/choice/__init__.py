@@ -1,0 +1,1 @@
+"""How often people and models pick what was really said next."""
