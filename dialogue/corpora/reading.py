@@ -21,7 +21,7 @@ from dialogue.corpora.splits import SPLITS, names_a_split
 from dialogue.errors import InputError
 from dialogue.records import Dialogue
 
-KNOWN_FORMS = "MultiWOZ 2.0 to 2.4, dialogues as JSON Lines, PersonaChat as ParlAI text or JSON"
+KNOWN_FORMS = "MultiWOZ 2.0 to 2.4, dialogues as text (turns, messages, ShareGPT), PersonaChat as ParlAI text or JSON"
 DATABASE = "_db.json"
 
 
@@ -89,7 +89,7 @@ def _shapes(files: Sequence[File]) -> dict[str, list[tuple[File, Any]]]:
 
 def _shape(file: File) -> tuple[str, Any]:
     if file.base.endswith(".jsonl"):
-        lines = list(file.json_lines())
+        lines = list(file.json_lines(lists=True))
         first = lines[0][1] if lines else {}
         if personachat.is_personachat(first):
             return "personachat lines", lines
@@ -101,6 +101,8 @@ def _shape(file: File) -> tuple[str, Any]:
     value = file.json()
     if multiwoz.is_multiwoz(value):
         return "multiwoz", value
+    if isinstance(value, list) and value and plain_text.is_plain_text(value[0]):
+        return "text lines", [(f"{file.where}, dialogue {number}", one) for number, one in enumerate(value, 1)]
     if multiwoz22.is_multiwoz22(value):
         return "multiwoz 2.2", value
     return ("personachat" if personachat.is_personachat(value) else "", value)

@@ -57,18 +57,18 @@ class File:
         except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"{self.where} is not whole JSON ({error}). {AGAIN}") from error
 
-    def json_lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The place and the object of each line."""
+    def json_lines(self, *, lists: bool = False) -> Iterator[tuple[str, Any]]:
+        """The place and the object of each line, or also a list."""
         for number, line in enumerate(self.text().split("\n"), 1):
             if line.strip():
-                yield f"{self.where}:{number}", self._object(line, number)
+                yield f"{self.where}:{number}", self._value(line, number, lists)
 
-    def _object(self, line: str, number: int) -> dict[str, Any]:
+    def _value(self, line: str, number: int, lists: bool) -> Any:
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
             raise InputError(f"{self.where}:{number}: not a JSON object ({error.msg}). {AGAIN}") from error
-        if not isinstance(value, dict):
+        if not isinstance(value, (dict, list) if lists else dict):
             raise InputError(f"{self.where}:{number}: found {line.strip()[:40]!r}; every line must be a JSON object.")
         return value
 

@@ -54,7 +54,7 @@ WRONG = {
     ),
     "a 2.2 turn without text": ({"dialogues_001.json": SHARD}, r"a dialogue does not have the form of MultiWOZ 2.2"),
     "a line cut off": ({"test.jsonl": LINE + b"\n" + LINE[:-3]}, "test.jsonl:2: not a JSON object"),
-    "a line that is no object": ({"test.jsonl": LINE + b"\n[1]"}, r"test.jsonl:2: found '\[1\]'; every line must be"),
+    "a line that is no object": ({"test.jsonl": LINE + b"\n1"}, r"test.jsonl:2: found '1'; every line must be"),
     "turns that are no texts": (
         {"test.jsonl": b'{"turns": [1]}'},
         "test.jsonl:1 does not have the form of dialogues as text .*a text is expected",
