@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from crowd.hit_tables import (
     EXCLUDE,
+    MARKET_SCRIPT,
     PANEL,
     Exclusion,
     Legal,
@@ -186,6 +187,11 @@ class Hit:
 
     exclude: Exclusion | None = _key(  # noqa: RUF009 (as for every key)
         None, EXCLUDE, "rules by which raters are excluded after the fact, see below; leave out for none"
+    )
+    market_script: str = _key(
+        "",
+        MARKET_SCRIPT,
+        "a marketplace's own script in the pages after consent, e.g. an authenticity check; see below; empty for none",
     )
     panel: PanelDoor | None = _key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"

@@ -131,6 +131,15 @@ PANEL = Legal(
 )
 
 
+# one file by its whole address: what stands in a content security policy may hold no space, comma or semicolon
+MARKET_SCRIPT = Legal(
+    "the https:// address of one script, without a query",
+    lambda v: (
+        isinstance(v, str) and (v == "" or bool(re.fullmatch(r"https://[a-z0-9.-]+(:\d+)?/[\w./~%@-]+", v, re.A)))
+    ),
+)
+
+
 def check_keys(table: str, keys: Mapping[str, Legal], values: Mapping[str, Any], where: str) -> None:
     """Refuse what one key of a table cannot hold."""
     for name, value in values.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -120,6 +121,11 @@ def _left_out(study: Study) -> Iterator[str]:
         yield "No vote on a real pair was left out."
     if votes.identical is not None and (same := int(votes.identical.sum())):
         yield f"{count(same, 'vote')} on pairs of two identical responses: kept and used in every number."
+    if doubts := Counter(
+        doubt for rater in study.raters for doubt in str(rater.extra.get("doubts") or "").split("; ") if doubt
+    ):
+        named = ", ".join(f"{doubt} ({count(number, 'rater')})" for doubt, number in sorted(doubts.items()))
+        yield f"Signals of bots, language models or second accounts: {named}. Their votes are kept as they are."
     if study.controls is not None:
         kept = count(len(study.controls), "vote")
         yield f"{kept} on control pairs: shown separately and used in no other number except the tie index."

@@ -21,6 +21,7 @@ from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log, tables
 from crowd.store.event_log import iso
 from crowd.store.store import settings
+from crowd.watching.signals import rater_signals
 from dialogue.files import as_json, atomic, write_records
 from dialogue.records import Pair, Rater, Source, Vote
 from dialogue.signature import signature
@@ -81,7 +82,8 @@ def export(
         blocked=sum(status[row.rater] == "blocked" for row in raters),
         seed=int(settings(connection)["seed"]),
     )
-    return Export(votes, _raters(raters, rows, status), recipe)
+    doubts = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
+    return Export(votes, _raters(raters, rows, status, doubts), recipe)
 
 
 def _votes(
@@ -184,14 +186,19 @@ def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]
                 )
 
 
-def _raters(raters: Sequence[sa.Row[Any]], rows: Sequence[sa.Row[Any]], status: Mapping[str, Any]) -> list[Rater]:
+def _raters(
+    raters: Sequence[sa.Row[Any]],
+    rows: Sequence[sa.Row[Any]],
+    status: Mapping[str, Any],
+    doubts: Mapping[str, Sequence[str]],
+) -> list[Rater]:
     mine: dict[str, list[sa.Row[Any]]] = defaultdict(list)
     for row in rows:
         mine[row.rater].append(row)
-    return [_rater(row, mine[row.rater], status[row.rater]) for row in raters]
+    return [_rater(row, mine[row.rater], status[row.rater], doubts.get(row.rater, ())) for row in raters]
 
 
-def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any) -> Rater:
+def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, doubts: Sequence[str]) -> Rater:
     checks = [vote for vote in mine if vote.failed is not None]
     seconds = [vote.seconds for vote in mine if vote.failed is None and vote.seconds is not None]
     return Rater(
@@ -203,6 +210,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any) -> Rater:
         votes=len(mine) - len(checks),
         consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
+        extra={"doubts": "; ".join(doubts)} if doubts else {},
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -20,6 +20,7 @@ from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.progress import Progress, progress, sittings_needed
 from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
+from crowd.watching.signals import Signals, rater_signals
 from dialogue.signature import signature
 
 HOUR = 3600.0
@@ -68,6 +69,7 @@ class Overview:
     interval: ShareInterval | None  # of the ties among all counted votes; None below two of them
     rounds: tuple[tuple[int, int], ...]
     raters: tuple[RaterLine, ...]
+    signals: Mapping[str, Signals]  # of raters with enough judgements
     checks: tuple[CheckLine, ...]
     excluded_votes: int
     short: tuple[tuple[int, int], ...]
@@ -95,6 +97,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         interval=interval,
         rounds=rounds,
         raters=(lines := _lines(connection, tallies)),
+        signals=rater_signals(connection),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         short=_short(connection, hit.votes_per_pair),

@@ -31,7 +31,7 @@ from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
 from crowd.web.at_hand import read_visit
-from crowd.web.entrance import Entrance
+from crowd.web.entrance import Entrance, origin
 from crowd.web.health import Pulse
 from crowd.web.invitations import InvitationEntrance
 from crowd.web.limits import RateLimit
@@ -41,6 +41,7 @@ from dialogue.records import Source
 LOG = logging.getLogger("crowd")
 LARGEST_BODY = 16_384
 A_YEAR = 31_536_000
+WITH_MARKET_SCRIPT = ("hit.task", "hit.done", "hit.instructions")  # pages after consent
 PATH = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -211,7 +212,7 @@ def _guard(app: Flask, config: ServerConfig) -> None:
 
     @app.after_request
     def finish(reply: Response) -> Response:
-        reply.headers.update(_headers(config))
+        reply.headers.update(_headers(config, cast(Desk, app.extensions["desk"]).hit.market_script))
         if request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
         spent = round((time.perf_counter() - g.get("begun", time.perf_counter())) * 1000, 1)
@@ -245,11 +246,15 @@ def _of(error: BaseException) -> dict[str, str]:
     return {"error": type(error).__name__, "where": f"{Path(last.filename).name}:{last.lineno}" if last else ""}
 
 
-def _headers(config: ServerConfig) -> dict[str, str]:
+def _headers(config: ServerConfig, market_script: str) -> dict[str, str]:
     framing, forms = " ".join(config.frame_ancestors) or "'none'", f"'self' {config.submit_to}".rstrip()
+    # the one exception: a marketplace's script, by its whole address, where its page is shown, and its own host
+    theirs = market_script if request.endpoint in WITH_MARKET_SCRIPT else ""
+    scripts = f"'nonce-{g.get('nonce')}' {theirs}".rstrip()
+    talks = f"'self' {origin(theirs) if theirs else ''}".rstrip()
     policy = (
-        f"default-src 'none'; script-src 'nonce-{g.get('nonce')}'; style-src 'nonce-{g.get('nonce')}'; "
-        f"img-src 'self'; connect-src 'self'; form-action {forms}; base-uri 'none'; frame-ancestors {framing}"
+        f"default-src 'none'; script-src {scripts}; style-src 'nonce-{g.get('nonce')}'; "
+        f"img-src 'self'; connect-src {talks}; form-action {forms}; base-uri 'none'; frame-ancestors {framing}"
     )
     headers = {
         "Content-Security-Policy": policy,

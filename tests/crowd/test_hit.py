@@ -50,6 +50,8 @@ def test_every_key_refuses_what_it_cannot_hold_and_says_what_it_can(key):
         ({"pay_per_sitting": float("nan")}, "pay_per_sitting is nan"),
         ({"examples": [{"left": "x"}] * 4}, "examples[0] needs context, left, right, answer and why"),
         ({"examples": [7] * 4}, "examples[0] needs context, left, right, answer and why"),
+        ({"market_script": "https://x.org/a.js; script-src *"}, "which is not the https:// address of one script"),
+        ({"market_script": "https://x.org"}, "which is not the https:// address of one script"),
         ({"exclude": {"second": 2}}, "exclude is {'second': 2}, which is not a table of after, seconds, same, left"),
         ({"exclude": {"seconds": 0}}, "exclude.seconds is 0, which is not a number above 0."),
         ({"exclude": {"left": 2}}, "exclude.left is 2, which is not a probability between 0 and 1."),

@@ -57,7 +57,7 @@ ROOMS = {
         "watching": {"hit", "store"},
         "study_folder": {"hit", "store", "rating"},
         "web": {"hit", "store", "rating", "watching"},
-        "exchange": {"store", "rating"},
+        "exchange": {"store", "rating", "watching"},
         "marketplaces": {"hit", "hit_tables", "store", "rating", "watching", "web", "study_folder"},
         "simulation": {"hit", "web"},
     },

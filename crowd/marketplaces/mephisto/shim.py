@@ -1,10 +1,11 @@
-"""Makes Mephisto 1.1.1, the newest published, importable on Python 3.11, and keeps it inside one folder.
+"""Makes Mephisto 1.1.1, the newest published, importable on Python 3.11 and 3.12, and keeps it inside one folder.
 
 What stands in the way, each with its cure:
 - its configuration uses dataclass instances as defaults, which Python 3.11 refuses: while it is imported, such
   defaults become factories that copy them, which is what they meant;
 - importing it writes ~/.mephisto, and its first use asks for a data directory on standard input: its home is a folder
   of the study, and the answer is written there beforehand;
+- it imports distutils, which Python 3.12 no longer has: where it is missing, a module with the one function is there;
 - its operator opens port 3031 for metrics, and its mock units print addresses that lead nowhere: ours do not;
 - it looks every ten seconds whether a run is over, and makes whoever stops it wait as long: ours looks every second.
 """
@@ -17,12 +18,14 @@ import importlib
 import importlib.util
 import inspect
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dialogue.errors import InputError
@@ -35,6 +38,7 @@ def settle_in(home: Path) -> None:
             "Mephisto is not installed. Run: .venv/bin/pip install --no-deps -r requirements-mephisto.txt "
             "(its own pins are older than the rest of this environment, hence --no-deps)."
         )
+    stand_in_for_distutils()
     data = home.resolve() / "data"
     data.mkdir(parents=True, exist_ok=True)
     with _at_home(home), _lenient_dataclasses(), warnings.catch_warnings():
@@ -54,6 +58,20 @@ def settle_in(home: Path) -> None:
     operator.RUN_STATUS_POLL_TIME = 1
     mock.print = lambda *_: None
     launcher.tqdm = iter
+
+
+def stand_in_for_distutils() -> None:
+    """Python 3.12 has no distutils, of which Mephisto needs one function: it copies a folder over another one."""
+    if importlib.util.find_spec("distutils") is not None:
+        return
+
+    def copy_tree(source: str, target: str, **_: Any) -> list[str]:
+        shutil.copytree(source, target, dirs_exist_ok=True)
+        return [str(path) for path in Path(target).rglob("*") if path.is_file()]
+
+    package, module = ModuleType("distutils"), ModuleType("distutils.dir_util")
+    vars(module)["copy_tree"], vars(package)["dir_util"] = copy_tree, module
+    sys.modules |= {"distutils": package, "distutils.dir_util": module}
 
 
 @contextmanager

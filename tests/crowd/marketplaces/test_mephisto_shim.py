@@ -11,6 +11,20 @@ from crowd.marketplaces.mephisto import shim as mephisto_shim
 from dialogue.errors import InputError
 
 
+def test_what_stands_in_for_distutils_copies_a_folder_over_another(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distutils", None)
+    monkeypatch.delitem(sys.modules, "distutils.dir_util", raising=False)
+    mephisto_shim.stand_in_for_distutils()
+    from distutils.dir_util import copy_tree
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text(name)
+    assert {path.rpartition("/")[2] for path in copy_tree(str(tmp_path / "a"), str(tmp_path / "b"))} == {"a", "b"}
+    assert (tmp_path / "b" / "a").read_text() == "a"
+    monkeypatch.delitem(sys.modules, "distutils.dir_util", raising=False)
+
+
 def python(code, **environment):
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -28,9 +42,11 @@ def test_without_the_shim_it_cannot_be_imported(tmp_path):
     assert "mutable default" in python(code, HOME=str(tmp_path))
 
 
-def test_with_it_everything_we_use_can_be_and_nothing_is_written_outside_the_folder(tmp_path):
+@pytest.mark.parametrize("before", ["", "sys.modules['distutils'] = None"], ids=["as it is", "as Python 3.12"])
+def test_with_it_everything_we_use_can_be_and_nothing_is_written_outside_the_folder(tmp_path, before):
     code = f"""
-import os
+import os, sys
+{before}
 from pathlib import Path
 from crowd.marketplaces.mephisto.shim import settle_in
 settle_in(Path({str(tmp_path / "study")!r}))

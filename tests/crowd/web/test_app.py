@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -35,7 +36,7 @@ def serve(url):
     apps = []
 
     def made(**options):
-        apps.append(create_app(ServerConfig(url, HIT, **{"rate": 0, **options})))
+        apps.append(create_app(ServerConfig(**{"database": url, "hit": HIT, "rate": 0, **options})))
         return apps[-1]
 
     yield made
@@ -51,6 +52,20 @@ def test_pages_run_nothing_but_their_own_script_and_are_framed_by_nobody(serve):
     assert one.headers["X-Frame-Options"] == "DENY" and one.headers["Cache-Control"] == "no-store"
     nonce = re.search(r"script-src 'nonce-([^']+)'", policy)[1]
     assert f'nonce="{nonce}"' in one.text and nonce not in two.text
+
+
+def test_a_market_s_script_is_one_file_in_pages_after_consent_and_talks_to_its_own_host(serve):
+    script = "https://checks.example.org/v1/check.js"
+    client = serve(hit=replace(HIT, market_script=script)).test_client()
+    first = client.get("/?rater=ann")
+    assert script not in first.text and script not in first.headers["Content-Security-Policy"]
+    client.post("/consent", data=PageForm(first.text).fields)
+    page = client.get("/task", follow_redirects=True)
+    policy = dict(part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; "))
+    assert f'<script src="{script}" defer></script>' in page.text
+    assert policy["script-src"].split()[1:] == [script]
+    assert policy["connect-src"] == "'self' https://checks.example.org" and policy["default-src"] == "'none'"
+    assert "checks.example.org" not in client.get("/study").headers["Content-Security-Policy"]
 
 
 def test_only_the_marketplace_chosen_may_frame_the_page(serve):

@@ -1,0 +1,146 @@
+"""What may point to bots, language models or two accounts of one person among the raters: signals, never a verdict.
+
+Each is a number that somebody can weigh, with its chance where it has one. Nobody is excluded by them: the rules of
+[exclude] in hit.toml are, and they are stated before the votes come.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import sqlalchemy as sa
+
+from crowd.store.tables import pairs, votes
+
+FEWEST = 20  # judgements below which nothing is said of a rater
+TOGETHER = 10  # pairs that two raters must share to be compared
+READING = 1.0  # seconds for 100 characters: some 1,000 words a minute, four times what people read
+RARE = 0.01  # a likeness of two raters that is less probable than this, among all that were compared, is pointed out
+
+
+@dataclass(frozen=True, slots=True)
+class TimedAnswer:
+    """One judgement: who, on which pair, what, by which button, how long, on how many characters."""
+
+    rater: str
+    pair: str
+    choice: str
+    button: str
+    seconds: float | None
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Of one rater; None where there is too little."""
+
+    pace: float | None
+    """Median seconds for 100 characters of the pair."""
+    with_length: float | None
+    """Rank correlation of time and length: readers take longer over longer texts."""
+    bits: float | None
+    """Entropy of the three buttons: 0 is always the same one, 1.58 all three alike."""
+    twin: tuple[int, int] | None
+    """Equal answers and shared pairs with the rater who is least probably so alike."""
+    chance: float | None
+    """How probable such a likeness is somewhere among all raters, if each pair of raters agrees as raters do here."""
+    doubts: tuple[str, ...] = ()
+    """What stands out, in words."""
+
+
+def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
+    """Of every rater with enough judgements of real and control pairs."""
+    length = {row.pair: _characters(row.body) for row in connection.execute(sa.select(pairs.c.pair, pairs.c.body))}
+    v = votes.c
+    rows = connection.execute(
+        sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).where(v.failed.is_(None)).order_by(v.vote)
+    )
+    return signals_of(
+        TimedAnswer(row.rater, row.pair, row.choice, _button(row.choice, row.left), row.seconds, length[row.pair])
+        for row in rows
+    )
+
+
+def _characters(body: str) -> int:
+    known = json.loads(body)
+    return sum(len(line["text"]) for line in known["context"]) + len(known["a"]["text"]) + len(known["b"]["text"])
+
+
+def _button(choice: str, left: str) -> str:
+    return "tie" if choice == "tie" else "left" if choice == left else "right"
+
+
+def signals_of(given: Iterable[TimedAnswer]) -> Mapping[str, Signals]:
+    """The same from judgements."""
+    mine: defaultdict[str, list[TimedAnswer]] = defaultdict(list)
+    for one in given:
+        mine[one.rater].append(one)
+    mine = defaultdict(list, {rater: rows for rater, rows in mine.items() if len(rows) >= FEWEST})
+    twins = _twins(mine)
+    return {rater: _signals(rows, *twins.get(rater, (None, None))) for rater, rows in mine.items()}
+
+
+def _signals(rows: Sequence[TimedAnswer], twin: tuple[int, int] | None, chance: float | None) -> Signals:
+    timed = [(one.seconds, max(1, one.characters)) for one in rows if one.seconds is not None]
+    pace = statistics.median(100 * seconds / length for seconds, length in timed) if len(timed) >= FEWEST else None
+    follows = _rank_correlation(timed) if len(timed) >= FEWEST else None
+    shares = [number / len(rows) for number in Counter(one.button for one in rows).values()]
+    bits = max(0.0, -sum(share * math.log2(share) for share in shares))
+    doubts = []
+    if pace is not None and pace < READING:
+        doubts.append("faster than people read")
+    if len(shares) == 1:
+        doubts.append("always the same button")
+    if chance is not None and chance < RARE:
+        doubts.append("answers like another rater's")
+    return Signals(pace, follows, bits, twin, chance, tuple(doubts))
+
+
+def _rank_correlation(timed: Sequence[tuple[float, int]]) -> float | None:
+    """Spearman's, by Pearson's of mid-ranks."""
+    try:
+        return statistics.correlation(_ranks([t for t, _ in timed]), _ranks([n for _, n in timed]))
+    except statistics.StatisticsError:  # all times or all lengths are the same
+        return None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    places: defaultdict[float, list[int]] = defaultdict(list)
+    for place, value in enumerate(sorted(values)):
+        places[value].append(place)
+    return [statistics.fmean(places[value]) for value in values]
+
+
+def _twins(mine: Mapping[str, Sequence[TimedAnswer]]) -> dict[str, tuple[tuple[int, int], float]]:
+    """For each rater the least probable likeness to another one."""
+    by_pair: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for rater, rows in mine.items():
+        for one in rows:
+            by_pair[one.pair][rater] = one.choice
+    met: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for answers in by_pair.values():
+        for both in combinations(sorted(answers), 2):
+            met[both][0] += answers[both[0]] == answers[both[1]]
+            met[both][1] += 1
+    compared = {both: (same, shared) for both, (same, shared) in met.items() if shared >= TOGETHER}
+    every_same, every_shared = (sum(counts[n] for counts in compared.values()) for n in (0, 1))
+    found: dict[str, tuple[tuple[int, int], float]] = {}
+    for both, (same, shared) in compared.items():
+        rest = every_shared - shared  # the two are no measure of themselves
+        usual = max(1 / 3, (every_same - same) / rest) if rest else 1 / 3
+        chance = min(1.0, _at_least(same, shared, usual) * len(compared))
+        for rater in both:
+            if rater not in found or chance < found[rater][1]:
+                found[rater] = ((same, shared), chance)
+    return found
+
+
+def _at_least(k: int, n: int, p: float) -> float:
+    """The probability of k or more among n. The twin of crowd/rating/gate.py's, which belongs to another room."""
+    return math.fsum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
