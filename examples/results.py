@@ -1,6 +1,7 @@
 """Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
 
-A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines or recipes.
+A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines,
+recipes, or told, ranked and marks (of discriminators).
 The sentences between the tables are written by people.
 """
 
@@ -10,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -23,6 +25,7 @@ from probes.summary import Cell, cells, read_task_scores  # noqa: E402
 
 MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
 BASELINES = ("constant", "majority", "turn_index", "context_length", "bag_of_words")
+MOST_WORDS = 8  # of one side
 
 
 def main() -> None:
@@ -147,8 +150,57 @@ def recipes(study: Path) -> Iterator[str]:
     yield "```"
 
 
+def share(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0") if value >= 0 else f"-{share(-value)}"
+
+
+def interval(found: dict[str, float] | None) -> str:
+    """A share or a difference with its 95 % interval."""
+    return "" if found is None else f"{share(found['value'])} ({share(found['low'])} to {share(found['high'])})"
+
+
+def discriminated(study: Path, file: str) -> list[dict[str, Any]]:
+    """The models of one run of `evaluators discriminate`, each with its name."""
+    found: list[dict[str, Any]] = json.loads((study / f"{file}.json").read_text())["generators"]
+    return [one | {"name": f"{one['model']}-{one['seed']}, {one['decoding']}"} for one in found]
+
+
+def told(study: Path, file: str) -> Iterator[str]:
+    """Accuracies with what stands beside them."""
+    columns = {
+        "told right": "accuracy", "without `<unk>`": "without_unknown", "length": "length", "bag": "bag",
+        "null A": "null_a", "null B": "null_b", "beyond the best": "beyond", "fooled": "fooled",
+        "fooled, shared": "shared", "average precision": "average_precision", "area under ROC": "auc",
+    }  # fmt: skip
+    found = discriminated(study, file)
+    columns = {name: key for name, key in columns.items() if any(one[key] for one in found)}
+    rows = ([one["name"], *(interval(one[key]) for key in columns.values())] for one in found)
+    return table(["model", *columns], rows)
+
+
+def ranked(study: Path, file: str) -> Iterator[str]:
+    """Replies of one length by the discriminator and by the model's own log-probability."""
+    found = [(one["name"], one["same_length"]) for one in discriminated(study, file) if one["same_length"]]
+    head = ["model", "rank correlation", "contexts", "sets of one length", "draws"]
+    rows = ([name, interval(one["rho"]), *(f"{one[key]:,}" for key in ("contexts", "sets", "draws"))]
+            for name, one in found)  # fmt: skip
+    return table(head, rows)
+
+
+def marks(study: Path, file: str) -> Iterator[str]:
+    """The heaviest words of the bag, the model's and people's."""
+
+    def listed(one: dict[str, Any], sign: int) -> str:
+        words = [mark["words"] for mark in one["artefacts"] if sign * mark["weight"] > 0][:MOST_WORDS]
+        return ", ".join(f"`{word}`" for word in words)
+
+    rows = ([one["name"], listed(one, -1), listed(one, 1)] for one in discriminated(study, file))
+    return table(["model", "in the model's replies", "in people's"], rows)
+
+
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
-    "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes,
+    "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
+    "ranked": ranked, "marks": marks,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+#!/bin/sh
+# What docs/results.md shows of discriminators, from the corpora to its tables. Finished steps are skipped.
+# Usage: sh examples/detection.sh TEXT [FOLDER]    (TEXT: any release of MultiWOZ; FOLDER: runs/detection)
+set -eu
+text=${1:?give the corpus: a folder or file of MultiWOZ}
+folder=${2:-runs/detection}
+python=.venv/bin/python
+
+# One architecture of examples/multiwoz_laptop.sh under two seeds answers 600 contexts in four ways.
+real=$folder/multiwoz
+$python -m generation train "$real" --corpus "$text" --models seq2seq --seeds 0-1 --preset small --epochs 4 \
+  --dialogues 2000 --at-least 2 --valid 200 --jobs 2
+for split in valid test; do
+  $python -m generation sample "$real" --corpus "$text" --split $split --limit 300 --jobs 2 \
+    --decoding temperature:1,nucleus:0.9,beam:5,greedy
+done
+$python -m generation sample "$real" --corpus "$text" --limit 100 --decoding temperature:1 --draws 100 --jobs 2
+
+# Both models by sampling, with the ranking of replies of one length; then four decodings of one model by the bag.
+tell="$python -m evaluators discriminate $real --corpus $text --seeds 0-2 --folds 4 --same-length --json --jobs 2"
+$tell --encoder lstm --decoding temperature:1 > "$real/models-lstm.json"
+$tell --encoder bag --decoding temperature:1 --shared > "$real/models-bag.json"
+$tell --encoder bag --models seq2seq-0 > "$real/decodings-bag.json"
+
+# The demo asks a bag of words about its six models; adversarial.json holds what it found.
+toy=$folder/toy
+$python examples/demo.py "$toy"
+
+$python examples/results.py docs/results.md detection="$real" detection_toy="$toy"
