@@ -26,7 +26,7 @@ from torch import Tensor
 
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
-from generation.batches import stack_contexts
+from generation.batches import pad, stack_contexts
 from generation.devices import keep_freed_memory
 from generation.models.interface import DialogueModel, Encoded
 from generation.vocabulary import BOS, EOS, SPECIAL
@@ -40,8 +40,20 @@ PROBED = 20  # tokens behind which rounding is measured
 NEVER_WRITTEN = [number for number in range(len(SPECIAL)) if number != EOS]
 
 
-# (logits, which rows of the batch, time) -> tokens, their log-probabilities, and how far ahead of others they were
-Chooser = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor, Tensor]]
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is written in one go: the token that ends it, tokens that it never holds, its length, may it be empty."""
+
+    end: int = EOS
+    never: Sequence[int] = tuple(NEVER_WRITTEN)
+    longest: int = LONGEST_RESPONSE
+    may_be_empty: bool = False
+
+
+RESPONSE = Part()
+# (logits, which rows of the batch, the token that each row writes, from 0) -> tokens, their log-probabilities, and how
+# far ahead of others they were
+Chooser = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ class Decoded:
 
 
 class Written(NamedTuple):
-    """A batch of responses: tokens (batch x time, EOS behind), their summed log-probability, their least lead."""
+    """A batch of responses: tokens (batch x time, the end behind), their log-probability summed, their least lead."""
 
     tokens: Tensor
     logprob: Tensor
@@ -103,8 +115,13 @@ def respond(
     items: Sequence[str],
     batch_size: int = 128,
     device: torch.device | None = None,
+    part: Part = RESPONSE,
+    told: Sequence[Sequence[int]] = (),
 ) -> list[Decoded]:
-    """The responses to contexts, in their order; `items` name the contexts and, when sampling, pick the numbers."""
+    """The responses to contexts, in their order; `items` name the contexts and, when sampling, pick the numbers.
+
+    `told`: for each context the tokens that stand before what is written, as if the model had written them.
+    """
     keep_freed_memory()
     device = device or torch.device("cpu")
     answers: dict[int, Decoded] = {}
@@ -120,9 +137,19 @@ def respond(
         ready, doubtful = copy.deepcopy(model).to(device, precision).eval(), []
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            written = _write(ready, [contexts[row] for row in rows], how, seed, [items[row] for row in rows], device)
-            for row, line, total, lead in zip(rows, *(part.tolist() for part in written), strict=True):
-                length = line.index(EOS) if EOS in line else len(line)
+            beginnings = [told[row] for row in rows] if told else None
+            written = _write(
+                ready,
+                [contexts[row] for row in rows],
+                how,
+                seed,
+                [items[row] for row in rows],
+                device,
+                part,
+                beginnings,
+            )
+            for row, line, total, lead in zip(rows, *(found.tolist() for found in written), strict=True):
+                length = line.index(part.end) if part.end in line else len(line)
                 answers[row] = Decoded(tuple(line[:length]), total)
                 if not lead >= NEAR[precision]:  # also where it is no number
                     doubtful.append(row)
@@ -152,39 +179,51 @@ def rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
 @torch.inference_mode()
 def _write(
     model: DialogueModel, contexts: Sequence[Sequence[int]], how: Decoding, seed: int, items: Sequence[str],
-    device: torch.device,
+    device: torch.device, part: Part, told: Sequence[Sequence[int]] | None,
 ) -> Written:  # fmt: skip
     encoded = model.encode(stack_contexts(contexts, device))
     if how.beam:
+        if told or part != RESPONSE:
+            raise InputError("Agents write their beliefs and replies word by word: beam search is for responses alone.")
         return run_beam(model, encoded, how.beam)
-    return run_free(model, encoded, Sampler(how, items, seed, device).choose if how.sampled else most_likely)
+    choose = Sampler(how, items, seed, device, part.longest).choose if how.sampled else most_likely
+    return run_free(model, encoded, choose, part, told)
 
 
-def run_free(model: DialogueModel, encoded: Encoded, choose: Chooser) -> Written:
-    """Each row written one choice at a time."""
+def run_free(
+    model: DialogueModel, encoded: Encoded, choose: Chooser, part: Part = RESPONSE,
+    told: Sequence[Sequence[int]] | None = None,
+) -> Written:  # fmt: skip
+    """Each row written one choice at a time, behind what it is told."""
     size, device = len(encoded.mask), encoded.mask.device
-    written = torch.full((size, LONGEST_RESPONSE), EOS, device=device)
+    written = torch.full((size, part.longest), part.end, device=device)
     # In double precision also where the model is single: the sum of 60 terms is written to four places.
     logprob = torch.zeros(size, dtype=torch.float64, device=device)
     least = torch.full((size,), torch.inf, device=device, dtype=encoded.memory.dtype)
     rows, state = torch.arange(size, device=device), model.start(encoded)
     latest = torch.full((size,), BOS, device=device)
     alive = torch.ones(size, dtype=torch.bool, device=device)
-    for time in range(LONGEST_RESPONSE):
+    beginnings = pad(told or [[]] * size, device)
+    lengths = torch.tensor([len(row) for row in told or [[]] * size], device=device)
+    for time in range(beginnings.shape[1] + part.longest):
         hidden, state = model.step(encoded, state, latest)
-        logits = mask_special(model.output(hidden), first=time == 0)
-        latest, gain, lead = choose(logits, rows, time)
-        written[rows[alive], time] = latest[alive]
-        logprob[rows[alive]] += gain[alive]
-        least[rows[alive]] = torch.minimum(least[rows[alive]], lead[alive])
-        alive &= latest != EOS
+        place = time - lengths[rows]  # the token that a row writes now; below 0 it is still told
+        logits = mask_special(model.output(hidden), first=place <= 0, part=part)
+        latest, gain, lead = choose(logits, rows, place.clamp(0, part.longest - 1))
+        writes = alive & (place >= 0) & (place < part.longest)
+        written[rows[writes], place[writes]] = latest[writes]
+        logprob[rows[writes]] += gain[writes]
+        least[rows[writes]] = torch.minimum(least[rows[writes]], lead[writes])
+        alive &= (place < 0) | ((latest != part.end) & (place < part.longest - 1))
+        if time < beginnings.shape[1]:
+            latest = torch.where(place < 0, beginnings[rows, time], latest)
         left = int(alive.sum())
         if not left:
             break
         if left <= KEEP_ROWS * len(rows):
             stay = alive.nonzero()[:, 0]
             rows, latest, encoded, alive = rows[stay], latest[stay], encoded.rows(stay), alive[stay]
-            state = tuple(part[stay] for part in state)
+            state = tuple(kept[stay] for kept in state)
     return Written(written, logprob, least)
 
 
@@ -235,21 +274,26 @@ class _Best:
         self.a_token[better], self.logprob[better] = score[better] / length, score[better]
 
 
-def mask_special(logits: Tensor, *, first: bool) -> Tensor:
-    """Rule out what no response holds: special tokens, and <eos> at the very beginning (an empty response)."""
-    logits[:, NEVER_WRITTEN] = -torch.inf
-    if first:
-        logits[:, EOS] = -torch.inf
+def mask_special(logits: Tensor, *, first: Tensor | bool, part: Part = RESPONSE) -> Tensor:
+    """Rule out what no part holds: special tokens, and the end at its very beginning unless it may be empty.
+
+    `first`: whether all rows, or which of them, have not begun.
+    """
+    logits[:, part.never] = -torch.inf
+    if isinstance(first, Tensor) and not part.may_be_empty:
+        logits[:, part.end].masked_fill_(first, -torch.inf)
+    elif first is True and not part.may_be_empty:
+        logits[:, part.end] = -torch.inf
     return logits
 
 
-def most_likely(logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor, Tensor]:
+def most_likely(logits: Tensor, rows: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Greedy: the most probable token of each row, and its lead over the second as a share of the range of logits.
 
     On CPU NumPy finds the place of a maximum in a tenth of torch's time. The logits are used up: a second matrix of
     that size would not stay in the cache.
     """
-    del rows, time
+    del rows, place
     tokens = logits.argmax(1) if logits.is_cuda else torch.from_numpy(logits.numpy().argmax(1))
     best = logits.gather(1, tokens[:, None])
     least = logits[:, len(SPECIAL) :].amin(1, keepdim=True)
@@ -269,12 +313,12 @@ class Sampler:
         self.uniforms = torch.from_numpy(np.stack(draws)).to(device)
         self.how = how
 
-    def choose(self, logits: Tensor, rows: Tensor, time: int) -> tuple[Tensor, Tensor, Tensor]:
+    def choose(self, logits: Tensor, rows: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens for the rows of the batch that are still there; in double precision no draw is in doubt."""
         masses, numbers = keep_likely(logits / self.how.temperature, self.how)
         sums = masses.cumsum(1)
         # Scaled to the mass that top-k and nucleus leave, which saves dividing every probability by it.
-        wanted = self.uniforms[rows, time, None] * sums[:, -1:]
+        wanted = self.uniforms[rows, place, None] * sums[:, -1:]
         place = torch.searchsorted(sums, wanted, right=True).clamp(max=masses.shape[1] - 1)
         tokens = numbers.gather(1, place)
         return tokens[:, 0], logits.log_softmax(1).gather(1, tokens)[:, 0], torch.full_like(wanted[:, 0], torch.inf)

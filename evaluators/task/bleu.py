@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.task.spelling import PLACEHOLDER, placeholder
+from dialogue.domains.spelling import PLACEHOLDER, placeholder
 
 ORDERS = (1, 2, 3, 4)
 COUNTS = (*(f"match{n}" for n in ORDERS), *(f"total{n}" for n in ORDERS), "length", "reference")

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dialogue.domains.spelling import PLACEHOLDER, placeholder, placeholder_domain, slot, value
+from dialogue.domains.states import State
 from dialogue.errors import InputError
-from evaluators.task.spelling import PLACEHOLDER, placeholder, placeholder_domain, slot, value
 
-State = Mapping[str, Mapping[str, str]]  # domain -> slot -> value, spelt as the database spells
 FORM = 'Expected {"dialogue id": [{"response": "...", "state": {"hotel": {"area": "north"}}}, ...], ...}.'
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dialogue.domains.matching import names_alike
+from dialogue.domains.spelling import NO_MATTER
+from dialogue.domains.states import State, state_of
 from dialogue.records import Dialogue
-from evaluators.task.matching import names_alike
-from evaluators.task.predictions import State, comparable_id
-from evaluators.task.spelling import NO_MATTER, slot, value
+from evaluators.task.predictions import comparable_id
 
 BOOKING = frozenset({"people", "stay", "day", "time"})
 BOOKED_IN = frozenset({"hotel", "restaurant"})  # a train's day is searched for, only its people are booked
@@ -87,13 +88,3 @@ def gold_states(dialogues: Iterable[Dialogue]) -> dict[str, Sequence[State]]:
         if any(beliefs):
             found[comparable_id(dialogue.dialogue)] = [state_of(belief or {}) for belief in beliefs]
     return found
-
-
-def state_of(belief: Mapping[str, str]) -> State:
-    """A belief as a corpus has it, `domain-section-slot` -> value, as domain -> slot -> value."""
-    state: dict[str, dict[str, str]] = {}
-    for key, meant in belief.items():
-        domain, _, rest = key.partition("-")
-        name = slot(rest)
-        state.setdefault(domain, {})[name] = value(name, meant)
-    return state

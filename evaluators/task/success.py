@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluators.task.database import DomainTable, Rows
+from dialogue.domains.database import DomainTable, Rows
 from evaluators.task.goals import DomainGoal, Wanted
 from evaluators.task.predictions import Answer
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dialogue.corpora.reading import Corpus, read_corpus
-from dialogue.delexicalizing import delexicalized
+from dialogue.domains.database import DomainTable
+from dialogue.domains.delexicalizing import delexicalized
 from dialogue.errors import InputError
 from dialogue.records import Dialogue
-from evaluators.task.database import DomainTable
 from evaluators.task.goals import goals
 from evaluators.task.outcomes import World
 from evaluators.task.predictions import comparable_id

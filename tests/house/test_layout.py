@@ -72,6 +72,7 @@ ROOMS = {
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},
+        "domains": {"records"},
         "tables": {"errors", "files"},
         "ballots": {"tables", "errors", "files", "judges", "records"},
     },

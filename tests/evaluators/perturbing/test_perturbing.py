@@ -10,7 +10,8 @@ from dialogue.conditions import condition_parts, folder_name
 from dialogue.corpora.reading import read_corpus
 from dialogue.corpora.toy.write import write_toy
 from dialogue.corpora.writing import write_multiwoz
-from dialogue.delexicalizing import delexicalized
+from dialogue.domains.database import DomainTable
+from dialogue.domains.delexicalizing import delexicalized
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 from evaluators.perturbing.condition import KINDS
@@ -24,7 +25,6 @@ from evaluators.perturbing.typos import mistyped, typos
 from evaluators.perturbing.verbosity import verbose
 from evaluators.perturbing.wording import Paraphraser
 from evaluators.task.active import active_domains
-from evaluators.task.database import DomainTable
 from evaluators.task.goals import goals
 from evaluators.task.outcomes import World, dialogue_outcomes
 from evaluators.task.predictions import Predictions, SystemKey, answer

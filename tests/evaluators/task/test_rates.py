@@ -9,7 +9,7 @@ import sacrebleu
 
 from dialogue.corpora.reading import read_corpus
 from dialogue.corpora.toy.write import write_toy
-from dialogue.delexicalizing import delexicalized
+from dialogue.domains.delexicalizing import delexicalized
 from evaluators.task.bleu import as_kinds, bleu4, counts, tokens_13a
 from evaluators.task.comparing import ranked
 from evaluators.task.evaluation import TaskRules, evaluate

@@ -9,7 +9,7 @@ import pytest
 from dialogue.command_line import parser_of
 from dialogue.corpora.reading import read_corpus
 from dialogue.corpora.toy.write import write_toy
-from dialogue.delexicalizing import delexicalized
+from dialogue.domains.delexicalizing import delexicalized
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Response

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.task.database import DomainTable
-from evaluators.task.matching import ALIKE, names_alike, partial_ratio
-from evaluators.task.spelling import NO_MATTER, minutes, placeholder, placeholder_domain, time, value
+from dialogue.domains.database import DomainTable
+from dialogue.domains.matching import ALIKE, names_alike, partial_ratio
+from dialogue.domains.spelling import NO_MATTER, minutes, placeholder, placeholder_domain, time, value
 
 NAMES = st.text("abc de", max_size=12)
 

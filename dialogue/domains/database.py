@@ -11,8 +11,8 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from evaluators.task.matching import names_alike
-from evaluators.task.spelling import NO_MATTER, minutes, slot, value
+from dialogue.domains.matching import names_alike
+from dialogue.domains.spelling import NO_MATTER, minutes, slot, value
 
 FUZZY = frozenset({"name", "food", "departure", "destination"})
 UNKNOWN = "?"

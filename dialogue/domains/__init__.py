@@ -1,0 +1,1 @@
+"""What task-oriented corpora share: spellings, databases, states, and replies with placeholders."""
