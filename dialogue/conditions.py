@@ -12,6 +12,7 @@ from dialogue.errors import InputError
 from dialogue.files import read_json
 
 FOLDER, FILE = "conditions", "condition.json"
+OUTSIDE = "general-outside"  # the act of a user turn in which something foreign was said
 
 
 def folder_name(kind: str, dose: float, seed: int) -> str:
@@ -50,6 +51,12 @@ def condition_folder(study: Path, name: str) -> Path:
         there = ", ".join(path.name for path in condition_folders(study)) or "none"
         raise InputError(f"{study} has no condition {name!r}; it has {there}. Make some: python -m evaluators perturb")
     return folder
+
+
+def conditions_named(study: Path, names: str) -> list[Path]:
+    """The folders of conditions named with commas between, or of `all` there are."""
+    found = condition_folders(study) if names == "all" else [condition_folder(study, name) for name in names.split(",")]
+    return found or [condition_folder(study, names)]
 
 
 def condition_folders(study: Path) -> list[Path]:

@@ -7,6 +7,7 @@ from dialogue.command_line import dispatch, exit_with
 COMMANDS: dict[str, str] = {
     "codelength": "description length: bits needed to encode the labels from each state",
     "list": "list the probe tasks of a corpus, with their labels and majority shares",
+    "outside": "whether states tell talk that no domain covers: a probe, and a distance",
     "plot": "draw the figures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }

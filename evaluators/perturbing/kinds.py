@@ -108,7 +108,9 @@ def rewriting(material: UserTurns, kind: str, means: Means) -> Rewrite:
                 "outside needs another corpus, whose utterances are put in. Give it: --from PATH, or make one: "
                 "python -m dialogue toy chats --kind personachat"
             )
-        other = foreign_utterances(means.foreign.dialogues, material.protector, means.foreign_name)
+        # Of its own split where it has one: a detector that is trained on one split must not meet them in the other.
+        foreign = means.foreign.split(material.split) or means.foreign.dialogues
+        other = foreign_utterances(foreign, material.protector, means.foreign_name)
         return lambda one: with_foreign(one.turn.text, other, rng=child_random(seed, kind, one.item))
     known = Paraphraser(material.learning, material.protector)
     return lambda one: known.told_anew(one.turn, one.pieces, material.protector, rng=child_random(seed, kind, one.item))

@@ -10,11 +10,11 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from dialogue.conditions import OUTSIDE
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 from evaluators.perturbing.protecting import Protector
 
-OUTSIDE = "general-outside"
 SHORTEST, LONGEST = 3, 25  # words of an utterance
 
 
