@@ -11,13 +11,13 @@ from analysis.showing.result import Result
 
 
 def robustness(
-    study: Any, *, kinds: Sequence[str] = (), tasks: Sequence[str] = (), models: Sequence[str] = ()
+    study: Any, *, kinds: Sequence[str] = (), tasks: Sequence[str] = (), models: Sequence[str] = (), by: str = ""
 ) -> Result:
     """What each perturbation costs (`python -m analysis robustness`); `study` is a folder with conditions/."""
     from analysis.robustness import answer as room
     from analysis.robustness.text import document, parts
 
-    found = room.answer(read_study(Path(study)), kinds=kinds, tasks=tasks, models=models)
+    found = room.answer(read_study(Path(study)), kinds=kinds, tasks=tasks, models=models, by=by)
 
     def draw() -> Any:
         from analysis.robustness.figures import figures

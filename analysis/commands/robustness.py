@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kinds", default="", help="kinds of perturbation, separated by commas (default: all)")
     parser.add_argument("--tasks", default="", help="tasks such as jga,success (default: all main ones, and bleu)")
     parser.add_argument("--models", default="", help="models, separated by commas (default: all)")
+    parser.add_argument("--by", choices=("domain",), default="", help="ask for each domain of the goals by itself")
     parser.add_argument("--figure", metavar="STEM", help="write STEM.png and STEM.pdf, a figure a task")
     add_json_argument(parser)
 
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     kinds, tasks, models = (
         [part for part in text.split(",") if part] for text in (args.kinds, args.tasks, args.models)
     )
-    found = robustness(args.study, kinds=kinds, tasks=tasks, models=models)
+    found = robustness(args.study, kinds=kinds, tasks=tasks, models=models, by=args.by)
     if args.figure:
         found.plot().save(args.figure)
     deliver(args, found, then=next_command("python -m analysis leaderboard", args.study))

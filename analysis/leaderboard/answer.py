@@ -11,7 +11,7 @@ import csv
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from analysis.stats.mean_over_seeds import replicates_by_dialogue
 from analysis.stats.paired.rank_sets import rank_sets
 from analysis.stats.reruns import BOTH, between
 from analysis.stats.sign_tests import holm
+from dialogue.cards import TaskCard
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
@@ -42,6 +43,7 @@ class RankedTask:
     name: str
     title: str
     weight: float
+    most: float = math.inf  # the highest score there is, where that is known; the lowest is then 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,13 @@ def answer(
     claims: Path | None = None, seed: int = 0,
 ) -> LeaderboardAnswer:  # fmt: skip
     """The order of all systems of one or more studies on the same dialogues."""
-    values, parts, titles = _collected(studies, condition)
+    values, parts, titles, most = _collected(studies, condition)
     systems = sorted({system for system, _ in values})
     if not systems:
         raise InputError(
             "No scores were found that systems could be ordered by. Make some, e.g. python -m evaluators task STUDY."
         )
-    tasks, out = _tasks(values, titles, systems, weights or {})
+    tasks, out = _tasks(values, titles, most, systems, weights or {})
     replicates = [one for one in values if all(task.name in values[one] for task in tasks)]
     names = sorted({name for one in replicates for task in tasks for name in parts[one][task.name]})
     share = sum(task.weight for task in tasks)
@@ -104,7 +106,9 @@ def answer(
         system: tuple(float(np.mean([values[replicates[k]][task.name] for k in at])) for task in tasks)
         for system, at in places.items()
     }
-    standings = _ordered(systems, estimate, by_task, {s: len(at) for s, at in places.items()}, seed)
+    highest = sum(t.weight * t.most for t in tasks) / share
+    counts = {s: len(at) for s, at in places.items()}
+    standings = [_within(one, highest) for one in _ordered(systems, estimate, by_task, counts, seed)]
     covered = {
         system: {n for k in at for t in tasks for n in parts[replicates[k]][t.name]} for system, at in places.items()
     }
@@ -124,10 +128,24 @@ ByTask = dict[Replicate, dict[str, float]]
 Parts = dict[Replicate, dict[str, dict[str, float]]]
 
 
-def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts, dict[str, str]]:
-    """System and seed -> task -> value, and what each dialogue adds to its error; task -> title."""
+def _within(one: Standing, highest: float) -> Standing:
+    """The interval cut where no score can be: that takes nothing from how often it holds the truth."""
+    if math.isinf(highest):
+        return one
+    return replace(one, low=min(max(one.low, 0.0), highest), high=max(min(one.high, highest), 0.0))
+
+
+def highest_score(card: TaskCard) -> float:
+    """The highest score of a task as it is shown: of a share its scale, of BLEU 100, of Combined 200."""
+    known = {"bleu": 100.0, "combined": 200.0}
+    return card.scale if card.unit == "share" else known.get(card.aggregate, math.inf)
+
+
+def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts, dict[str, str], dict[str, float]]:
+    """System and seed -> task -> value, and what each dialogue adds to its error; task -> title, highest score."""
     lists: dict[Replicate, dict[str, list[tuple[float, dict[str, float]]]]] = defaultdict(lambda: defaultdict(list))
     titles: dict[str, str] = {}
+    most: dict[str, float] = {}
     for study in studies:
         for key, card, seed, value in clean_values(study.scores, condition) if study.scores else ():
             if card.better == "lower" or card.unit not in ("share", "points"):
@@ -138,11 +156,12 @@ def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts,
             adds = dict(zip(value.clusters, (value.parts * card.scale).tolist(), strict=True))
             lists[system, seed][name].append((value.value * card.scale, adds))
             titles[name] = card.title if card.main else f"{card.title} "
+            most[name] = max(highest_score(card), most.get(name, 0.0))
     values = {
         one: {name: float(np.mean([v for v, _ in many])) for name, many in by.items()} for one, by in lists.items()
     }
     parts = {one: {name: _averaged([p for _, p in many]) for name, many in by.items()} for one, by in lists.items()}
-    return values, parts, titles
+    return values, parts, titles, most
 
 
 def _averaged(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -156,8 +175,9 @@ def _row(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
 
 
 def _tasks(
-    values: ByTask, titles: Mapping[str, str], systems: Sequence[str], weights: Mapping[str, float]
-) -> tuple[list[RankedTask], list[str]]:
+    values: ByTask, titles: Mapping[str, str], most: Mapping[str, float], systems: Sequence[str],
+    weights: Mapping[str, float],
+) -> tuple[list[RankedTask], list[str]]:  # fmt: skip
     """The tasks that count: those with a weight, else every main one that all systems have."""
     if unknown := [name for name in weights if name not in titles]:
         raise InputError(f"--weights names {unknown[0]!r}; there are {', '.join(sorted(titles))}.")
@@ -172,7 +192,7 @@ def _tasks(
         raise InputError(
             f"No task is there for all of {', '.join(systems)}. {' '.join(out)} Name some: --weights jga=1"
         )
-    return [RankedTask(name, titles[name].strip(), weights.get(name, 1.0)) for name in kept], out
+    return [RankedTask(name, titles[name].strip(), weights.get(name, 1.0), most[name]) for name in kept], out
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,19 +15,16 @@ ROUNDING = 0.05
 
 def parts(answer: LeaderboardAnswer) -> list[Table | str]:
     """The table, what to know of it, and the recipe."""
-    head = [
-        "rank",
-        "system",
-        "seeds",
-        "macro (95 %)",
-        *(task.title for task in answer.tasks),
-        "to the next",
-        "p (Holm)",
-    ]
+    return [standings_table(answer), "\n".join(leaderboard_notes(answer)), answer.signature]
+
+
+def standings_table(answer: LeaderboardAnswer) -> Table:
+    """A line for every system."""
+    titles = [task.title for task in answer.tasks]
+    head = ["rank", "system", "seeds", "macro (95 %)", *titles, "to the next", "p (Holm)"]
     printed = any(answer.claims.get(one.system.lower()) for one in answer.standings)
     rows = [[*_cells(one), *([_printed(answer, one)] if printed else [])] for one in answer.standings]
-    return [Table([*head, *(["printed"] if printed else [])], rows, "Systems by the weighted mean of tasks"),
-            "\n".join(_notes(answer)), answer.signature]  # fmt: skip
+    return Table([*head, *(["printed"] if printed else [])], rows, "Systems by the weighted mean of tasks")
 
 
 def _cells(one: Standing) -> list[str]:
@@ -50,7 +47,8 @@ def _printed(answer: LeaderboardAnswer, one: Standing) -> str:
     ) or "-"  # fmt: skip
 
 
-def _notes(answer: LeaderboardAnswer) -> Iterator[str]:
+def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
+    """What the reader of the table must know."""
     weights = ", ".join(f"{task.title} {task.weight:g}" for task in answer.tasks)
     tasks = count(len(answer.tasks), "task")
     yield f"Macro is the mean of {tasks} (weights: {weights}) on {answer.dialogues:,} dialogues."

@@ -14,6 +14,8 @@ from analysis.choice.answer import ChoiceAnswer
 from analysis.choice.study import choice_answer
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
+from analysis.leaderboard.answer import LeaderboardAnswer
+from analysis.leaderboard.answer import answer as ask_leaderboard
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
@@ -31,6 +33,8 @@ from analysis.reading.study import Study
 from analysis.reading.systems import Matches
 from analysis.reading.verdicts import benches_beside, from_elsewhere
 from analysis.reading.votes import Votes
+from analysis.robustness.answer import RobustnessAnswer
+from analysis.robustness.answer import answer as ask_robustness
 from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
 from analysis.ties.section import asked_size
@@ -42,6 +46,8 @@ from analysis.worth.answer import WorthAnswer
 from analysis.worth.answer import answer as ask_worth
 from dialogue.errors import InputError
 from dialogue.judges import VERDICTS
+
+TASK_SUCCESS = "task"  # the evaluator whose scores make a leaderboard
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +147,24 @@ def choice_of(folder: Path, clusters: str) -> ChoiceAnswer | None:
     """The answer of `analysis choose STUDY`; None where the study has no questions, or nobody has answered them."""
     answered = any((folder / name).exists() for name in ("choices.jsonl", "nuc.parquet"))
     return choice_answer(folder, clusters=clusters) if answered and (folder / "questions.jsonl").exists() else None
+
+
+def robustness_of(study: Study) -> RobustnessAnswer | None:
+    """The answer of `analysis robustness STUDY`; None where nothing was scored under a condition."""
+    try:
+        return ask_robustness(study)
+    except InputError:
+        return None
+
+
+def leaderboard_of(study: Study) -> LeaderboardAnswer | None:
+    """The answer of `analysis leaderboard STUDY`; None where task success was not scored."""
+    if study.scores is None or not any(key.evaluator == TASK_SUCCESS for key in study.scores.values):
+        return None
+    try:
+        return ask_leaderboard([study])
+    except InputError:
+        return None
 
 
 def _preference(

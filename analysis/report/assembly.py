@@ -26,6 +26,8 @@ from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
 from analysis.judge import section as judge
 from analysis.judge.text import document as judge_document
+from analysis.leaderboard import section as leaderboard
+from analysis.leaderboard.text import document as leaderboard_document
 from analysis.preference import section as preference
 from analysis.ratings import section as ratings
 from analysis.ratings.section import rated_title
@@ -35,12 +37,23 @@ from analysis.reading.study import Study
 from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
-from analysis.report.answers import VotesAnswers, choice_of, judge_of, variance_of, votes_answers, worth_of
+from analysis.report.answers import (
+    VotesAnswers,
+    choice_of,
+    judge_of,
+    leaderboard_of,
+    robustness_of,
+    variance_of,
+    votes_answers,
+    worth_of,
+)
 from analysis.report.checklist import checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.discriminators import discriminators_finding, discriminators_section
 from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
+from analysis.robustness import section as robustness
+from analysis.robustness.text import document as robustness_document
 from analysis.showing.page import RowFigure, Section
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
@@ -59,6 +72,8 @@ IN_PAPER = (
     "preferred",
     "rated",
     "compare",
+    "leaderboard",
+    "robustness",
     "discriminators",
     "judge",
     "worth",
@@ -129,6 +144,7 @@ def report(
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels, beside.left_out if beside else ())
     chosen = choice_of(study.folder, clusters)
+    led, cost = leaderboard_of(study), robustness_of(study)
     excluded = exclusion.without_rules(study, margin, clusters)
     rated = ratings.section(votes.ratings)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
@@ -138,6 +154,8 @@ def report(
         ties.section(votes.ties, study),
         exclusion.section(excluded, votes),
         shown,
+        leaderboard.section(led),
+        robustness.section(cost),
         probed,
         discriminators_section(apart),
         choice.section(chosen),
@@ -161,6 +179,7 @@ def report(
         "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
         "judge": ruled and judge_document(ruled), "worth": worths and worth_document(worths),
         "choice": chosen and choice_document(chosen),
+        "leaderboard": led and leaderboard_document(led), "robustness": cost and robustness_document(cost),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

@@ -18,6 +18,7 @@ from analysis.reading.scores.files import Unused
 from analysis.reading.study import Study
 from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from analysis.stats.sign_tests import holm
+from dialogue.cards import BY
 from dialogue.errors import InputError
 from dialogue.signature import signature
 
@@ -86,10 +87,12 @@ class RobustnessAnswer:
 
 
 def answer(
-    study: Study, *, kinds: Sequence[str] = (), tasks: Sequence[str] = (), models: Sequence[str] = ()
+    study: Study, *, kinds: Sequence[str] = (), tasks: Sequence[str] = (), models: Sequence[str] = (), by: str = ""
 ) -> RobustnessAnswer:
-    """Every drop that the study's score tables tell, or those of some kinds, tasks and models."""
-    scales, left = paired_scales(study.scores) if study.scores else ([], [])
+    """Every drop that the study's score tables tell, or those of some kinds, tasks and models; `by`: "" or domain."""
+    if by not in ("", "domain"):
+        raise InputError(f"--by is {by!r}; it may be domain.")
+    scales, left = paired_scales(study.scores, by_domain=bool(by)) if study.scores else ([], [])
     if not scales:
         why = f" ({left[0].what}: {left[0].why})" if left else ""
         raise InputError(
@@ -98,12 +101,14 @@ def answer(
             "(docs/robustness.md)."
         )
     chosen = [
-        one for one in scales if _in(one.kind, kinds) and _in(one.name, tasks) and _in(one.model, models)
+        one for one in scales
+        if _in(one.kind, kinds) and _in(one.name.partition(BY)[0], tasks) and _in(one.model, models)
     ]  # fmt: skip
     if not chosen:
         raise InputError(
             f"Nothing is left of {len(scales):,} comparisons. There are the kinds "
-            f"{_names(one.kind for one in scales)}; the tasks {_names(one.name for one in scales)}; the models "
+            f"{_names(one.kind for one in scales)}; the tasks {_names(one.name.partition(BY)[0] for one in scales)}; "
+            "the models "
             f"{_names(one.model for one in scales)}."
         )
     drops = _adjusted(chosen)
@@ -112,8 +117,9 @@ def answer(
         tuple(drops), tuple(_steps(chosen)), _notices(drops), tuple(left), (min(sizes), max(sizes)),
         tuple(dict.fromkeys(one.model for one in chosen if len(one.seeds) == 1)),
         signature(
-            drops=len(drops), conditions=len({(one.kind, one.dose, one.seed) for one in chosen}),
-            paired="dialogue", unit="dialogue+seed", interval="t by dialogue and by seed", p="Holm by task", level=0.95,
+            drops=len(drops), conditions=len({(one.kind, one.dose, one.seed) for one in chosen}), paired="dialogue",
+            unit="dialogue+seed", interval="t by dialogue and by seed", p="Holm by task", level=0.95,
+            **({"by": by} if by else {}),
         ),
     )  # fmt: skip
 

@@ -15,10 +15,14 @@ SURE = 0.05
 
 def parts(answer: RobustnessAnswer) -> list[Table | str]:
     """A table of drops for each task, sentences, and the recipe."""
-    return [*(_table(title, answer) for title in answer.tasks), "\n".join(robustness_notes(answer)), answer.signature]
+    return [
+        *(drops_table(title, answer) for title in answer.tasks),
+        "\n".join(robustness_notes(answer)),
+        answer.signature,
+    ]
 
 
-def _table(title: str, answer: RobustnessAnswer) -> Table:
+def drops_table(title: str, answer: RobustnessAnswer) -> Table:
     """A line for every kind and dose, a column for every model; under each kind its highest dose beyond its lowest."""
     of = [one for one in answer.drops if one.scale.task.title == title]
     models = list(dict.fromkeys(one.scale.model for one in of))

@@ -8,13 +8,14 @@ from typing import Literal
 
 import numpy as np
 
+from dialogue.domains.states import State
 from dialogue.errors import InputError
 from dialogue.seeds import child_random, child_seed
 from dialogue.signature import signature
 from evaluators.task.active import Rule, active_domains, possible_rules
 from evaluators.task.comparing import RankedSystem, ranked
 from evaluators.task.outcomes import DialogueOutcome, World, dialogue_outcomes, drawn_venues
-from evaluators.task.predictions import Answer, Predictions, State, SystemKey
+from evaluators.task.predictions import Answer, Predictions, SystemKey
 from evaluators.task.rates import DRAWS, Rate, rates, weights
 
 Missing = Literal["skip", "fail"]

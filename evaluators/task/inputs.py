@@ -11,6 +11,8 @@ from dialogue.files import read_records
 from dialogue.records import Response
 from evaluators.task.predictions import Answer, Predictions, SystemKey, answer, comparable_id, read_predictions
 
+TOLD = "policy"
+
 
 def corpus_of(given: Sequence[Path], corpus: Path | None) -> Path:
     """The corpus that was named, else that of the study."""
@@ -39,7 +41,8 @@ def _from_study(folder: Path) -> list[Predictions]:
     for n, response in enumerate(read_records(path, Response), start=2):
         key = SystemKey(response.model, response.seed, response.checkpoint)
         name, _, turn = response.item.rpartition(":")
-        if not turn.isdecimal() or response.state is None:
+        is_told = response.extra.get("speak") == TOLD  # an agent that has no beliefs of its own
+        if not turn.isdecimal() or (response.state is None and not is_told):
             raise InputError(
                 f"{path}:{n}: this response has no state. Task success needs responses with `state` (domain -> slot -> "
                 "value) and placeholders such as [hotel_name]; see docs/task.md."

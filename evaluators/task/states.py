@@ -8,7 +8,7 @@ too much. Micro-F1 of slots forgives neither.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dialogue.domains.matching import names_alike
 from dialogue.domains.spelling import NO_MATTER
@@ -34,6 +34,7 @@ class Tracked:
     fn: int
     wrong: int  # slots of the corpus that differ, each once
     wanted: int
+    by_domain: Mapping[str, bool] = field(default_factory=dict)  # annotated domain -> are its slots right
 
     @property
     def goal_accuracy(self) -> float | None:
@@ -56,6 +57,7 @@ def tracked(gold: State, predicted: State) -> Tracked:
         len(right) - same,
         len(differing),
         len(right),
+        {domain: not any(other == domain for other, _ in differing) for domain, _ in right},
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import Card, TaskCard, metadata
+from dialogue.cards import BY, Card, TaskCard, metadata
 from dialogue.files import atomic, write_json
 from evaluators.task.bleu import COUNTS, bleu4
 from evaluators.task.evaluation import Evaluation, TaskSystem
@@ -28,6 +29,7 @@ SCHEMA = pa.schema(
         ("condition", pa.string()),
     ]
 )
+PARTED = {"inform": "Inform", "success": "Success", "jga": "joint goal accuracy"}  # tasks that are asked by domain too
 CARD = Card(
     "task success",
     5,
@@ -46,13 +48,25 @@ Row = dict[str, Any]
 def write_task_scores(folder: Path, found: Evaluation, document: Mapping[str, Any], condition: str = "") -> Path:
     """Write task.parquet and task.json into a folder; the path of the table. `condition`: of the corpus answered."""
     folder.mkdir(parents=True, exist_ok=True)
-    schema = SCHEMA.with_metadata(metadata(found.signature, {"task": CARD}))
+    schema = SCHEMA.with_metadata(metadata(found.signature, {"task": _card(found)}))
     path = folder / "task.parquet"
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for system in found.systems:
             writer.write_table(pa.Table.from_pylist(list(_rows(system, condition)), schema=schema))
     write_json(folder / "task.json", document)
     return path
+
+
+def _card(found: Evaluation) -> Card:
+    """The card, with a task for each domain that occurs."""
+    outcomes = [outcome for system in found.systems for outcome in system.outcomes]
+    names = {name for outcome in outcomes for name, *_ in _by_domain(outcome)}
+    parted = {
+        name: replace(CARD.tasks[task], title=f"{PARTED[task]}, {domain}", main=False)
+        for name in sorted(names)
+        for task, _, domain in [name.partition(BY)]
+    }
+    return replace(CARD, tasks={**CARD.tasks, **parted})
 
 
 def _rows(system: TaskSystem, condition: str) -> Iterator[Row]:
@@ -62,7 +76,7 @@ def _rows(system: TaskSystem, condition: str) -> Iterator[Row]:
             "checkpoint": system.key.checkpoint, "rater": f"domains by {system.rule or 'none'}",
             "cluster": outcome.dialogue, "condition": condition,
         }  # fmt: skip
-        for task, item, score, stats in _scores(outcome):
+        for task, item, score, stats in (*_scores(outcome), *_by_domain(outcome)):
             yield {**same, "task": task, "item": item, "score": score, "stats": stats}
 
 
@@ -79,6 +93,18 @@ def _scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[st
         yield "slot_f1", _item(name, n), _f1(turn), counts
     for n, row in enumerate(outcome.bleu):
         yield "bleu", _item(name, n), float(bleu4(row)), dict(zip(COUNTS, map(float, row), strict=True))
+
+
+def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None]]:
+    """Domain by domain: what its part of the goal reached, and its part of each annotated state."""
+    name = outcome.dialogue
+    if outcome.reached is not None:
+        for domain, informed in outcome.reached.informed.items():
+            yield f"inform{BY}{domain}", name, float(informed), None
+            yield f"success{BY}{domain}", name, float(informed and outcome.reached.succeeded[domain]), None
+    for n, turn in enumerate(outcome.tracked):
+        for domain, right in turn.by_domain.items():
+            yield f"jga{BY}{domain}", _item(name, n), float(right), None
 
 
 def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from dialogue.corpora.reading import Corpus, read_corpus
-from dialogue.domains.database import DomainTable
+from dialogue.corpora.reading import read_corpus
+from dialogue.domains.database import DomainTable, domain_tables
 from dialogue.domains.delexicalizing import delexicalized
 from dialogue.errors import InputError
 from dialogue.records import Dialogue
@@ -25,13 +25,9 @@ def world_of(corpus: Path, database: Path | None, split: str, references: Path |
     dialogues = read.split(split)
     if not dialogues:
         raise InputError(f"{corpus} has no dialogue in its {split} split, so nothing can be held against it.")
-    tables = _tables(database) if database else {name: DomainTable(rows) for name, rows in _rows(read).items()}
+    tables = _tables(database) if database else domain_tables(read.databases)
     texts = _read_references(references) if references else _own_references(dialogues)
     return World(goals(dialogues), tables, gold_states(dialogues), texts)
-
-
-def _rows(corpus: Corpus) -> Mapping[str, Sequence[Mapping[str, object]]]:
-    return {name: rows for name, rows in corpus.databases.items() if isinstance(rows, list)}
 
 
 def _tables(folder: Path) -> dict[str, DomainTable]:

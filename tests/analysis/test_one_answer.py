@@ -35,6 +35,7 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Vote
+from tests.analysis.conditions_study import make_study
 from tests.analysis.report_study import add_scores, add_votes
 
 ROOMS = ("ties", "agreement", "preference")
@@ -363,3 +364,16 @@ def test_the_page_may_not_take_the_place_of_its_own_numbers(study, suffix):
     with pytest.raises(InputError, match="written beside the page"):
         say("report", study, "--out", study / f"report.{suffix}")
     assert not (study / f"report.{suffix}").exists()
+
+
+def test_task_success_and_robustness_of_the_report_are_the_commands(tmp_path):
+    make_study(tmp_path / "study")
+    say("report", tmp_path / "study", "--out", tmp_path / "report.html")
+    found = json.loads((tmp_path / "report.json").read_text())
+    for name in ("robustness", "leaderboard"):
+        assert found[name] == json.loads(say(name, tmp_path / "study", "--json", "-")), name
+    page, tex = ((tmp_path / f"report.{suffix}").read_text() for suffix in ("html", "tex"))
+    assert "What perturbations cost" in page and "Task success of every system" in page
+    assert "drops with 95" in tex and "Systems by the weighted mean of tasks" in tex
+    drop = next(one for one in found["robustness"]["drops"] if one["dose"] == 0.8 and one["task"] == "jga")
+    assert f"{drop['drop']:+.1f}" in html.unescape(page)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analysis.reading.scores.files import Scores, Unused
 from analysis.reading.scores.panel import UNSEEN
 from analysis.reading.scores.values import Key, Value
-from dialogue.cards import ASIDE, LATE, TaskCard
+from dialogue.cards import ASIDE, BY, LATE, TaskCard
 from dialogue.conditions import condition_parts
 
 Floats = NDArray[np.float64]
@@ -36,8 +36,11 @@ class PairedScale:
     parts: Floats
 
 
-def paired_scales(scores: Scores) -> tuple[list[PairedScale], list[Unused]]:
-    """Every task, model and condition that has a clean counterpart, and what has none and why."""
+def paired_scales(scores: Scores, *, by_domain: bool = False) -> tuple[list[PairedScale], list[Unused]]:
+    """Every task, model and condition that has a clean counterpart, and what has none and why.
+
+    The main tasks, or those that are asked for each domain by itself.
+    """
     found: list[PairedScale] = []
     left: dict[str, str] = {}
     for key in scores.values:
@@ -49,7 +52,7 @@ def paired_scales(scores: Scores) -> tuple[list[PairedScale], list[Unused]]:
         clean = scores.values.get(key._replace(condition=rest))
         if parts is None:
             left[f"conditions/{name}"] = "its name is not KIND@DOSE-SEED"
-        elif card is None or not (card.main or key.task in SHOWN_TOO):
+        elif card is None or not (BY in key.task if by_domain else card.main or key.task in SHOWN_TOO):
             continue
         elif clean is None:
             left[f"{key.evaluator} {key.task} of {key.model} under {name}"] = "it has no scores on the clean corpus"

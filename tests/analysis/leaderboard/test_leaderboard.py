@@ -122,3 +122,14 @@ def test_the_rank_sets_hold_for_all_systems_at_once():
         held.append(bool(((sets.all_low <= best) & (sets.all_high >= worst)).all()))
     print(f"simultaneous rank sets: {np.mean(held):.3f}")
     assert np.mean(held) >= 0.93
+
+
+def test_no_interval_reaches_beyond_what_scores_can_be(tmp_path):
+    """Six dialogues, nearly all of them right or wrong: a t interval would go beyond 100 or below 0."""
+    rows = [
+        ("jga", model, seed, f"d{d}:1", float(model == "high") if d else 0.5)
+        for model in ("high", "low") for seed in (0, 1) for d in range(6)
+    ]  # fmt: skip
+    write_table(tmp_path / "task.parquet", rows)
+    high, low = leaderboard(tmp_path).document["systems"]
+    assert (high["high"], low["low"]) == (100, 0) and high["low"] < high["macro"] and low["high"] > low["macro"]

@@ -58,3 +58,54 @@ def test_intervals_of_drops_hold_the_truth(seeds, between):
         held.append(found.low <= 2 <= found.high)
     print(f"seeds {seeds}, between {between:g}: {np.mean(held):.3f}")
     assert 0.935 <= np.mean(held) <= 0.98
+
+
+def turns_that_fail(generator, seeds, sd, dialogues=50, reps=1):
+    """Turns of each dialogue (reps, dialogues), and how many of them a perturbation turned from right to wrong.
+
+    Right or wrong, dialogues of unlike length, and what a seed loses differs by this SD.
+    """
+    turns = generator.integers(4, 13, (reps, dialogues))
+    right = generator.beta(4, 3, (reps, 1, dialogues)) + np.zeros((reps, seeds, dialogues))
+    lost = 0.15 + sd * generator.normal(size=(reps, seeds, 1)) + 0.1 * generator.normal(size=(reps, 1, dialogues))
+    told = np.clip(right - np.clip(lost, -0.4, 0.6), 0, 1)
+    still = generator.binomial(turns[:, None, :], told)
+    return turns, generator.binomial(turns[:, None, :] - still, np.clip((right - told) / (1 - told + 1e-12), 0, 1))
+
+
+def by_hand(turns, lost):
+    """Drop and half-width of every study, in the plainest arrays."""
+    _, seeds, dialogues = lost.shape
+    total = turns.sum(1)[:, None]
+    drop = lost.sum(2) / total
+    part = (lost - drop[:, :, None] * turns[:, None, :]) / total[:, :, None]
+    both = np.einsum("rsd,rtd->rst", part, part) * dialogues / (dialogues - 1)
+    alone = np.trace(both, axis1=1, axis2=2)
+    noise = alone / seeds - (both.sum((1, 2)) - alone) / (seeds * (seeds - 1))
+    beyond = np.maximum(drop.var(1, ddof=1) - noise, 0) / seeds
+    wide = stdtrit(dialogues - 1, 0.975) ** 2 * both.mean((1, 2)) + stdtrit(seeds - 1, 0.975) ** 2 * beyond
+    return drop.mean(1), np.sqrt(wide)
+
+
+def test_the_interval_is_that_by_hand():
+    turns, lost = turns_that_fail(np.random.default_rng(0), 4, 0.05, reps=20)
+    values, reaches = by_hand(turns, lost)
+    for row, (value, reach) in enumerate(zip(values, reaches, strict=True)):
+        drop = lost[row].sum(1) / turns[row].sum()
+        part = (lost[row] - drop[:, None] * turns[row]) / turns[row].sum()
+        found = mean_over_seeds(replicates_by_dialogue(drop, part))
+        assert (found.value, found.high - found.value) == (pytest.approx(value), pytest.approx(reach))
+
+
+@pytest.mark.slow
+def test_drops_of_turns_that_are_right_or_wrong_are_held_too():
+    """The formula by hand in another world: the SD of what seeds lose is 0, 3 or 10 points, their drop 14.8."""
+    generator = np.random.default_rng(1)
+    for sd in (0.0, 0.03, 0.1):
+        turns, lost = turns_that_fail(generator, 40, sd, dialogues=400, reps=40)
+        truth = lost.sum() / (40 * turns.sum())
+        for seeds in (3, 5, 10):
+            values, reaches = by_hand(*turns_that_fail(generator, seeds, sd, reps=4000))
+            held = np.mean(np.abs(values - truth) <= reaches)
+            print(f"seeds {seeds}, SD {100 * sd:g} points: {held:.3f}")
+            assert 0.925 <= held <= 0.975
