@@ -35,7 +35,10 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Contexts with the decoder's inputs (<bos> first) and targets (<eos> last), both batch x time, PAD behind."""
+    """Contexts with the decoder's inputs (<bos> first) and targets (<eos> last), both batch x time, PAD behind.
+
+    Targets are PAD too where the model is told what stands there.
+    """
 
     contexts: Contexts
     inputs: Tensor
@@ -79,5 +82,11 @@ def stack(examples: Sequence[Numbered], device: torch.device) -> Batch:
     return Batch(
         stack_contexts([e.context for e in examples], device),
         pad([[BOS, *e.target[:-1]] for e in examples], device),
-        pad([e.target for e in examples], device),
+        pad([_spoken(e) for e in examples], device),
     )
+
+
+def _spoken(example: Numbered) -> Sequence[int]:
+    """The target, blank where it is told."""
+    start, stop = example.given
+    return [*example.target[:start], *[PAD] * (stop - start), *example.target[stop:]] if stop else example.target

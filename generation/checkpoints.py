@@ -7,7 +7,7 @@ goes on after a crash as if nothing had happened; config.json says how the model
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,11 @@ class TrainedModel:
     folder: Path
     model: str
     seed: int
+
+    @property
+    def speaks(self) -> str:
+        """What it was trained to say, as config.json has it."""
+        return str(read_json(self.folder / "config.json").get("speak", "reply"))
 
     def weights(self, checkpoint: str) -> Path:
         """The weights file of a checkpoint that is there."""
@@ -89,6 +94,23 @@ def find_trained(study: str | Path) -> list[TrainedModel]:
     if not found:
         raise InputError(f"{study}/models holds no trained model. Train some: python -m generation train {study}")
     return sorted(found, key=lambda trained: (trained.model, trained.seed))
+
+
+def kind_of(models: Sequence[TrainedModel]) -> str:
+    """The one thing that all these models speak."""
+    kinds = {trained.speaks: trained.folder for trained in models}
+    if len(kinds) > 1:
+        told = ", ".join(f"{folder} speaks {kind}" for kind, folder in sorted(kinds.items()))
+        raise InputError(f"{told}. A study holds models that speak alike: put the others into another study folder.")
+    return next(iter(kinds))
+
+
+def repliers(study: str | Path) -> list[TrainedModel]:
+    """All models of a study, which must speak replies: an agent's words are no answers to be weighed."""
+    found = find_trained(study)
+    if (kind := kind_of(found)) != "reply":
+        raise InputError(f"The models of {study} speak {kind}, no replies. Use a study trained without --speak.")
+    return found
 
 
 def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -> DialogueModel:

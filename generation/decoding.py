@@ -313,7 +313,7 @@ class Sampler:
         self.uniforms = torch.from_numpy(np.stack(draws)).to(device)
         self.how = how
 
-    def choose(self, logits: Tensor, rows: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def choose(self, logits: Tensor, rows: Tensor, place: Tensor | int) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens for the rows of the batch that are still there; in double precision no draw is in doubt."""
         masses, numbers = keep_likely(logits / self.how.temperature, self.how)
         sums = masses.cumsum(1)

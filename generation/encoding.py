@@ -107,8 +107,9 @@ def encode_block(
 
 def _vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
     if form.pooling == "padded":
-        tokens = pad(batch.tokens, (0, LONGEST_CONTEXT - batch.tokens.shape[1]), value=PAD)
-        batch = Contexts(tokens, torch.full_like(batch.lengths, LONGEST_CONTEXT))
+        longest = max(LONGEST_CONTEXT, batch.tokens.shape[1])  # an agent's belief comes on top of its dialogue
+        tokens = pad(batch.tokens, (0, longest - batch.tokens.shape[1]), value=PAD)
+        batch = Contexts(tokens, torch.full_like(batch.lengths, longest))
     encoded = model.encode(batch)
     if form.pooling == "mean":
         real = encoded.mask[:, :, None]

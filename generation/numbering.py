@@ -9,73 +9,83 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import Corpus
+from dialogue.corpora.splits import SPLITS
 from dialogue.errors import InputError
 from dialogue.records import Dialogue
 from dialogue.seeds import child_random
-from generation.vocabulary import Vocabulary, build_vocabulary, read_vocabulary, write_vocabulary
+from generation.speaking.speech import REPLY, Speech, check_speaks
+from generation.vocabulary import Vocabulary, read_vocabulary, vocabulary_of, write_vocabulary
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """One example as token numbers."""
+    """One example as token numbers; `given`: from where to where the target is told, and no part of the loss."""
 
     item: str
     context: Sequence[int]
     target: Sequence[int]
+    given: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
 class Data:
-    """What training reads: numbered examples, the vocabulary they are numbered by, and where they come from."""
+    """What training reads: numbered examples, the vocabulary they are numbered by, their source, and what is spoken."""
 
     train: Sequence[Numbered]
     valid: Sequence[Numbered]
     vocabulary: Vocabulary
     recipe: str
+    speech: Speech = REPLY
 
 
-def number_examples(chosen: Iterable[Example], vocabulary: Vocabulary) -> list[Numbered]:
+def number_examples(chosen: Iterable[Example], vocabulary: Vocabulary, speech: Speech = REPLY) -> list[Numbered]:
     """Turn examples into token numbers."""
-    return [
-        Numbered(e.item, vocabulary.context(e.context, e.target.speaker), vocabulary.target(e.target)) for e in chosen
-    ]
+    return [Numbered(e.item, *speech.number(e, vocabulary)) for e in chosen]
 
 
-def training_data(corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, valid: int) -> Data:
+def training_data(
+    corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, valid: int, speech: Speech = REPLY,
+    split: str = "train",
+) -> Data:  # fmt: skip
     """Training data: all training dialogues or so many of them, and so many validation contexts.
 
     Both choices are the same for every training seed, so that models differ in nothing else.
     """
-    kept = _training_dialogues(corpus)
+    kept, validating = _parted(corpus, split)
     if dialogues is not None and dialogues < len(kept):
         kept = child_random(0, "training dialogues").sample(kept, dialogues)
-    train = number_examples(examples(kept), vocabulary)
+    train = number_examples(examples(kept), vocabulary, speech)
     if not train:
         raise InputError("The training split holds no example (an utterance that answers another). Check the corpus.")
-    held_out = evenly_spread(list(examples(corpus.split("valid"))), valid)
-    valid_rows = number_examples(held_out, vocabulary)
+    held_out = evenly_spread(list(examples(validating)), valid)
+    valid_rows = number_examples(held_out, vocabulary, speech)
+    where = "" if split == "train" else f"of {split}, "
     recipe = (
-        f"{corpus.name} {corpus.version}, {len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid, "
+        f"{corpus.name} {corpus.version}, {where}{len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid, "
         f"hash {examples_hash([*train, *valid_rows])}"
     )
-    return Data(train, valid_rows, vocabulary, recipe)
+    return Data(train, valid_rows, vocabulary, recipe, speech)
 
 
 def examples_hash(rows: Iterable[Numbered]) -> str:
     """The first 12 digits of a SHA-256 over numbered examples, to tell two sets of data apart."""
     found = hashlib.sha256()
     for row in rows:
-        found.update(f"{row.item} {row.context} {row.target}\n".encode())
+        given = f" {row.given}" if any(row.given) else ""
+        found.update(f"{row.item} {row.context} {row.target}{given}\n".encode())
     return found.hexdigest()[:12]
 
 
-def evenly_spread(chosen: list[Example], limit: int | None) -> list[Example]:
-    """At most `limit` examples, evenly spread over the list and in its order."""
+def evenly_spread(chosen: Sequence[T], limit: int | None) -> list[T]:
+    """At most `limit` of them, evenly spread over the list and in its order."""
     if limit is None or limit >= len(chosen):
-        return chosen
+        return list(chosen)
     return [chosen[i * len(chosen) // limit] for i in range(limit)]
 
 
@@ -88,19 +98,34 @@ def contexts_of(corpus: Corpus, split: str, limit: int | None) -> list[Example]:
     raise InputError(f"The corpus has no contexts in its split {split} (dialogues: {told}). Name another one: --split.")
 
 
-def study_vocabulary(study: Path, corpus: Corpus, *, largest: int, at_least: int) -> Vocabulary:
-    """The study's vocabulary: read, or built from the training split and written."""
+def study_vocabulary(
+    study: Path, corpus: Corpus, *, largest: int, at_least: int, speech: Speech = REPLY, split: str = "train"
+) -> Vocabulary:
+    """The study's vocabulary: read, or built from the training dialogues and written."""
     path = study / "vocabulary.json"
     if path.exists():
-        return read_vocabulary(path)
-    texts = (turn.text for dialogue in _training_dialogues(corpus) for turn in dialogue.turns)
-    vocabulary = build_vocabulary(texts, largest=largest, at_least=at_least)
+        vocabulary = read_vocabulary(path)
+        check_speaks(vocabulary, speech, path)
+        return vocabulary
+    words = speech.words_of(_parted(corpus, split)[0])
+    vocabulary = vocabulary_of(words, largest=largest, at_least=at_least, own=speech.own_words())
     write_vocabulary(path, vocabulary)
     return vocabulary
 
 
-def _training_dialogues(corpus: Corpus) -> list[Dialogue]:
-    if found := list(corpus.split("train")):
-        return found
-    there = ", ".join(f"{len(corpus.split(name)):,} of {name}" for name in ("valid", "test"))
-    raise InputError(f"This corpus has no training dialogues, only {there}. Give --corpus one that has a train split.")
+def _parted(corpus: Corpus, split: str) -> tuple[list[Dialogue], list[Dialogue]]:
+    """Dialogues to train on, and those to validate on.
+
+    Where training is on a split that was meant for something else, every tenth dialogue of it validates.
+    """
+    found = list(corpus.split(split))
+    if not found:
+        there = ", ".join(f"{len(corpus.split(name)):,} of {name}" for name in SPLITS if name != split)
+        what = "training" if split == "train" else split
+        raise InputError(
+            f"This corpus has no {what} dialogues, only {there}. Give --corpus one that has, or name a split that is "
+            "not reported on: --train-on valid"
+        )
+    if split == "train":
+        return found, list(corpus.split("valid"))
+    return [one for n, one in enumerate(found) if n % 10], found[::10]

@@ -13,10 +13,10 @@ from dialogue.files import read_header
 
 
 def answered(responses: Path) -> dict[str, str]:
-    """The part of the header that names the corpus; empty where there is none."""
+    """The parts of the header that name the corpus, and what was spoken where that is no plain reply."""
     signature = str(read_header(responses).get("signature", "")) if responses.exists() else ""
     parts = dict(part.partition(":")[::2] for part in signature.split("|"))
-    return {"corpus": parts["corpus"]} if "corpus" in parts else {}
+    return {name: parts[name] for name in ("corpus", "speak") if name in parts}
 
 
 def refuse_another(responses: Path, corpus: Corpus) -> None:
@@ -25,4 +25,14 @@ def refuse_another(responses: Path, corpus: Corpus) -> None:
         raise InputError(
             f"{responses} answers another corpus than the one given. "
             "Name the one that it was sampled from (--corpus), or use another study folder."
+        )
+
+
+def check_utterances(responses: Path, corpus: Corpus) -> None:
+    """Refuse another corpus, and agents' replies: a placeholder is no word that a person would have said."""
+    refuse_another(responses, corpus)
+    if kind := answered(responses).get("speak"):
+        raise InputError(
+            f"{responses} holds replies with placeholders, of models that speak {kind}. Score them with: "
+            f"python -m evaluators task {responses.parent}"
         )

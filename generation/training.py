@@ -28,7 +28,6 @@ from dialogue.signature import signature
 from generation import checkpoints
 from generation.adam import Adam
 from generation.batches import Batch, plan_batches, stack
-from generation.decoding import parse_decoding, respond
 from generation.devices import keep_freed_memory, threads
 from generation.loss import summed_cross_entropy
 from generation.metrics.embedding import cosines, learned_words
@@ -36,6 +35,7 @@ from generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure
 from generation.models.architectures import build
 from generation.models.interface import DialogueModel
 from generation.numbering import Data, Numbered
+from generation.speaking.agent import joint_accuracy, speaker_of
 from generation.vocabulary import PAD
 
 
@@ -95,11 +95,12 @@ def epochs_done(folder: Path) -> int:
 
 def recipe_of(settings: Settings, data: Data) -> dict[str, Any]:
     """What config.json holds: enough to rebuild the model and to see what it was trained on."""
-    values = {**asdict(settings), "data": data.recipe, "vocabulary": data.vocabulary.hash}
+    values = {**asdict(settings), "speak": data.speech.kind, "data": data.recipe, "vocabulary": data.vocabulary.hash}
     # More epochs continue from the same weights, so their number is no part of what determines them.
     del values["epochs"]
     sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
-    shown = {name: values[name] for name in ("batch_size", "learning_rate", "clip", "threads", "precision", "data")}
+    named = ("batch_size", "learning_rate", "clip", "threads", "precision", "speak", "data")
+    shown = {name: values[name] for name in named}
     return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **shown), **values}
 
 
@@ -112,7 +113,7 @@ def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
 
 def _changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs between two recipes, the version of this code included: name -> (theirs, ours)."""
-    theirs = {"precision": "float32", **theirs}  # which a folder begun before there was a choice does not say
+    theirs = {"precision": "float32", "speak": "reply", **theirs}  # an older folder does not say what was no choice
     pairs = {name: (theirs.get(name), ours[name]) for name in ours if name != "signature"}
     pairs["version"] = (_version(theirs), _version(ours))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -221,24 +222,18 @@ class _Run:
             return {}
         self.model.eval()
         loss = mean_loss(self.model, valid, self.settings.batch_size, self.device)
-        answers = respond(
-            self.model,
-            [e.context for e in valid],
-            # Greedy: with draws, the choice of the best epoch would have a noise of its own.
-            how=parse_decoding("greedy"),
-            seed=0,
-            items=[e.item for e in valid],
-            device=self.device,
-        )
+        # Greedy: with draws, the choice of the best epoch would have a noise of its own.
+        answers = speaker_of(self.model, self.data, self.device).validated(valid)
         words = vocabulary.words
         texts = [
-            ([words[n] for n in a.tokens], [words[n] for n in e.target[:-1]])
+            ([words[n] for n in a.tokens], [words[n] for n in e.target[e.given[1] : -1]])
             for a, e in zip(answers, valid, strict=True)
         ]
         embed = learned_words(self.model, vocabulary)
         ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
         return {
             "valid_loss": loss,
+            **({"joint": joint_accuracy(valid, answers)} if self.data.speech.kind == "task" else {}),
             # BLEU of summed counts, as papers report it; the others are means over contexts.
             "bleu2": bleu2(add_counts(bleu_counts(*pair) for pair in texts), smooth="exp"),
             "rouge_l": mean(f_measure(rouge_l_counts(*pair)) for pair in texts),

@@ -56,15 +56,15 @@ class Vocabulary:
         """The text of a response; what stands for no word is left out."""
         return detokenize(self.words[number] for number in numbers if number >= len(SPECIAL))
 
-    def context(self, turns: Sequence[Turn], speaker: str) -> list[int]:
+    def context(self, turns: Sequence[Turn], speaker: str, longest: int = LONGEST_CONTEXT) -> list[int]:
         """The newest tokens of a history, seen by `speaker`, who is about to answer."""
         tokens: list[int] = []
         for turn in reversed(turns):
-            if len(tokens) >= LONGEST_CONTEXT:
+            if len(tokens) >= longest:
                 break
             who = SELF if turn.speaker == speaker else OTHER
             tokens = [who, *self.encode(turn.text), EOU, *tokens]
-        return tokens[-LONGEST_CONTEXT:]
+        return tokens[-longest:]
 
     def target(self, turn: Turn) -> list[int]:
         """The tokens of a reference, closed by <eos>."""
@@ -72,8 +72,13 @@ class Vocabulary:
 
 
 def build_vocabulary(texts: Iterable[str], *, largest: int, at_least: int) -> Vocabulary:
-    """The most frequent words of the texts, ties in alphabetical order, `largest` with the special tokens."""
-    counts = Counter(token for text in texts for token in tokenize(text))
+    """The most frequent words of the texts."""
+    return vocabulary_of((token for text in texts for token in tokenize(text)), largest=largest, at_least=at_least)
+
+
+def vocabulary_of(words: Iterable[str], *, largest: int, at_least: int, own: Sequence[str] = ()) -> Vocabulary:
+    """The most frequent words, ties in alphabetical order: `largest` with the special tokens and `own` before them."""
+    counts = Counter(words)
     if not counts:
         raise InputError("The training split holds no words, so there is no vocabulary. Give a corpus with text.")
     ranked = sorted((word for word, n in counts.items() if n >= at_least), key=lambda word: (-counts[word], word))
@@ -83,7 +88,8 @@ def build_vocabulary(texts: Iterable[str], *, largest: int, at_least: int) -> Vo
             f"No word occurs {at_least} times in the training split; "
             f"the most frequent word, {word!r}, occurs {most} times."
         )
-    return Vocabulary((*SPECIAL, *ranked[: largest - len(SPECIAL)]))
+    always = (*SPECIAL, *own)
+    return Vocabulary((*always, *[word for word in ranked if word not in own][: largest - len(always)]))
 
 
 def write_vocabulary(path: str | Path, vocabulary: Vocabulary) -> None:

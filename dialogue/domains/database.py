@@ -66,3 +66,8 @@ def _fits(name: str, found: str, wanted: str) -> bool:
     if name == "leave":
         return minutes(found) >= minutes(wanted)
     return names_alike(found, wanted) if name in FUZZY else found == wanted
+
+
+def domain_tables(databases: Mapping[str, Any]) -> dict[str, DomainTable]:
+    """Domain -> its table, for those databases that are rows."""
+    return {name: DomainTable(rows) for name, rows in databases.items() if isinstance(rows, list)}

@@ -12,7 +12,8 @@ import argparse
 import json
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from dialogue.command_line import given, tell_next
+from dialogue.errors import InputError
 
 OWN = "the corpus's own replies, delexicalised by its acts: not comparable with a leaderboard that has other references"
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("predictions", nargs="+", type=Path, metavar="FILE", help="predictions (JSON, .gz, .xz), or a study's folder")
     add("--corpus", type=Path, metavar="PATH", help="the corpus with goals and states (default: the study's own)")
     add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
+    add("--condition", metavar="NAMES", help="score these conditions of the study, separated by commas, or all of them")
     add("--split", choices=("valid", "test"), default="test", help="dialogues that were to be answered (default: test)")
     add("--domains", choices=("predicted", "slots", "state"), help="how a turn's domain is known (default: the first "
         "that the predictions allow, in this order)")  # fmt: skip
@@ -37,7 +39,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Evaluate, print, and write the score table."""
+    """Evaluate, print, and write the score table; for every condition that is named, or for what is given."""
+    from dialogue.conditions import conditions_named
+
+    if not args.condition:
+        out = _evaluate(args, args.predictions, args.corpus, args.out)
+        again = ["python -m evaluators task", *args.predictions, *given(args, "corpus", "db"), "--out", "runs/task"]
+        tell_next(*(["python -m analysis compare", out] if out else again), aside=args.json)
+        return
+    study = args.predictions[0]
+    if len(args.predictions) > 1 or not study.is_dir() or args.corpus or args.db or args.out or args.json:
+        raise InputError(
+            "--condition goes with one study's folder: each condition has its own corpus, databases and score table. "
+            "Leave --corpus, --db, --out and --json out."
+        )
+    for folder in conditions_named(study, args.condition):
+        print(folder.name)
+        if args.condition == "all" and not (folder / "responses.jsonl").exists():
+            print("not scored: it has no responses.jsonl\n")
+            continue
+        _evaluate(args, [folder], None, None)
+    tell_next("python -m analysis robustness", study)
+
+
+def _evaluate(args: argparse.Namespace, paths: list[Path], corpus: Path | None, out: Path | None) -> Path | None:
+    """Score one set of predictions; where its table is."""
     from dialogue.conditions import condition_of
     from evaluators.task.claims import read_claims
     from evaluators.task.evaluation import TaskRules, evaluate
@@ -46,23 +72,22 @@ def run(args: argparse.Namespace) -> None:
     from evaluators.task.text import document, rates_table, task_notes
     from evaluators.task.world import world_of
 
-    corpus = corpus_of(args.predictions, args.corpus)
+    corpus = corpus_of(paths, corpus)
     claims = read_claims(args.claims) if args.claims else {}
-    given = read_given(args.predictions)
+    read = read_given(paths)
     world = world_of(corpus, args.db, args.split, args.references)
     references = str(args.references.name) if args.references else "own"
     settings = TaskRules(args.split, args.domains, args.venue, args.missing, references, args.seed)
-    found = evaluate(given, world, settings)
+    found = evaluate(read, world, settings)
     if args.json:
         print(json.dumps(document(found, claims), indent=1, ensure_ascii=False))
     else:
         print(rates_table(found, claims) + "\n")
         print("\n".join(task_notes(found, claims, references if args.references else OWN)))
         print(found.signature)
-    out = args.out or (args.predictions[0] if args.predictions[0].is_dir() else None)
+    out = out or (paths[0] if paths[0].is_dir() else None)
     if out:
         write_task_scores(out, found, document(found, claims), condition_of(corpus))
         if not args.json:
-            print(f"\n{out / 'task.parquet'} has a row for every dialogue and turn.")
-    again = ["python -m evaluators task", *args.predictions, "--corpus", corpus, "--out", "runs/task"]
-    tell_next(*(["python -m analysis compare", out] if out else again), aside=args.json)
+            print(f"\n{out / 'task.parquet'} has a row for every dialogue and turn.\n")
+    return out

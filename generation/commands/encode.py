@@ -57,15 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("study", type=Path, help="study folder")
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--condition", metavar="NAMES", help="encode these conditions, separated by commas, or all of them")
+    add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
     add("--checkpoints", default="untrained,last", help="separated by commas (default untrained,last)")
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
-    add(
-        "--pooling",
-        choices=["own", "mean", "padded"],
-        default="own",
-        help="states to one vector, see docs/generation.md (default own)",
-    )
+    pooling = ["own", "mean", "padded"]
+    add("--pooling", choices=pooling, default="own", help="states to one vector, see docs/generation.md (default own)")
     add("--layers", choices=["top", "all"], default="top", help="layers whose states are written (default top)")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
     add("--out", default="states", help="folder inside STUDY (default states)")
@@ -74,34 +72,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Encode what is not there yet."""
+    """Encode what is not there yet; for every condition that is named, or for the study."""
+    from dialogue.conditions import conditions_named
+    from generation.checkpoints import find_trained
+
+    refuse_below(args, limit=1)
+    if args.condition and (args.corpus or args.db):
+        raise InputError("A condition brings its own corpus and databases: leave --corpus and --db out.")
+    models = find_trained(args.study)
+    for folder in conditions_named(args.study, args.condition) if args.condition else [args.study]:
+        _encode_corpus(args, models, folder)
+    tell_next("python -m generation pair", args.study, *given(args, "corpus"))
+
+
+def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder: Path) -> None:
     from tqdm import tqdm
 
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
-    from generation.checkpoints import find_trained
+    from generation.checkpoints import kind_of
     from generation.encoding import Form
     from generation.numbering import evenly_spread, number_examples
+    from generation.speaking.speech import speech_of, with_databases
     from generation.vocabulary import read_vocabulary
 
-    refuse_below(args, limit=1)
-    models, splits, place = find_trained(args.study), args.splits.split(","), running.place_of(args, device=args.device)
+    splits, place = args.splits.split(","), running.place_of(args, device=args.device)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
-    corpus = read_corpus(args.corpus or args.study / "corpus")
+    corpus = with_databases(read_corpus(args.corpus or folder / "corpus"), args.db)
     chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
     if not chosen:
         raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
-    encoding = Encoding(number_examples(chosen, vocabulary), splits, form, vocabulary, args.device)
-    every = _matrices(args.study / args.out, models, args.checkpoints.split(","), encoding)
+    numbered = number_examples(chosen, vocabulary, speech_of(kind_of(models), corpus))
+    encoding = Encoding(numbered, splits, form, vocabulary, args.device)
+    every = _matrices(folder / args.out, models, args.checkpoints.split(","), encoding)
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
     work = jobs.Work(_encode, encoding, args.study / "logs" / "encode")
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
         for _ in running.run_jobs(work, todo, place):
             bar.update()
-    print(f"{args.study / args.out}: {len(every)} matrices of {len(chosen)} contexts")
-    print(f"{len(every) - len(todo)} of {len(every)} matrices were already there.")
-    tell_next("python -m generation pair", args.study, *given(args, "corpus"))
+    there = f"{len(every) - len(todo)} of {len(every)} matrices were already there."
+    print(f"{folder / args.out}: {len(every)} matrices of {len(chosen)} contexts\n{there}")
 
 
 def _matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:

@@ -47,11 +47,11 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.seeds import child_seed
     from dialogue.signature import signature
     from generation.pairs.pairing import against_reference, answers_of, real_pairs, system_pairs, within_seed
-    from generation.same_corpus import refuse_another
+    from generation.same_corpus import check_utterances
 
     refuse_below(args, pairs=1, controls=0, checks=0)
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    refuse_another(args.study / "responses.jsonl", corpus)
+    check_utterances(args.study / "responses.jsonl", corpus)
     known = {e.item: e for e in examples(corpus.dialogues)}
     responses = _of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
     names = _two(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]

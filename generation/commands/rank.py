@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
 def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
     from tqdm import tqdm
 
-    from generation.checkpoints import find_trained, weights_hash
+    from generation.checkpoints import repliers, weights_hash
     from generation.rank_files import is_ranked
     from generation.ranking import number_questions
     from generation.vocabulary import read_vocabulary
@@ -86,7 +86,7 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     asked = AskedOptions(number_questions(questions, vocabulary), vocabulary, texts, args.device)
     every = []
-    for trained in find_trained(args.study):
+    for trained in repliers(args.study):
         for checkpoint in args.checkpoints.split(","):
             key = jobs.content_key(texts, weights_hash(trained, checkpoint), vocabulary.hash, jobs.JOB_THREADS)
             path = args.study / "ranks" / f"{trained.folder.name}-{checkpoint}.parquet"

@@ -1,6 +1,8 @@
 """Let every trained model of a study answer the same held-out contexts, and write responses.jsonl.
 
 By default each model answers once greedily and twice by nucleus sampling; within-seed controls need the second draw.
+Agents (train --speak task) run whole dialogues, once. With --condition the contexts are those that evaluators perturb
+wrote, and responses.jsonl goes into the condition's folder.
 
   python -m generation sample runs/demo --limit 150 --decoding greedy,nucleus:0.9
 """
@@ -15,8 +17,11 @@ from typing import TYPE_CHECKING
 from dialogue import jobs
 from dialogue.command_line import given, refuse_below, tell_next
 from dialogue.engines import running
+from dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from dialogue.corpora.reading import Corpus
+    from generation.checkpoints import TrainedModel
     from generation.sampling import Round, Sampling
     from generation.vocabulary import Vocabulary
 
@@ -27,14 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("study", type=Path, help="study folder")
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--split", choices=["train", "valid", "test"], default="test", help="split to answer (default test)")
+    add(
+        "--condition", metavar="NAMES", help="answer these conditions of the study, separated by commas, or all of them"
+    )
+    add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
+    add("--whole", type=int, metavar="N", help="all turns of so many dialogues, evenly spread (agents: default all)")
     add("--checkpoint", default="last", help="untrained, epoch-N, last, best_bleu, ... (default last)")
     add(
-        "--decoding",
-        default="greedy,nucleus:0.9",
-        help="one or more, separated by commas, e.g. greedy, beam:5, temperature:0.7, top_k:40, nucleus:0.9, "
-        "top_k:40+temperature:0.7 (default greedy,nucleus:0.9)",
-    )
+        "--decoding", help="one or more, separated by commas, e.g. greedy, beam:5, temperature:0.7, top_k:40, "
+        "nucleus:0.9, top_k:40+temperature:0.7 (default greedy,nucleus:0.9; agents: greedy)",
+    )  # fmt: skip
     add("--draws", type=int, default=2, help="responses per context for sampled decodings (default 2)")
     add("--seed", type=int, default=0, help="seed of the draws (default 0)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
@@ -42,48 +50,88 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Sample what is not there, then write responses.jsonl."""
+    """Sample what is not there, then write responses.jsonl; for every condition that is named, or for the study."""
+    from dialogue.conditions import conditions_named
+    from generation.checkpoints import find_trained, kind_of
+
+    refuse_below(args, limit=1, draws=1, whole=1)
+    models = find_trained(args.study)
+    kind = kind_of(models)
+    _refuse_unfit(args, kind)
+    for folder in conditions_named(args.study, args.condition) if args.condition else [args.study]:
+        _sample(args, models, kind, folder)
+    then = "generation score" if kind == "reply" else "evaluators task"
+    tell_next(f"python -m {then}", args.study, *given(args, "corpus", "condition"))
+
+
+def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:
+    if args.condition and (args.corpus or args.db):
+        raise InputError("A condition brings its own corpus and databases: leave --corpus and --db out.")
+    if args.limit and args.whole:
+        raise InputError("--limit counts contexts, --whole dialogues: give one.")
+    if kind != "reply" and args.limit:
+        raise InputError(f"These models speak {kind}: they run whole dialogues. Say --whole N instead of --limit N.")
+    if kind != "reply" and args.decoding and ("," in args.decoding or "beam" in args.decoding):
+        raise InputError("An agent answers a dialogue once: give one --decoding, such as greedy or nucleus:0.9.")
+
+
+def _sample(args: argparse.Namespace, models: list[TrainedModel], kind: str, folder: Path) -> None:
     from tqdm import tqdm
 
     from dialogue.corpora.reading import read_corpus
     from dialogue.files import read_records, write_records
     from dialogue.records import Response
     from dialogue.signature import signature
-    from generation.checkpoints import find_trained
-    from generation.decoding import parse_decoding
-    from generation.numbering import contexts_of, number_examples
     from generation.same_corpus import refuse_another
-    from generation.sampling import Sampling, response_key, rounds
+    from generation.sampling import response_key, rounds
+    from generation.speaking.speech import with_databases
     from generation.vocabulary import read_vocabulary
 
-    refuse_below(args, limit=1, draws=1)
-    models, place = find_trained(args.study), running.place_of(args, device=args.device)
-    vocabulary = read_vocabulary(args.study / "vocabulary.json")
-    corpus = read_corpus(args.corpus or args.study / "corpus")
-    refuse_another(args.study / "responses.jsonl", corpus)
-    contexts = number_examples(contexts_of(corpus, args.split, args.limit), vocabulary)
-    decodings = [parse_decoding(text) for text in args.decoding.split(",")]
-    sampling = Sampling(contexts, decodings, args.draws, args.checkpoint, args.seed)
-    every = rounds(args.study, models, sampling, vocabulary)
+    vocabulary, path = read_vocabulary(args.study / "vocabulary.json"), folder / "responses.jsonl"
+    corpus = with_databases(read_corpus(args.corpus or folder / "corpus"), args.db)
+    refuse_another(path, corpus)
+    sampling, place = _sampling(args, kind, corpus, vocabulary), running.place_of(args, device=args.device)
+    if not sampling.contexts:
+        print(f"{folder} has no {args.split} dialogues: nothing to answer.")
+        return
+    every = rounds(folder, models, sampling, vocabulary)
     todo = _by_model([one for one in every if not one.path.exists()])
     work = jobs.Work(_answer, (sampling, vocabulary, args.device), args.study / "logs" / "sample")
     with tqdm(total=len(models), initial=len(models) - len(todo), disable=None, unit="model") as bar:
         for _ in running.run_jobs(work, todo, place):
             bar.update()
-    path = args.study / "responses.jsonl"
     earlier = read_records(path, Response) if path.exists() else []
     made = [response for one in every for response in read_records(one.path, Response)]
-    responses = list({response_key(response): response for response in [*earlier, *made]}.values())
+    responses = list({response_key(one): one for one in [*earlier, *made]}.values())
+    of_agents = {"speak": kind, "dialogues": len(sampling.dialogues)} if sampling.speech.is_agent else {}
     recipe = signature(
-        split=args.split, contexts=len(contexts), checkpoint=args.checkpoint, decoding=[how.name for how in decodings],
-        draws=args.draws, seed=args.seed, vocabulary=vocabulary.hash[:12],
-        corpus=corpus.digest, threads=jobs.JOB_THREADS,
+        split=args.split, contexts=len(sampling.contexts), checkpoint=args.checkpoint,
+        decoding=[how.name for how in sampling.decodings], draws=sampling.draws, seed=args.seed,
+        vocabulary=vocabulary.hash[:12], corpus=corpus.digest, threads=jobs.JOB_THREADS, **of_agents,
     )  # fmt: skip
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)
-    print(f"{path}: {len(responses)} responses of {len(models)} models to {len(contexts)} contexts")
+    print(f"{path}: {len(responses)} responses of {len(models)} models to {len(sampling.contexts)} contexts")
     print(f"{len(models) - len(todo)} of {len(models)} models had already answered.\n{recipe}")
-    tell_next("python -m generation score", args.study, *given(args, "corpus"))
+
+
+def _sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabulary: Vocabulary) -> Sampling:
+    from dialogue.corpora.examples import examples
+    from generation.decoding import parse_decoding
+    from generation.numbering import contexts_of, evenly_spread, number_examples
+    from generation.sampling import Sampling
+    from generation.speaking.speech import check_speaks, speech_of
+
+    if not args.condition:
+        contexts_of(corpus, args.split, 1)  # which refuses a split without any
+    check_speaks(vocabulary, speech := speech_of(kind, corpus), args.study / "vocabulary.json")
+    dialogues = evenly_spread(corpus.split(args.split), args.whole)
+    chosen = number_examples(evenly_spread(list(examples(dialogues)), args.limit), vocabulary, speech)
+    decodings = args.decoding or ("greedy" if speech.is_agent else "greedy,nucleus:0.9")
+    return Sampling(
+        chosen, [parse_decoding(text) for text in decodings.split(",")], 1 if speech.is_agent else args.draws,
+        args.checkpoint, args.seed, speech, dialogues if speech.is_agent else (),
+    )  # fmt: skip
 
 
 def _by_model(todo: list[Round]) -> list[jobs.Job]:

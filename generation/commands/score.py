@@ -53,10 +53,10 @@ def run(args: argparse.Namespace) -> None:
     from generation.devices import threads
     from generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
     from generation.metrics.wordnet import WordNet, find_wordnet
-    from generation.same_corpus import refuse_another
+    from generation.same_corpus import check_utterances
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    refuse_another(args.study / "responses.jsonl", corpus)
+    check_utterances(args.study / "responses.jsonl", corpus)
     references = {e.item: e for e in examples(corpus.dialogues)}
     responses = read_records(args.study / "responses.jsonl", Response)
     known = [response for response in responses if response.item in references]

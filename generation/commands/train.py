@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("study", type=Path, help="study folder")
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--models", default="all", help="names separated by commas, or all (default: all)")
+    add(
+        "--speak", choices=("reply", "task", "policy"), default="reply",
+        help="replies, an agent's turns (belief, database, reply), or its replies with beliefs told (default reply)",
+    )  # fmt: skip
+    add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
+    add("--train-on", choices=("train", "valid"), default="train", help="split to learn from (default train)")
     add("--seeds", default="0-2", help="training seeds, e.g. 0-2 or 0,5,7 (default 0-2)")
     add("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes of the models (default: paper)")
     add("--epochs", type=int, default=25, help="passes over the training data (default 25, as in the papers)")
@@ -54,13 +60,15 @@ def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from dialogue.corpora.reading import read_corpus
     from generation.numbering import study_vocabulary, training_data
+    from generation.speaking.speech import speech_of, with_databases
     from generation.training import is_trained
 
     grid, place = _grid(args), running.place_of(args, device=args.device)
-    corpus = read_corpus(args.corpus or args.study / "corpus")
-    vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least)
-    data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid)
-    print(f"{len(grid)} models, {len(vocabulary)} words, trained on {data.recipe}")
+    corpus = with_databases(read_corpus(args.corpus or args.study / "corpus"), args.db)
+    spoken = {"speech": speech_of(args.speak, corpus), "split": args.train_on}
+    vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least, **spoken)
+    data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid, **spoken)
+    print(f"{len(grid)} models, {len(vocabulary)} words, speaking {args.speak}, trained on {data.recipe}")
     todo = [settings for settings in grid if not is_trained(_folder(args.study, settings), settings, data)]
     work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
     rows = place.limit or len(todo)
@@ -71,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
 
     if picture := draw_curves(args.study):
         print(f"{picture}: loss and BLEU-2 by epoch")
-    tell_next("python -m generation sample", args.study, *given(args, "corpus"))
+    tell_next("python -m generation sample", args.study, *given(args, "corpus", "db"))
 
 
 def _job(settings: Settings, data: Data, row: int) -> jobs.Job:
@@ -136,5 +144,5 @@ def _train_one(shared: tuple[Path, Data, str], piece: tuple[Settings, int]) -> s
         half.unlink(missing_ok=True)
     train(folder, settings, data, pick_device(device), bar_row=row)
     last = read_log(folder)[-1]
-    shown = ", ".join(f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "bleu2") if name in last)
+    shown = ", ".join(f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last)
     return f"{folder.name}: {last['epoch']} epochs, {shown}"

@@ -30,6 +30,7 @@ NOT_RUN = {
     r"^seedvote |^pipx |^uv ": "needs the installed command; tests/house/test_installed.py installs and runs it",
     r"evaluators judge": "needs an endpoint or a model; tests/evaluators ask a stand-in and a tiny model",
     r"analysis judge": "needs verdicts; tests/analysis/test_judge.py makes them",
+    r"runs/agents": "trains agents; tests/generation/speaking and tests/probes/commands run them on small studies",
     r"evaluators task": "needs predictions; tests/evaluators make and read them",
     r"evaluators discriminate": "needs 50 dialogues; tests/evaluators/commands run it on them",
     r"--draws 100": "takes minutes; the same command with fewer stands in generation.md",

@@ -62,6 +62,7 @@ ROOMS = {
         "simulation": {"hit", "web"},
     },
     "generation": {
+        "speaking": {"decoding", "models", "numbering", "vocabulary"},
         "models": {"batches", "vocabulary"},
         "metrics": {"batches", "decoding", "devices", "loss", "models", "numbering", "vocabulary"},
         "pairs": {"metrics", "vocabulary"},

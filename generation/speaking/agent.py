@@ -1,0 +1,136 @@
+"""An agent at work: it writes its belief, asks the database, and writes its reply behind the answer.
+
+Whole dialogues go turn by turn: what users and system said before is as in the corpus, the belief before is the
+agent's own. A belief is written greedily, whatever the decoding of the reply: it is what the agent holds for true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from dialogue.corpora.examples import examples
+from dialogue.domains.states import State
+from dialogue.records import Dialogue
+from generation.decoding import NEVER_WRITTEN, RESPONSE, Decoded, Decoding, Part, parse_decoding, respond
+from generation.models.interface import DialogueModel
+from generation.numbering import Data, Numbered
+from generation.speaking.belief import believed, changed
+from generation.speaking.speech import END, LONGEST_BELIEF, Speech, annotated_state, numbered
+from generation.vocabulary import EOS, EOU, SPECIAL, Vocabulary
+
+GREEDY = parse_decoding("greedy")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What was said to one context: the reply, the log-probability of all that was written, the belief if one was."""
+
+    tokens: tuple[int, ...]
+    logprob: float
+    state: Mapping[str, Mapping[str, str]] | None = None
+    belief: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A model with what it speaks and the words it has."""
+
+    model: DialogueModel
+    speech: Speech
+    vocabulary: Vocabulary
+    device: torch.device
+
+    def validated(self, rows: Sequence[Numbered]) -> list[Spoken]:
+        """Greedy answers to single contexts; the belief before each is the annotated one."""
+        told = [row.target[: row.given[1]] for row in rows]
+        before = [self._read_belief(row.context) for row in rows] if self.speech.is_agent else []
+        return self._answers([row.context for row in rows], before, told, GREEDY, 0, [row.item for row in rows])
+
+    def alone(self, rows: Sequence[Numbered], how: Decoding, seed: int) -> dict[str, Spoken]:
+        """Item -> the reply to a single context."""
+        items = [row.item for row in rows]
+        return dict(zip(items, self._answers([row.context for row in rows], (), (), how, seed, items), strict=True))
+
+    def whole(self, dialogues: Sequence[Dialogue], how: Decoding, seed: int) -> dict[str, Spoken]:
+        """Item -> what is said, for every system turn of the dialogues."""
+        turns = [list(examples([dialogue])) for dialogue in dialogues]
+        before: list[State] = [{} for _ in dialogues]
+        found: dict[str, Spoken] = {}
+        for k in range(max(map(len, turns), default=0)):
+            rows = [row for row, of in enumerate(turns) if k < len(of)]
+            now = [turns[row][k] for row in rows]
+            annotated = [annotated_state(one.dialogue, one.n) for one in now]
+            contexts = [
+                self.speech.context(one, before[row], self.vocabulary) for row, one in zip(rows, now, strict=True)
+            ]
+            known = [before[row] for row in rows]
+            told = [self.speech.told(*pair, self.vocabulary) for pair in zip(known, annotated, strict=True)]
+            answers = self._answers(contexts, known, told, how, seed, [one.item for one in now])
+            for row, one, answer, state in zip(rows, now, answers, annotated, strict=True):
+                before[row] = state if answer.state is None else answer.state
+                found[one.item] = answer
+        return found
+
+    def _answers(
+        self, contexts: Sequence[Sequence[int]], before: Sequence[State], told: Sequence[Sequence[int]], how: Decoding,
+        seed: int, items: Sequence[str],
+    ) -> list[Spoken]:  # fmt: skip
+        """`before`: what was believed; `told`: what `policy` is told, belief and database's answer as annotated."""
+        if not self.speech.is_agent:
+            plain = self._write(contexts, how, seed, items, RESPONSE)
+            return [Spoken(one.tokens, one.logprob) for one in plain]
+        if self.speech.kind == "policy":
+            replies = self._write(contexts, how, seed, items, self._reply, told)
+            return [Spoken(one.tokens, one.logprob) for one in replies]
+        beliefs = self._write(contexts, GREEDY, 0, items, self._belief)
+        states = [
+            changed(known, believed(self.vocabulary.words[number] for number in one.tokens))
+            for known, one in zip(before, beliefs, strict=True)
+        ]
+        behind = [
+            [*one.tokens, self._number(END), *numbered(self.speech.answer_words(state), self.vocabulary)]
+            for one, state in zip(beliefs, states, strict=True)
+        ]
+        replies = self._write(contexts, how, seed, items, self._reply, behind)
+        return [
+            Spoken(reply.tokens, belief.logprob + reply.logprob, state, belief.tokens)
+            for reply, belief, state in zip(replies, beliefs, states, strict=True)
+        ]
+
+    def _read_belief(self, context: Sequence[int]) -> State:
+        """The belief that an agent's context begins with."""
+        words = [self.vocabulary.words[number] for number in context[1 : context.index(EOU)]]
+        return believed(words)
+
+    def _write(
+        self, contexts: Sequence[Sequence[int]], how: Decoding, seed: int, items: Sequence[str], part: Part,
+        told: Sequence[Sequence[int]] = (),
+    ) -> list[Decoded]:  # fmt: skip
+        return respond(self.model, contexts, how=how, seed=seed, items=items, device=self.device, part=part, told=told)
+
+    @property
+    def _belief(self) -> Part:
+        own = numbered(self.speech.marks, self.vocabulary)
+        never = (*range(len(SPECIAL)), *(number for number in own if number != self._number(END)))
+        return Part(self._number(END), never, LONGEST_BELIEF, may_be_empty=True)
+
+    @property
+    def _reply(self) -> Part:
+        return Part(EOS, (*NEVER_WRITTEN, *numbered(self.speech.marks, self.vocabulary)))
+
+    def _number(self, word: str) -> int:
+        return self.vocabulary.numbers[word]
+
+
+def joint_accuracy(rows: Sequence[Numbered], answers: Sequence[Spoken]) -> float:
+    """The share of contexts in which what is believed anew is what is annotated, word by word."""
+    right = [answer.belief == tuple(row.target[: row.given[0] - 1]) for row, answer in zip(rows, answers, strict=True)]
+    return sum(right) / len(right)
+
+
+def speaker_of(model: DialogueModel, data: Data, device: torch.device) -> Speaker:
+    """A model in training, as it would answer."""
+    return Speaker(model, data.speech, data.vocabulary, device)

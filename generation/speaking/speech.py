@@ -1,0 +1,180 @@
+"""What a model is trained to say and how it says it: `reply`, `task` or `policy`.
+
+`reply`: the next utterance, as it stands in the corpus.
+`task`: an agent's turn. It reads what it believed before and the dialogue so far; it writes what it believes anew and
+<eob>; the database says how many rows match, in a word for each believed domain; it writes its reply with placeholders.
+`policy`: the same with the annotated belief told, so that the reply alone is written.
+
+To add a kind: its name in KINDS, and what it reads and is told in `number`, how it
+answers in `agent.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from dialogue.corpora.examples import Example
+from dialogue.corpora.reading import Corpus, read_databases
+from dialogue.domains.database import DomainTable, domain_tables
+from dialogue.domains.delexicalizing import delexicalized
+from dialogue.domains.states import State, state_of
+from dialogue.domains.topics import topics
+from dialogue.errors import InputError
+from dialogue.records import Dialogue
+from dialogue.tokens import tokenize
+from generation.speaking.belief import NEXT, belief_words, changes
+from generation.vocabulary import EOS, EOU, LONGEST_TARGET, UNK, Vocabulary
+
+KINDS = ("reply", "task", "policy")
+BELIEF, END = "<belief>", "<eob>"
+COUNTS = ("0", "1", "2-3", "4+")  # how many rows match, as the database answers
+LONGEST_BELIEF = 100
+LONGEST_HISTORY = 50  # words of the dialogue that an agent reads: what was said earlier is in its belief
+PLACEHOLDER = re.compile(r"(\[\w+\])")
+
+
+@dataclass(frozen=True)
+class Speech:
+    """A kind, and the databases that an agent asks."""
+
+    kind: str = "reply"
+    tables: Mapping[str, DomainTable] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether it believes, asks and answers with placeholders."""
+        return self.kind != "reply"
+
+    def words_of(self, dialogues: Iterable[Dialogue]) -> Iterator[str]:
+        """Every word that is read or written."""
+        for dialogue in dialogues:
+            for turn in dialogue.turns:
+                yield from tokenize(turn.text)
+            if self.is_agent:
+                for n in _system_turns(dialogue):
+                    yield from belief_words(annotated_state(dialogue, n))
+                    yield from reply_words(dialogue, n)
+
+    @property
+    def recipe(self) -> tuple[str, ...]:
+        """What responses follow from beside model and contexts: the kind, and a hash of the databases."""
+        if not self.is_agent:
+            return ()
+        rows = json.dumps({name: table.rows for name, table in sorted(self.tables.items())}, sort_keys=True)
+        return self.kind, hashlib.sha256(rows.encode()).hexdigest()[:12]
+
+    @property
+    def marks(self) -> Sequence[str]:
+        """Words that stand in no text: what begins and ends a belief, and all that the database may answer."""
+        answers = [f"<{domain}:{count}>" for domain in self.asked for count in COUNTS]
+        return (BELIEF, END, *answers) if self.is_agent else ()
+
+    def own_words(self) -> Sequence[str]:
+        """Words that are always known."""
+        return (*self.marks, NEXT) if self.is_agent else ()
+
+    @cached_property
+    def asked(self) -> Sequence[str]:
+        """The domains in which something is chosen from a database."""
+        return sorted(domain for domain, table in self.tables.items() if table.offers)
+
+    def answer_words(self, state: State) -> list[str]:
+        """What the database answers to a belief: for each believed domain, how many rows match."""
+        return [
+            f"<{domain}:{_count(self.tables[domain].matching(state[domain]).bit_count())}>"
+            for domain in sorted(state)
+            if domain in self.asked
+        ]
+
+    def number(self, example: Example, vocabulary: Vocabulary) -> tuple[list[int], list[int], tuple[int, int]]:
+        """Context and target as numbers, and from where to where the target is told to the model."""
+        dialogue, n, target = example.dialogue, example.n, example.target
+        if not self.is_agent:
+            return vocabulary.context(example.context, target.speaker), vocabulary.target(target), (0, 0)
+        before = annotated_state(dialogue, n - 2)
+        told = self.told(before, annotated_state(dialogue, n), vocabulary)
+        reply = numbered(reply_words(dialogue, n), vocabulary)[: LONGEST_TARGET - 1]
+        first = told.index(vocabulary.numbers[END]) + 1 if self.kind == "task" else 0
+        return self.context(example, before, vocabulary), [*told, *reply, EOS], (first, len(told))
+
+    def told(self, before: State, state: State, vocabulary: Vocabulary) -> list[int]:
+        """What stands before a reply: what is believed anew, <eob>, the database's answer."""
+        belief = numbered(belief_words(changes(before, state)), vocabulary)[:LONGEST_BELIEF]
+        return [*belief, vocabulary.numbers[END], *numbered(self.answer_words(state), vocabulary)]
+
+    def context(self, example: Example, before: State, vocabulary: Vocabulary) -> list[int]:
+        """What an agent reads: its belief before this turn, and the newest words of the dialogue."""
+        belief = numbered(belief_words(before), vocabulary)[:LONGEST_BELIEF]
+        history = vocabulary.context(example.context, example.target.speaker, LONGEST_HISTORY)
+        return [vocabulary.numbers[BELIEF], *belief, EOU, *history]
+
+
+REPLY = Speech()
+
+
+def with_databases(corpus: Corpus, folder: Path | None) -> Corpus:
+    """The corpus with the databases of a folder apart from it, where one is named."""
+    return replace(corpus, databases=read_databases(folder)) if folder else corpus
+
+
+def speech_of(kind: str, corpus: Corpus) -> Speech:
+    """What is to be spoken about this corpus; an agent's needs are looked for."""
+    if kind == "reply":
+        return REPLY
+    if lacking := _lacking(corpus):
+        raise InputError(
+            f"--speak {kind} needs {', '.join(lacking)}, which this corpus has not. Give one with states, system acts "
+            "and databases (--db FOLDER where these lie apart), or leave --speak out."
+        )
+    return Speech(kind, domain_tables(corpus.databases))
+
+
+def _lacking(corpus: Corpus) -> list[str]:
+    turns = [turn for dialogue in corpus.dialogues for turn in dialogue.turns]
+    wanted = {
+        "states": any(turn.belief for turn in turns),
+        "acts of the system": any(turn.acts for turn in turns if turn.speaker != "user"),
+        "databases": any(table.offers for table in domain_tables(corpus.databases).values()),
+    }
+    return [name for name, there in wanted.items() if not there]
+
+
+def numbered(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
+    """Words as numbers."""
+    return [vocabulary.numbers.get(word, UNK) for word in words]
+
+
+def reply_words(dialogue: Dialogue, n: int) -> list[str]:
+    """The words of a system turn with placeholders, each of which is one word."""
+    text = delexicalized(dialogue.turns[n], topics(dialogue)[n])
+    return [word for part in PLACEHOLDER.split(text) for word in ([part] if part[:1] == "[" else tokenize(part))]
+
+
+def annotated_state(dialogue: Dialogue, n: int) -> State:
+    """The annotated state behind the system turn `n`; empty before the first."""
+    return state_of(dialogue.turns[n - 1].belief or {}) if n > 0 else {}
+
+
+def _system_turns(dialogue: Dialogue) -> list[int]:
+    return [n for n, turn in enumerate(dialogue.turns) if n and turn.speaker != "user"]
+
+
+def _count(rows: int) -> str:
+    return COUNTS[0 if rows == 0 else 1 if rows == 1 else 2 if rows < 4 else 3]
+
+
+def check_speaks(vocabulary: Vocabulary, speech: Speech, path: Path) -> None:
+    """Models that speak otherwise need other words, so they have a study of their own."""
+    if lacking := [word for word in speech.own_words() if word not in vocabulary.numbers]:
+        raise InputError(
+            f"{path} was not made for --speak {speech.kind} with these databases: it lacks {lacking[0]}. What speaks "
+            "otherwise goes into another study folder."
+        )
+    if not speech.is_agent and END in vocabulary.numbers:
+        raise InputError(f"{path} was made for agents (--speak task or policy). Train replies in another study folder.")
