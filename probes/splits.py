@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
+from probes.tasks.catalogue import tasks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,22 @@ def plan_splits(corpus: Corpus, report: str) -> Splits:
 
     Where train has no annotation, the split that is not reported takes its place, under a banner that says so.
     """
-    annotated = {name: _annotated(corpus, name) for name in ("train", "valid", "test")}
+    kind = kind_of(corpus)
+    annotated = {name: _asked(corpus, name, kind) for name in ("train", "valid", "test")}
     if not annotated[report]:
-        raise InputError(
-            f"The {report} split of this corpus has no annotated example, so nothing can be reported on it."
-        )
+        lacks = "no example" if kind == "text" else "no annotated example"
+        raise InputError(f"The {report} split of this corpus has {lacks}, so nothing can be reported on it.")
     fit, banner = "train", ""
+    if kind == "text":
+        free = ", ".join(task.name for task in tasks_of(kind))
+        banner = f"This corpus has no annotations: asked is what needs none ({free}); the other tasks are left out."
     if not annotated["train"]:
         fit = "valid" if report == "test" else "test"
-        banner = f"NOT THE OFFICIAL SPLIT: train has no annotation here, so probes are fitted on {fit}."
+        told = f"NOT THE OFFICIAL SPLIT: train has no annotation here, so probes are fitted on {fit}."
+        banner = f"{banner}\n{told}".strip()
     elif report == "valid":
-        banner = "Reported on valid, the split that also chose the checkpoints: comparable with the papers, optimistic."
+        told = "Reported on valid, the split that also chose the checkpoints: comparable with the papers, optimistic."
+        banner = f"{banner}\n{told}".strip()
     if not annotated[fit]:
         raise InputError(f"Neither train nor {fit} has annotated examples: there is nothing to fit on.")
     choose = "valid" if fit == "train" and annotated["valid"] else ""
@@ -67,12 +73,15 @@ def plan_splits(corpus: Corpus, report: str) -> Splits:
     return Splits((fit, choose, report), annotated[fit], annotated.get(choose, []), annotated[report], banner)
 
 
-def _annotated(corpus: Corpus, split: str) -> list[Example]:
-    return [
-        example
-        for example in examples(corpus.split(split))
-        if corpus.name != "multiwoz" or example.context[-1].belief is not None
-    ]
+def kind_of(corpus: Corpus) -> str:
+    """What can be asked of a corpus: `multiwoz` or `personachat`, or `text` where nothing is annotated."""
+    marked = (turn.belief is not None for dialogue in corpus.dialogues for turn in dialogue.turns)
+    return "text" if corpus.name == "multiwoz" and not any(marked) else corpus.name
+
+
+def _asked(corpus: Corpus, split: str, kind: str) -> list[Example]:
+    every = examples(corpus.split(split))
+    return [example for example in every if kind != "multiwoz" or example.context[-1].belief is not None]
 
 
 def _check_apart(annotated: dict[str, list[Example]]) -> None:

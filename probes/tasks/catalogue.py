@@ -19,12 +19,17 @@ TASKS: tuple[ProbeTask, ...] = (
 
 
 def tasks_of(corpus: str, names: str = "all") -> list[ProbeTask]:
-    """The tasks of a corpus (`multiwoz` or `personachat`), all or those named, comma-separated."""
+    """The tasks of a kind of corpus (`multiwoz`, `personachat`, `text`), all or those named, comma-separated."""
     legal = {task.name: task for task in TASKS if corpus in task.corpora}
     if names == "all":
         return list(legal.values())
     wanted = [name.strip() for name in names.split(",")]
     if unknown := [name for name in wanted if name not in legal]:
+        if corpus == "text" and not set(unknown) - {task.name for task in TASKS}:
+            raise InputError(
+                f"{', '.join(unknown)}: this corpus has no annotations to read that from. What needs none: "
+                f"{', '.join(legal)}."
+            )
         raise InputError(
             f"{', '.join(unknown)} is not a probe task of {corpus}; these are: {', '.join(legal)}, or all of them: all."
         )

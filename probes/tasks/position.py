@@ -17,5 +17,5 @@ def fifth(example: Example) -> list[str]:
 
 
 POSITION_TASKS = (
-    ProbeTask("UtteranceLoc", False, fixed(fifth), "which fifth of the dialogue", ("multiwoz", "personachat")),
+    ProbeTask("UtteranceLoc", False, fixed(fifth), "which fifth of the dialogue", ("multiwoz", "personachat", "text")),
 )

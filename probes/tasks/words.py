@@ -56,6 +56,6 @@ def persona_words(example: Example) -> list[str]:
 
 
 WORD_TASKS = (
-    ProbeTask("WordCont", False, word_of_the_response, "a mid-frequency word of the response", ("personachat",)),
+    ProbeTask("WordCont", False, word_of_the_response, "a mid-frequency word of the response", ("personachat", "text")),
     ProbeTask("PersonalInfo", True, fixed(persona_words), "the words of the persona", ("personachat",)),
 )

@@ -12,6 +12,7 @@ from dialogue.corpora.toy import write as toy
 from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 from probes import splits
+from probes.plan import lay_out
 from probes.tasks.catalogue import TASKS, tasks_of
 from probes.tasks.labels import label
 from probes.tasks.words import mid_frequency_words, tokens
@@ -111,6 +112,19 @@ def test_without_annotated_train_a_banner_says_so():
     assert plan.names == ("valid", "", "test") and plan.banner.startswith("NOT THE OFFICIAL SPLIT")
     with pytest.raises(InputError, match="The test split of this corpus has no annotated example"):
         splits.plan_splits(corpus(talk("a", "train")), "test")
+
+
+def test_a_corpus_without_annotations_is_asked_what_needs_none():
+    bare = [Dialogue(name, name, (Turn("user", "hi"), Turn("system", "hello"))) for name in ("train", "valid", "test")]
+    plan = splits.plan_splits(corpus(*bare), "test")
+    assert plan.names == ("train", "valid", "test") and [one.item for one in plan.fit] == ["train:1"]
+    assert plan.banner.startswith("This corpus has no annotations: asked is what needs none (UtteranceLoc, WordCont)")
+    asked = lay_out(corpus(*bare), "all", plan)
+    assert [one.task for one in asked.labelled_tasks] == ["UtteranceLoc", "WordCont"]
+    with pytest.raises(InputError, match="RecentSlots: this corpus has no annotations to read that from"):
+        lay_out(corpus(*bare), "RecentSlots", plan)
+    with pytest.raises(InputError, match="The test split of this corpus has no example"):
+        splits.plan_splits(corpus(*bare[:2]), "test")
 
 
 def test_a_dialogue_on_two_sides_is_refused():
