@@ -63,7 +63,7 @@ def discriminators_finding(found: Discriminated | None) -> list[str]:
         return [f"{best.name} {verb} told from people by a discriminator: {right}{more}."]
     return [
         f"{len(told)} of {many} models and decodings {'is' if len(told) == 1 else 'are'} told from people by a "
-        f"discriminator, {beyond} of them beyond {simple}; best told is {best.name}: {right}."
+        f"discriminator, {beyond or 'none'} of them beyond {simple}; best told is {best.name}: {right}."
     ]
 
 
