@@ -89,6 +89,7 @@ class PanelDoor:
 
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 TAKEN = {"seat", "rater", "sitting", "source", "invite", "selftest", "last", "note"}  # parameters of our own
+OTHERS = {"workerId", "worker_id", "PROLIFIC_PID"}  # by which other marketplaces' people are known
 # What a market is known to send (docs/panels.md); `market = "connect"` stands for these.
 MARKETS: Mapping[str, Mapping[str, str]] = {
     "connect": {"name": "CloudResearch Connect", "person": "participantId", "visit": "assignmentId"},
@@ -121,7 +122,7 @@ _OWN = f"the name of a parameter of the address, and none of ours ({', '.join(so
 PANEL_KEYS: Mapping[str, Legal] = {
     "market": Legal(f"one of {', '.join(MARKETS)}", lambda value: value in MARKETS),
     "name": _NAME,
-    "person": Legal(_OWN, _parameter),
+    "person": Legal(f"{_OWN} or of another marketplace", lambda value: _parameter(value) and value not in OTHERS),
     "visit": Legal(_OWN, lambda value: value == "" or _parameter(value)),
     **dict.fromkeys(("complete", "screened_out", "full", "declined"), _WAY),
 }

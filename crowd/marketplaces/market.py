@@ -239,6 +239,8 @@ def usual_entrances(hit: Hit, submit_to: str, doors: Collection[str] | None = No
     site of its own checks that by itself.
     """
     rows = [row for row in MARKETPLACES if doors is None or row.places or row.source in doors]
+    # a panel first: its person's parameter is its own, while CloudResearch Connect's visit is named as MTurk's
+    rows.sort(key=lambda row: row.source != "panel")
     found = (row.entrance(hit, submit_to) for row in rows if row.entrance)
     if doors is not None and "panel" in doors and hit.panel is None:
         raise InputError("hit.toml has no [panel], so nobody can come by --panel. Write it; see docs/panels.md.")

@@ -9,6 +9,7 @@ import pytest
 from crowd.__main__ import COMMANDS
 from crowd.hit import hit_from
 from crowd.marketplaces.panel.entrance import PanelEntrance
+from crowd.marketplaces.settling import visits
 from crowd.rating.leasing import Step
 from crowd.study_folder import opened
 from crowd.watching.progress import progress, set_state
@@ -43,6 +44,10 @@ class PanelStudy:
     def progress(self):
         with opened(self.folder, None) as store, store.read() as connection:
             return progress(connection, 3)
+
+    def listed(self):
+        with opened(self.folder, None) as store, store.read() as connection:
+            return {visit.key: visit.listed for visit in visits(connection, "panel")}
 
     def list(self, *rows, header="id,visit"):
         path = self.folder / "list.csv"
@@ -98,9 +103,9 @@ def test_a_list_for_another_visit_of_the_same_person_vouches_for_that_one_alone(
     study.person("ann", "v1").work(5)
     study.person("ann", "v2").work(3)
     study.command("verify", "--list", study.list("ann,v2"))
-    assert study.progress().counted == 3
+    assert study.listed() == {"v1": False, "v2": True}
     study.command("verify", "--list", study.list("ann", header="Person"))
-    assert study.progress().counted > 3
+    assert study.listed() == {"v1": True, "v2": True}
 
 
 def test_whom_the_panel_may_pay_is_a_table_of_its_own_ids_and_pay_says_that_it_is_not_for_this(study, capsys):
@@ -172,6 +177,20 @@ def test_connect_is_a_panel_whose_parameters_are_known():
     assert panel.name == "CloudResearch Connect"
 
 
+def test_people_of_connect_are_not_taken_for_mechanical_turk_s_although_both_say_assignment(tmp_path, capsys):
+    panel = {"market": "connect", "complete": "https://connect.example/complete"}
+    app = make_study(tmp_path, launched=False, invited=True, sites=(), panel=panel)
+    with served(app) as url:
+        study = PanelStudy(tmp_path, app, url)
+        study.open()
+        ids = {"participantId": "P", "assignmentId": "A", "projectId": "Q"}
+        reply = study.person("P").send("GET", "/", params=ids)
+        assert reply.status_code == 200 and "/consent" in reply.text
+        assert study.person("P").send("GET", "/", params={"assignmentId": "A", "workerId": "P"}).status_code == 400
+    app.extensions["desk"].store.close()
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -184,6 +203,7 @@ def test_connect_is_a_panel_whose_parameters_are_known():
         ({"complete": "javascript://x"}, "which is not an https:// address"),
         ({"complete": "https://x.org/{visit}"}, "names no parameter for it"),
         ({"person": "seat"}, "panel.person is 'seat', which is not the name of a parameter of the address, and none"),
+        ({"person": "PROLIFIC_PID"}, "which is not the name of a parameter of the address, and none of ours"),
         ({"visit": "person"}, "panel.visit and panel.person are the same parameter"),
         ({"market": "bazaar"}, "panel.market is 'bazaar', which is not one of connect"),
         ({"ful": "x"}, "which is not a table of market, name, person"),

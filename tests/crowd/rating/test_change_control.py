@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from crowd.exchange import exporting
 from crowd.hit import CHANGES, HIT_KEYS, Hit
-from crowd.hit_tables import Exclusion
+from crowd.hit_tables import Exclusion, PanelDoor
 from crowd.rating.change_control import changed_keys, take_up
 from crowd.rating.rules import kept_hit
 from crowd.rating.seating import Refused
@@ -152,7 +152,7 @@ def test_fewer_first_checks_let_those_in_who_have_answered_as_many(url, tmp_path
 
 
 def test_every_key_has_a_rule_and_its_change_is_seen():
-    other = {"exclude": Exclusion(seconds=1.0), "examples": (), "max_votes_per_rater": 7}
+    other = {"exclude": Exclusion(seconds=1.0), "panel": PanelDoor("C"), "examples": (), "max_votes_per_rater": 7}
     for name, key in HIT_KEYS.items():
         value = other.get(name, {str: "skip", int: 9, float: 2.5}.get(type(key.default)))
         (found,) = changed_keys(Hit(), dataclasses.replace(Hit(), **{name: value}))
