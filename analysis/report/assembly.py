@@ -47,7 +47,7 @@ from analysis.report.answers import (
     votes_answers,
     worth_of,
 )
-from analysis.report.checklist import checklist
+from analysis.report.checklist import asked_of_judges, checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.discriminators import discriminators_finding, discriminators_section
 from analysis.report.paper.kit import KitSource, paper_section
@@ -148,6 +148,7 @@ def report(
     excluded = exclusion.without_rules(study, margin, clusters)
     rated = ratings.section(votes.ratings)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
+    asked += asked_of_judges(ruled)
     sections = [
         preference.section(votes.preference, study),
         rated,

@@ -2,7 +2,7 @@
 
 The questions are in our words; they come from the datasheet of Shimorina and Belz (2022), the best practices
 of van der Lee et al. (2021), Howcroft et al. (2020), Card et al. (2020) on power, Reimers and Gurevych (2017) on seeds,
-and section D of the Responsible NLP Research checklist of the ACL Rolling Review.
+section D of the Responsible NLP Research checklist of the ACL Rolling Review, and on judges from Zheng et al. (2023).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 
 from analysis.agreement.answer import NONE_TWICE, AgreementAnswer
 from analysis.agreement.section import reach
+from analysis.judge.answer import JudgeAnswer
+from analysis.judge.text import ORDERS
 from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
 from analysis.ratings.answer import RatingsAnswer
@@ -26,7 +28,7 @@ from analysis.reading.scores.panel import UNSEEN, Panel
 from analysis.reading.study import Study
 from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers
-from analysis.showing.words import count
+from analysis.showing.words import count, percent
 from analysis.stats.power import smallest_shown
 
 HEDS = "Shimorina and Belz 2022"
@@ -34,6 +36,7 @@ LEE = "van der Lee et al. 2021"
 TWENTY = "Howcroft et al. 2020"
 CARD = "Card et al. 2020"
 REIMERS = "Reimers and Gurevych 2017"
+ZHENG = "Zheng et al. 2023"
 ARR = "ACL Rolling Review checklist"
 AUTHOR = "For the author to add: "
 
@@ -59,6 +62,25 @@ def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[
     side = position(study.votes) if found is None else found.position
     task, raters = _task(study, study.votes, hit, side), _raters(study, study.votes, hit)
     return [*task, *raters, *_results(found, answers.agreement), *_models(study, panels)]
+
+
+def asked_of_judges(found: JudgeAnswer | None) -> Iterator[Asked]:
+    """What is asked where a language model ruled on pairs."""
+    for one in found.judges if found else ():
+        habits, met, agrees = one.habits, one.met, None
+        unusable = count(habits.unusable.part, "unusable reply")
+        named = f"{one.judge}, prompt {one.prompt}" if one.prompt else one.judge
+        yield _asked(f"Which judge, with which prompt, in which orders: {one.title}", ZHENG,
+                     f"{named}, {ORDERS[habits.orders]}; {unusable}", "")  # fmt: skip
+        if met is not None and met.person_equals_vote is not None:
+            agrees = (
+                f"it equals {percent(met.equals_vote.value)} of {count(met.votes, 'vote')}; another person does in "
+                f"{percent(met.person_equals_vote)}"
+            )
+        yield _asked(f"How far {one.title} agrees with people", ZHENG, agrees,
+                     "its agreement with people, beside that of people with each other")  # fmt: skip
+        yield _asked(f"When {one.title} was asked, and whether it saw these texts in training", ZHENG, None,
+                     "the days, the model's full name there, and what is known of its training data")  # fmt: skip
 
 
 def _rated(table: RatingsTable, found: RatingsAnswer) -> Iterator[Asked]:

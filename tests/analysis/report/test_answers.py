@@ -46,6 +46,14 @@ def test_page_markdown_and_latex_show_both_sections(found):
     assert "x-0 against y-0: 120 votes on 40 pairs, and 40 pairs with verdicts of gpt-x alone" in as_latex(found)
 
 
+def test_reviewers_are_told_of_the_judge_and_what_only_the_author_knows(found):
+    asked = {one["what"]: one for one in found.document["checklist"] if "gpt-x" in one["what"]}
+    which, agrees, trained = asked.values()
+    assert which["answer"] == "gpt-x, prompt 3f1c, in both orders; 0 unusable replies"
+    assert agrees["known"] and agrees["answer"].startswith("it equals ")
+    assert not trained["known"]
+
+
 def test_without_verdicts_and_with_few_pairs_neither_is_there(folder, tmp_path):
     bare = study_folder(tmp_path / "bare", pairs=8, voted=6)
     (bare / "verdicts.jsonl").unlink()
