@@ -10,7 +10,7 @@ import argparse
 import time
 from pathlib import Path
 
-from analysis.arguments import READING, add_vote_arguments
+from analysis.arguments import READING, add_clusters_argument, add_vote_arguments, clusters_given
 from dialogue.command_line import given, tell_next
 
 LASTING = True  # runs until it is stopped
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_vote_arguments(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
     parser.add_argument("--size", type=int, default=200, help="votes in a set (default 200)")
+    add_clusters_argument(parser)
     parser.add_argument(
         "--every", type=float, default=5.0, metavar="SECONDS", help="time between two checks (default 5)"
     )
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int | None:
                 print(f"waiting: {error}", flush=True)
             drawn = seen
         if args.once:
-            tell_next("python -m analysis agreement", args.votes, *given(args, *READING))
+            tell_next("python -m analysis agreement", args.votes, *given(args, *READING), *clusters_given(args))
             return 0
         time.sleep(args.every)
 
@@ -62,7 +63,8 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     from dialogue.files import write_json
 
     votes = votes_from(args)
-    found = answer(votes, size=args.size, replace=smallest_experiment(votes) <= args.size)
+    replace = smallest_experiment(votes) <= args.size
+    found = answer(votes, size=args.size, replace=replace, clusters=args.clusters)
     out = args.out or path.parent
     write_json(out / "ties.json", {**document(found), "reading": reading_of(votes)})
     save(laws_figure(found), out / "ties")

@@ -31,6 +31,17 @@ def test_once_draws_a_study_with_few_votes_and_says_how(tmp_path, capsys):
     assert first.startswith("90 votes, ") and last == f"Next: python -m analysis agreement {tmp_path}"
 
 
+def test_it_draws_by_the_clusters_that_are_asked_for(tmp_path, capsys):
+    rows = [{"pair": f"p{n // 3}", "rater": f"r{n % 7}", "choice": "tie" if n % 7 < 3 else "a"} for n in range(90)]
+    (tmp_path / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = {}
+    for clusters in ("auto", "vote"):
+        assert dispatch("analysis", "", COMMANDS, ["watch", str(tmp_path), "--once", "--clusters", clusters]) == 0
+        found[clusters] = json.loads((tmp_path / "ties.json").read_text())
+    assert found["auto"]["pooled"]["low"] < found["vote"]["pooled"]["low"]
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"{tmp_path} --clusters vote")
+
+
 def test_it_waits_for_votes_and_draws_again_only_when_they_change(tmp_path, capsys, monkeypatch):
     steps = iter([lambda: write(tmp_path, 10), lambda: None, lambda: write(tmp_path, 20)])
 
