@@ -39,7 +39,10 @@ def judge(browser, tab):
     return True
 
 
-@pytest.mark.parametrize("cookies", BEHAVIOUR)
+@pytest.mark.parametrize(
+    "cookies",
+    ["its default", "refused", *(pytest.param(one, marks=pytest.mark.slow) for one in ("taken", "refused in frames"))],
+)
 def test_two_tabs_in_frames_are_handed_in_each_on_its_own_assignment(cookies, market, tmp_path):
     if firefox_here() is None:
         pytest.skip("Firefox is not installed (Debian: apt-get install firefox-esr)")
