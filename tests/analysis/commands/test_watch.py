@@ -38,7 +38,9 @@ def test_it_draws_by_the_clusters_that_are_asked_for(tmp_path, capsys):
     for clusters in ("auto", "vote"):
         assert dispatch("analysis", "", COMMANDS, ["watch", str(tmp_path), "--once", "--clusters", clusters]) == 0
         found[clusters] = json.loads((tmp_path / "ties.json").read_text())
-    assert found["auto"]["pooled"]["low"] < found["vote"]["pooled"]["low"]
+    chance = {name: one["pooled"]["chance"] for name, one in found.items()}
+    assert {name: one["unit"] for name, one in chance.items()} == {"auto": "pair+rater", "vote": "vote"}
+    assert chance["auto"]["p"] > 0.5 > 0.1 > chance["vote"]["p"]
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"{tmp_path} --clusters vote")
 
 
