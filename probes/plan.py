@@ -16,7 +16,7 @@ from dialogue.corpora.reading import Corpus
 from dialogue.jobs import JOB_THREADS
 from dialogue.signature import signature
 from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
-from probes.splits import Splits, kind_of
+from probes.splits import Splits, kind_of_corpus
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import Labels, label
 
@@ -80,7 +80,7 @@ def lay_out(corpus: Corpus, tasks: str, splits: Splits) -> Plan:
     fitted, chosen, reported = map(_side, sides)
     items = "\n".join((*fitted.items, *chosen.items, *reported.items))
     labelled_tasks = []
-    for task in tasks_of(kind_of(corpus), tasks):
+    for task in tasks_of(kind_of_corpus(corpus), tasks):
         fit, choose, report = label(task, splits.fit, sides)
         labelled_tasks.append(LabelledTask(task.name, fit, choose, report, _digest((fit, choose, report), items)))
     return Plan(splits.condition, fitted, chosen, reported, tuple(labelled_tasks))

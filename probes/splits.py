@@ -49,7 +49,7 @@ def plan_splits(corpus: Corpus, report: str) -> Splits:
 
     Where train has no annotation, the split that is not reported takes its place, under a banner that says so.
     """
-    kind = kind_of(corpus)
+    kind = kind_of_corpus(corpus)
     annotated = {name: _asked(corpus, name, kind) for name in ("train", "valid", "test")}
     if not annotated[report]:
         lacks = "no example" if kind == "text" else "no annotated example"
@@ -73,7 +73,7 @@ def plan_splits(corpus: Corpus, report: str) -> Splits:
     return Splits((fit, choose, report), annotated[fit], annotated.get(choose, []), annotated[report], banner)
 
 
-def kind_of(corpus: Corpus) -> str:
+def kind_of_corpus(corpus: Corpus) -> str:
     """What can be asked of a corpus: `multiwoz` or `personachat`, or `text` where nothing is annotated."""
     marked = (turn.belief is not None for dialogue in corpus.dialogues for turn in dialogue.turns)
     return "text" if corpus.name == "multiwoz" and not any(marked) else corpus.name
