@@ -198,9 +198,72 @@ def marks(study: Path, file: str) -> Iterator[str]:
     return table(["model", "in the model's replies", "in people's"], rows)
 
 
+def reached(study: Path) -> Iterator[str]:
+    """Task success of agents on the clean corpus."""
+    systems = json.loads((study / "task.json").read_text())["systems"]
+    names = ("inform", "success", "bleu", "combined", "jga", "slot_f1")
+
+    def lines() -> Iterator[list[str]]:
+        for model in MODELS:
+            mine = [one for one in systems if re.fullmatch(rf"{model}-\d+-last", one["system"])]
+            yield [model, *(shown(spread([one["rates"][name]["value"] for one in mine])) for name in names)]
+
+    return table(["model", "Inform", "Success", "BLEU", "Combined", "JGA", "slot F1"], lines())
+
+
+def drops(study: Path, task: str) -> Iterator[str]:
+    """What each perturbation costs by one task: clean minus perturbed, with its interval."""
+    found = [one for one in json.loads((study / "robustness.json").read_text())["drops"] if one["task"] == task]
+    cells = {(one["kind"], one["dose"], one["model"]): one for one in found}
+    places = sorted({(one["kind"], one["dose"]) for one in found})
+
+    def lines() -> Iterator[list[str]]:
+        for kind, dose in places:
+            yield [f"{kind} {dose:g}", *(drop(cells[kind, dose, model]) for model in MODELS)]
+
+    return table(["kind and dose", *MODELS], lines())
+
+
+def drop(one: dict[str, Any]) -> str:
+    """A drop with its interval, and a star where Holm's p is below .05; nothing is 0."""
+    if one["drop"] == 0 == one["se"]:
+        return "0"
+    if max(abs(one[name]) for name in ("drop", "low", "high")) < 0.05:
+        return "0.0"
+    star = "*" if one["p_holm"] is not None and one["p_holm"] < 0.05 else ""
+    value, low, high = (
+        f"{one[name] + 0.0 if abs(one[name]) >= 0.05 else 0.0:+.1f}" for name in ("drop", "low", "high")
+    )
+    return f"{value} ({low} to {high}){star}".replace("-", "\N{MINUS SIGN}").replace("+0.0", "0.0")
+
+
+def noticed(study: Path) -> Iterator[str]:
+    """Whether encoders notice foreign talk."""
+    rows = json.loads((study / "outside.json").read_text())["detectors"]
+
+    def lines() -> Iterator[list[str]]:
+        for one in rows:
+            spans = [[100 * end for end in one[name]] for name in ("f1", "auroc")]
+            cells = [f"{value:.1f} ({low:.1f}-{high:.1f})" for value, low, high in spans]
+            yield [f"{one['model']} {one['checkpoint']}".strip(), one["by"], one["taught"], *cells]
+
+    return table(["encoder", "by", "taught on", "F1", "AUROC"], lines())
+
+
+def agents(study: Path) -> Iterator[str]:
+    """The recipes of the agents' tables."""
+    yield "```"
+    yield json.loads((study / "task.json").read_text())["signature"]
+    yield json.loads((study / "robustness.json").read_text())["signature"]
+    for model in MODELS:
+        yield json.loads((study / "models" / f"{model}-0" / "config.json").read_text())["signature"]
+    yield "```"
+
+
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
     "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
-    "ranked": ranked, "marks": marks,
+    "ranked": ranked, "marks": marks, "reached": reached, "drops": drops, "noticed": noticed,
+    "agents": agents,
 }  # fmt: skip
 
 if __name__ == "__main__":
