@@ -40,6 +40,7 @@ class Chosen:
     questions: int
     rates: Mapping[str, Measured]  # by task
     sd: Mapping[str, float]  # over seeds; NaN for one
+    head_sd: float  # of R@1 over heads on one model, the root mean square over seeds; NaN where there is one or none
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,15 @@ def choosing(
 
 def _only(one: Chooser, real: Sequence[int]) -> Chooser:
     scores = [one.scores[k] for k in real]
-    return Chooser(one.model, one.seed, one.checkpoint, one.rater, scores, one.baseline)
+    return Chooser(one.model, one.seed, one.checkpoint, one.rater, scores, one.baseline, one.head)
 
 
 def _chosen(key: tuple[str, str, str, bool], group: Sequence[ChooserGot], codes: NDArray[np.int64]) -> Chosen:
-    values = np.stack([one.got for one in group])  # seeds x questions x tasks
+    by_seed: dict[int | None, list[Floats]] = {}
+    for one in group:
+        by_seed.setdefault(one.who.seed, []).append(one.got)
+    # Heads on one model's states are no models of their own: their mean counts, once a training seed.
+    values = np.stack([np.mean(heads, axis=0) for heads in by_seed.values()])  # seeds x questions x tasks
     whole = ~np.isnan(values).any((0, 2))
     kept = np.unique(codes[whole], return_inverse=True)[1].astype(np.int64)
     rates, sd = {}, {}
@@ -98,9 +103,11 @@ def _chosen(key: tuple[str, str, str, bool], group: Sequence[ChooserGot], codes:
         part = values[:, whole, place]
         nan = float("nan")
         rates[task] = share_told(part, kept) if whole.any() else Measured(nan, nan, nan)
-        sd[task] = float(part.mean(1).std(ddof=1)) if len(group) > 1 and whole.any() else nan
+        sd[task] = float(part.mean(1).std(ddof=1)) if len(values) > 1 and whole.any() else nan
     model, checkpoint, rater, baseline = key
-    return Chosen(model, checkpoint, rater, baseline, len(group), int(whole.sum()), rates, sd)
+    heads = [np.nanmean([one[:, 0] for one in each], axis=1).var(ddof=1) for each in by_seed.values() if len(each) > 1]
+    head_sd = float(np.sqrt(np.mean(heads))) if heads else float("nan")
+    return Chosen(model, checkpoint, rater, baseline, len(by_seed), int(whole.sum()), rates, sd, head_sd)
 
 
 def _draw_sd(answered: Sequence[ChooserGot], draws: NDArray[np.int64]) -> float:

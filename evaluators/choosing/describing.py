@@ -14,6 +14,7 @@ from evaluators.choosing.recall import Ties, by_chance, recall_table
 from evaluators.detection.rates import Measured, share_told
 
 NAMES = {"tfidf": "TF-IDF", "overlap": "most shared words", "shortest": "the shortest", "longest": "the longest"}
+SIMPLE_NAMES = {**NAMES, "dual_encoder": "dual encoder"}
 BY_LENGTH = ("shortest", "longest")
 
 

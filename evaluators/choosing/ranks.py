@@ -35,6 +35,7 @@ class Chooser:
     rater: str  # the rule, or the head with its seed
     scores: Sequence[Floats]
     baseline: bool = False
+    head: int | None = None  # seed of a head on frozen states, of which each model has several
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,11 @@ def choosing_card(found: ChoosingAnswer) -> Card:
 def write_choosing_scores(folder: Path, found: ChoosingAnswer) -> Path:
     """Write nuc.parquet; its path."""
     path = folder / "nuc.parquet"
-    schema = ROWS.with_metadata(metadata(found.signature, {"nuc": choosing_card(found)}))
+    card = choosing_card(found)
+    cards = {"nuc": card}
+    if any(one.who.head is not None for one in found.answered):
+        cards["nuc_encoder"] = replace(card, title="next-utterance choice by encoder", baselines=(), raters="drawn")
+    schema = ROWS.with_metadata(metadata(found.signature, cards))
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for one in found.answered:
             writer.write_table(pa.Table.from_pylist(list(_rows(one, found.questions)), schema=schema))
@@ -52,11 +57,13 @@ def write_choosing_scores(folder: Path, found: ChoosingAnswer) -> Path:
 
 def _rows(one: ChooserGot, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
     who = one.who
+    evaluator = "baseline" if who.baseline else "nuc" if who.head is None else "nuc_encoder"
+    rater = who.rater if who.head is None else f"head {who.head}"
     for question, got in zip(questions, one.got.tolist(), strict=True):
         draw = int(question.extra.get("draw", 0) or 0)
         same = {
-            "evaluator": "baseline" if who.baseline else "nuc", "model": who.model, "seed": who.seed,
-            "checkpoint": who.checkpoint, "item": question.item, "rater": who.rater, "cluster": question.dialogue,
+            "evaluator": evaluator, "model": who.model, "seed": who.seed, "checkpoint": who.checkpoint,
+            "item": question.item, "rater": rater, "cluster": question.dialogue,
             "condition": f"candidates draw {draw}" if draw else "",
         }  # fmt: skip
         for task, score in zip(TASKS, got, strict=True):

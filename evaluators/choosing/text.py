@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any
 
 from evaluators.choosing.answer import TASKS, ChoosingAnswer, Chosen
-from evaluators.choosing.describing import NAMES
+from evaluators.choosing.describing import SIMPLE_NAMES
 from evaluators.detection.rates import Measured
 
 
@@ -25,7 +25,7 @@ def choosing_table(found: ChoosingAnswer, task: str) -> str:
             [f"{model} {checkpoint}", str(seeds), *(cells.get((model, checkpoint, rule), "-") for rule in columns)]
         )
     shown = [_aligned(rows)] if models else []
-    simple = [[NAMES.get(one.model, one.model), _cell(one, task)] for one in found.chosen if one.baseline]
+    simple = [[SIMPLE_NAMES.get(one.model, one.model), _cell(one, task)] for one in found.chosen if one.baseline]
     chance = dict(zip(TASKS, found.chance, strict=True))[task]
     return "\n\n".join([*shown, _aligned([[f"{task}, points", ""], *simple, ["chance", f"{100 * chance:.1f}"]])])
 
@@ -56,7 +56,13 @@ def in_points(rate: Measured) -> str:
 def choosing_notes(found: ChoosingAnswer, unknown: Mapping[str, tuple[float, float]]) -> Iterator[str]:
     """What to know before comparing."""
     models = [one for one in found.chosen if not one.baseline and not isnan(one.rates["R@1"].value)]
-    yield "In brackets the 95 % interval over dialogues and seeds; SD: over training seeds (heads: over their own)."
+    yield "In brackets the 95 % interval over dialogues and seeds; SD: over training seeds."
+    head_sds = [100 * one.head_sd for one in models if not isnan(one.head_sd)]
+    if head_sds:
+        yield (
+            f"encoder: a bilinear head on frozen states, the mean over its seeds, which move R@1 by an SD of "
+            f"{min(head_sds):.1f} to {max(head_sds):.1f}."
+        )
     by_rule: dict[tuple[str, str], dict[str, float]] = {}
     for one in models:
         if one.rater in ("log p", "log p a token", "PMI"):
@@ -104,7 +110,7 @@ def choosing_document(found: ChoosingAnswer, unknown: Mapping[str, tuple[float, 
             {"model": one.model, "checkpoint": one.checkpoint, "rule": one.rater, "baseline": one.baseline,
              "seeds": one.seeds, "questions": one.questions,
              **{task: {name: _number(part) for name, part in asdict(one.rates[task]).items()}
-                | {"sd": _number(one.sd[task])} for task in TASKS}}
+                | {"sd": _number(one.sd[task])} for task in TASKS}, "head_sd": _number(one.head_sd)}
             for one in found.chosen
         ],
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """Next-utterance choice: how often models, frozen encoders and simple rules pick what was really said.
 
-Reads questions.jsonl and, where they are there, ranks.parquet (python -m generation rank). Every rule of likelihood
+Reads questions.jsonl and, where they are there, ranks.parquet (python -m generation rank) and encoder states (python -m
+generation encode --questions). Every rule of likelihood
 stands beside the others, untrained models beside trained ones, and length and TF-IDF beside all.
 
 Example: python -m evaluators choose runs/demo
@@ -11,8 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogue.command_line import tell_next
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from dialogue.records import Question
+    from evaluators.choosing.ranks import Chooser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "has all")  # fmt: skip
     add("--ties", choices=("shared", "middle"), default="shared", help="equal scores share what they get (default), or "
         "the truth ranks in their middle, as in some published numbers")  # fmt: skip
+    add("--heads", default="0-2", metavar="LIST", help="seeds of the heads that are fitted on encoder states, where "
+        "STUDY/question_states holds any (default 0-2)")  # fmt: skip
+    add("--dual-encoder", default="", metavar="LIST", help="train a dual encoder from scratch under these seeds, e.g. "
+        "0-2, as a reference line")  # fmt: skip
+    add("--paper", action="store_true", help="train it as Lowe et al. 2015: hidden 300, one false reply a true one")
+    add("--corpus", type=Path, help="corpus that the dual encoder is trained on (default: STUDY/corpus)")
     add("--json", action="store_true", help="print JSON instead of tables")
 
 
@@ -39,7 +52,8 @@ def run(args: argparse.Namespace) -> None:
     texts = texts_hash(questions)
     path = args.study / "ranks.parquet"
     ranks = read_ranks(path, questions, texts) if path.exists() else Ranks((), {})
-    found = choosing(questions, ranks.choosers, texts, ties=args.ties)
+    learnt = [*_heads(args, questions, texts), *_dual_encoders(args, questions, texts)]
+    found = choosing(questions, [*ranks.choosers, *learnt], texts, ties=args.ties)
     table = write_choosing_scores(args.study, found)
     document = choosing_document(found, ranks.unknown)
     write_json(args.study / "nuc.json", document)
@@ -50,3 +64,33 @@ def run(args: argparse.Namespace) -> None:
         print("\n".join(choosing_notes(found, ranks.unknown)))
         print(f"\n{found.signature}\n{table} has a row a question and rule.")
     tell_next("python -m analysis compare", args.study, aside=args.json)
+
+
+def _heads(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
+    from tqdm import tqdm
+
+    from evaluators.choosing.learnt import encoder_choosers
+    from evaluators.choosing.states import state_files
+
+    heads = _seeds(args.heads, "--heads")
+    files = state_files(args.study)
+    with tqdm(total=len(files) * len(heads), disable=None if files else True, unit="head") as bar:
+        return list(encoder_choosers(args.study, questions, texts, heads, bar.update))
+
+
+def _dual_encoders(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
+    if not args.dual_encoder:
+        return []
+    from evaluators.choosing.learnt import dual_encoder_choosers
+
+    corpus, seeds = args.corpus or args.study / "corpus", _seeds(args.dual_encoder, "--dual-encoder")
+    return dual_encoder_choosers(args.study, corpus, questions, texts, seeds, paper=args.paper)
+
+
+def _seeds(text: str, option: str) -> list[int]:
+    from dialogue.seeds import parse_seeds
+
+    try:
+        return parse_seeds(text)
+    except ValueError as error:
+        raise InputError(f"{option} is {text!r}: {error}. Write e.g. 0-2.") from None

@@ -62,11 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
     add("--checkpoints", default="untrained,last", help="separated by commas (default untrained,last)")
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
-    pooling = ["own", "mean", "padded"]
-    add("--pooling", choices=pooling, default="own", help="states to one vector, see docs/generation.md (default own)")
+    add("--questions", action="store_true", help="states for next-utterance choice, in STUDY/question_states: the "
+        "questions with their options, and training pairs to fit a head on (default 4000)")  # fmt: skip
+    add("--pooling", choices=["own", "mean", "padded"], default="own", help="states to one vector (default own)")
     add("--layers", choices=["top", "all"], default="top", help="layers whose states are written (default top)")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
-    add("--out", default="states", help="folder inside STUDY (default states)")
+    add("--out", help="folder inside STUDY (default states, or question_states)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     running.add_job_arguments(parser)
 
@@ -74,15 +75,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Encode what is not there yet; for every condition that is named, or for the study."""
     from dialogue.conditions import conditions_named
-    from generation.checkpoints import find_trained
+    from generation.checkpoints import find_trained, repliers
 
     refuse_below(args, limit=1)
     if args.condition and (args.corpus or args.db):
         raise InputError("A condition brings its own corpus and databases: leave --corpus and --db out.")
-    models = find_trained(args.study)
+    models = (repliers if args.questions else find_trained)(args.study)
     for folder in conditions_named(args.study, args.condition) if args.condition else [args.study]:
         _encode_corpus(args, models, folder)
-    tell_next("python -m generation pair", args.study, *given(args, "corpus"))
+    then = "evaluators choose" if args.questions else "generation pair"
+    tell_next(f"python -m {then}", args.study, *([] if args.questions else given(args, "corpus")))
 
 
 def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder: Path) -> None:
@@ -93,39 +95,37 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from generation.checkpoints import kind_of
     from generation.encoding import Form
     from generation.numbering import evenly_spread, number_examples
+    from generation.question_rows import QUESTION_STATES, rows_of_study
     from generation.speaking.speech import speech_of, with_databases
     from generation.vocabulary import read_vocabulary
 
     splits, place = args.splits.split(","), running.place_of(args, device=args.device)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = with_databases(read_corpus(args.corpus or folder / "corpus"), args.db)
-    chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
-    if not chosen:
+    name = args.out or (QUESTION_STATES if args.questions else "states")
+    if args.questions:
+        splits, rows = rows_of_study(args.study, corpus, vocabulary, args.limit)
+    else:
+        chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
+        rows = number_examples(chosen, vocabulary, speech_of(kind_of(models), corpus))
+    if not rows:
         raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
-    numbered = number_examples(chosen, vocabulary, speech_of(kind_of(models), corpus))
-    encoding = Encoding(numbered, splits, form, vocabulary, args.device)
-    every = _matrices(folder / args.out, models, args.checkpoints.split(","), encoding)
+    encoding = Encoding(rows, splits, form, vocabulary, args.device)
+    every = _matrices(folder / name, models, args.checkpoints.split(","), encoding)
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
-    work = jobs.Work(_encode, encoding, args.study / "logs" / "encode")
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
-        for _ in running.run_jobs(work, todo, place):
+        for _ in running.run_jobs(jobs.Work(_encode, encoding, args.study / "logs" / "encode"), todo, place):
             bar.update()
-    there = f"{len(every) - len(todo)} of {len(every)} matrices were already there."
-    print(f"{folder / args.out}: {len(every)} matrices of {len(chosen)} contexts\n{there}")
+    print(f"{folder / name}: {len(every)} matrices of {len(rows)} {'rows' if args.questions else 'contexts'}")
+    print(f"{len(every) - len(todo)} of {len(every)} matrices were already there.")
 
 
 def _matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
     from generation.checkpoints import weights_hash
     from generation.numbering import examples_hash
 
-    same = (
-        examples_hash(encoding.contexts),
-        encoding.splits,
-        encoding.form,
-        encoding.vocabulary.hash,
-        jobs.JOB_THREADS,
-    )
+    same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.JOB_THREADS
     found = []
     for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
         weights = weights_hash(trained, checkpoint)

@@ -104,3 +104,25 @@ def test_a_study_is_ranked_once_and_again_where_texts_change(tiny_study, capsys)
     assert generation("rank", study, "--jobs", "1", "--checkpoints", "last") == 0
     assert len(pq.read_table(study / "ranks.parquet")) == 2 * 2 * 2  # nothing of the earlier texts
     assert "8 options under 2 checkpoints" in capsys.readouterr().out
+
+
+def test_states_for_a_head_hold_pairs_and_questions(tiny_study):
+    import numpy as np
+
+    from dialogue.files import read_json
+
+    study, questions = tiny_study
+    assert generation("encode", study, "--questions", "--jobs", "1", "--limit", "10", "--checkpoints", "last") == 0
+    sidecar = read_json(study / "question_states" / "seq2seq-0-last.json")
+    ids = sidecar["ids"]
+    assert sum(name.startswith("train/context/") for name in ids) == 10
+    assert [name for name in ids if name.startswith("question/")][:3] == [
+        "question/context/q0", "question/option/q0/0", "question/option/q0/1",
+    ]  # fmt: skip
+    assert sidecar["splits"][-1] == f"texts:{texts_hash(questions)}"
+    rows = np.load(study / "question_states" / "seq2seq-0-last.npy")
+    # "yes please" is an option of every question, and no other row is like it.
+    same = [rows[ids.index(f"question/option/q{n}/0")] for n in range(4)]
+    assert all(np.array_equal(same[0], one) for one in same)
+    assert not np.array_equal(same[0], rows[ids.index("question/option/q0/1")])
+    assert not (study / "states").exists()

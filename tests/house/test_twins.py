@@ -20,10 +20,12 @@ from crowd.watching.curves import law_of_ties
 from crowd.watching.overview import Gathered
 from crowd.watching.share_interval import ClusterCounts, share_interval
 from dialogue.errors import InputError
+from evaluators.choosing.states import FOLDER
 from evaluators.detection.material import LONGEST_REPLY
 from generation import devices as generation_devices
 from generation.decoding import LONGEST_RESPONSE
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from generation.question_rows import QUESTION_STATES
 from probes import comparisons
 from probes import devices as probes_devices
 from probes.scoring import micro_f1
@@ -34,6 +36,10 @@ BLEU_NAMES = ("match1", "total1", "match2", "total2", "length", "reference")
 
 def test_a_discriminator_reads_as_much_as_a_model_may_write():
     assert LONGEST_REPLY == LONGEST_RESPONSE
+
+
+def test_states_of_questions_are_read_where_they_are_written():
+    assert FOLDER == QUESTION_STATES
 
 
 @pytest.mark.parametrize("values", [[], [3.0], [2.0, 2.0], [0.0, 100.0], [1e-9, 2e-9, 4e-9]])

@@ -1,0 +1,194 @@
+"""A dual encoder from scratch (Lowe et al. 2015): one LSTM reads context and reply, c' M r says how well they fit.
+
+`PAPER` has their sizes: 300 units, binary cross-entropy with one false reply for each true one, Adam at 1e-3, the
+newest 160 tokens. `SMALL` learns faster from little text: 64 units, and each context is to find its reply among those
+of its batch. The same seed gives the same bits: one thread, its own stream of numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import Corpus
+from dialogue.errors import InputError
+from dialogue.jobs import JOB_THREADS
+from dialogue.records import Question
+from dialogue.seeds import child_seed
+from dialogue.tokens import tokenize
+
+PAD, UNK, EOU = range(3)
+MARKS = 3
+AT_LEAST = 2  # times that a word occurs in training
+EPOCHS, PATIENCE_EPOCHS = 20, 2
+FEWEST, MOST_VALID = 16, 1000  # examples of a split
+WIDE = 0.1
+
+Tokens = tuple[int, ...]
+Pair = tuple[Tokens, Tokens, int]  # context, reply, number of the reply's text
+
+
+@dataclass(frozen=True, slots=True)
+class DualSettings:
+    """How it is trained."""
+
+    hidden: int
+    longest: int
+    batch: int
+    rate: float
+    in_batch: bool  # else one false reply a true one
+
+
+PAPER = DualSettings(hidden=300, longest=160, batch=256, rate=1e-3, in_batch=False)
+SMALL = DualSettings(hidden=64, longest=60, batch=64, rate=3e-3, in_batch=True)
+
+
+@dataclass(frozen=True)
+class DualMaterial:
+    """Numbered pairs of training and validation, and the questions."""
+
+    train: Sequence[Pair]
+    valid: Sequence[Pair]
+    contexts: Sequence[Tokens]
+    options: Sequence[Tokens]  # one question after the other
+    sizes: Sequence[int]
+    words: int
+    digest: str
+
+
+def dual_material(corpus: Corpus, questions: Sequence[Question], how: DualSettings) -> DualMaterial:
+    """The corpus and the questions by one vocabulary, that of the training split."""
+    often = Counter(word for one in corpus.split("train") for turn in one.turns for word in tokenize(turn.text))
+    numbers = {word: n for n, word in enumerate((w for w in sorted(often) if often[w] >= AT_LEAST), MARKS)}
+
+    def read(texts: Sequence[str]) -> Tokens:
+        found = [token for text in texts for token in (*(numbers.get(word, UNK) for word in tokenize(text)), EOU)]
+        return tuple(found[-how.longest :])
+
+    texts: dict[str, int] = {}
+    pairs: dict[str, list[Pair]] = {}
+    for split in ("train", "valid"):
+        pairs[split] = [
+            (read([turn.text for turn in one.context]), read([one.target.text]),
+             texts.setdefault(one.target.text, len(texts)))
+            for one in examples(corpus.split(split))
+        ]  # fmt: skip
+        if len(pairs[split]) < FEWEST:
+            raise InputError(f"The {split} split has {len(pairs[split])} examples; a dual encoder needs {FEWEST}.")
+    options = [read([option.text]) for one in questions for option in one.options]
+    contexts = [read([turn.text for turn in one.context]) for one in questions]
+    told = hashlib.sha256(f"{corpus.digest} {contexts} {options}".encode()).hexdigest()
+    return DualMaterial(
+        pairs["train"], pairs["valid"][:MOST_VALID], contexts, options, [len(one.options) for one in questions],
+        len(numbers) + MARKS, told,
+    )  # fmt: skip
+
+
+class DualEncoder(nn.Module):
+    """One LSTM for both, and the matrix between them."""
+
+    def __init__(self, words: int, how: DualSettings, stream: torch.Generator) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(words, how.hidden, padding_idx=PAD)
+        self.lstm = nn.LSTM(how.hidden, how.hidden, batch_first=True)
+        self.matrix = nn.Parameter(torch.empty(how.hidden, how.hidden))
+        for part in self.parameters():
+            nn.init.uniform_(part, -WIDE, WIDE, generator=stream)
+        with torch.no_grad():
+            self.embedding.weight[PAD] = 0
+            self.matrix.add_(torch.eye(how.hidden))
+
+    def read(self, rows: Sequence[Tokens]) -> Tensor:
+        """The last state of each row."""
+        lengths = torch.tensor([len(row) for row in rows])
+        padded = nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
+        packed = pack_padded_sequence(self.embedding(padded), lengths, batch_first=True, enforce_sorted=False)
+        _, (last, _) = self.lstm(packed)
+        return torch.as_tensor(last[0])
+
+    def forward(self, contexts: Tensor, replies: Tensor) -> Tensor:
+        """Scores of every context with every reply."""
+        return contexts @ self.matrix @ replies.T
+
+
+def train_and_score(material: DualMaterial, how: DualSettings, seed: int) -> NDArray[np.float64]:
+    """The scores of all options under a dual encoder of this seed."""
+    with _one_thread():
+        network = train_dual(material, how, seed)
+        with torch.no_grad():
+            contexts = _in_parts(network, material.contexts)
+            options = _in_parts(network, material.options)
+            each = torch.repeat_interleave(torch.arange(len(contexts)), torch.tensor(material.sizes))
+            return np.asarray(((contexts @ network.matrix)[each] * options).sum(1).double().numpy())
+
+
+def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEncoder:
+    """Train until the loss on validation pairs has not fallen for two epochs; the best weights are kept."""
+    stream = torch.Generator().manual_seed(child_seed(seed, "dual encoder"))
+    network = DualEncoder(material.words, how, stream)
+    adam = torch.optim.Adam(network.parameters(), lr=how.rate)
+    best, when, weights = float("inf"), 0, copy.deepcopy(network.state_dict())
+    for epoch in range(1, EPOCHS + 1):
+        order = torch.randperm(len(material.train), generator=stream).tolist()
+        for rows in _batches(order, how.batch):
+            adam.zero_grad()
+            loss = _loss(network, [material.train[row] for row in rows], how, stream)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+            adam.step()
+        with torch.no_grad():
+            apart = torch.Generator().manual_seed(0)  # the same false replies in every epoch
+            parts = [(len(rows), float(_loss(network, [material.valid[row] for row in rows], how, apart)))
+                     for rows in _batches(range(len(material.valid)), how.batch)]  # fmt: skip
+        loss_valid = sum(n * value for n, value in parts) / sum(n for n, _ in parts)
+        if loss_valid < best:
+            best, when, weights = loss_valid, epoch, copy.deepcopy(network.state_dict())
+        elif epoch - when >= PATIENCE_EPOCHS:
+            break
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    for start in range(0, len(order), size):
+        if len(order[start : start + size]) > 1:
+            yield order[start : start + size]
+
+
+def _loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream: torch.Generator) -> Tensor:
+    contexts, replies = network.read([one[0] for one in pairs]), network.read([one[1] for one in pairs])
+    if how.in_batch:
+        scores = network(contexts, replies)
+        text = torch.tensor([one[2] for one in pairs])
+        twin = (text[:, None] == text[None]) & ~torch.eye(len(pairs), dtype=torch.bool)
+        return nn.functional.cross_entropy(scores.masked_fill(twin, -torch.inf), torch.arange(len(pairs)))
+    false = (torch.arange(len(pairs)) + torch.randint(1, len(pairs), (1,), generator=stream)) % len(pairs)
+    asked = contexts @ network.matrix
+    odds = torch.cat([(asked * replies).sum(1), (asked * replies[false]).sum(1)])
+    labels = torch.cat([torch.ones(len(pairs)), torch.zeros(len(pairs))])
+    return nn.functional.binary_cross_entropy_with_logits(odds, labels)
+
+
+def _in_parts(network: DualEncoder, rows: Sequence[Tokens]) -> Tensor:
+    return torch.cat([network.read(rows[start : start + 256]) for start in range(0, len(rows), 256)])
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(JOB_THREADS)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
