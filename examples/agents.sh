@@ -8,7 +8,7 @@ python=.venv/bin/python
 
 [ -d "$folder/corpus" ] || $python -m dialogue toy "$folder/corpus" --dialogues 500 --seed 0
 [ -d "$folder/chats" ] || $python -m dialogue toy "$folder/chats" --dialogues 100 --kind personachat
-$python -m generation train "$folder" --speak task --models all --seeds 0-2 --preset tiny --epochs 5 --jobs 2
+$python -m generation train "$folder" --speak task --models all --seeds 0-2 --preset tiny --epochs 10 --jobs 2
 $python -m evaluators perturb "$folder" --kinds typos --doses 0,.1,.8
 $python -m evaluators perturb "$folder" --kinds typos,verbose,simple,paraphrase,speech,entities,outside \
   --doses .5 --wer .2 --from "$folder/chats"
