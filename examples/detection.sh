@@ -22,8 +22,11 @@ $tell --encoder lstm --decoding temperature:1 > "$real/models-lstm.json"
 $tell --encoder bag --decoding temperature:1 --shared > "$real/models-bag.json"
 $tell --encoder bag --models seq2seq-0 > "$real/decodings-bag.json"
 
-# The demo asks a bag of words about its six models; adversarial.json holds what it found.
+# The demo asks a bag of words about its six models; adversarial.json holds what it found. Then an LSTM is asked.
 toy=$folder/toy
 $python examples/demo.py "$toy"
+cp "$toy/adversarial.json" "$toy/models-bag.json"
+$python -m evaluators discriminate "$toy" --encoder lstm --seeds 0-2 --folds 4 --shared --json --jobs 2 > "$toy/lstm.json"
+mv "$toy/lstm.json" "$toy/models-lstm.json"
 
 $python examples/results.py docs/results.md detection="$real" detection_toy="$toy"
