@@ -201,6 +201,7 @@ def test_a_folder_without_a_model_is_refused(study, tmp_path):
         judged(study, tmp_path / "empty")
 
 
+@pytest.mark.slow  # to read its weights takes 17 s of processor time; tiny models stand in for it elsewhere
 @pytest.mark.skipif(bool(HERE), reason=f"{', '.join(HERE)} not installed (requirements-judge.txt)")
 def test_smollm2_itself_judges_without_a_network(study, monkeypatch, capsys):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
