@@ -11,6 +11,7 @@ import torch
 
 from analysis.comparison import published
 from analysis.reading.clusters import clusters_of
+from analysis.reading.scores import values
 from analysis.reading.votes import votes_from_columns
 from analysis.stats import multibootstrap
 from analysis.stats.intervals import mean_interval
@@ -22,6 +23,7 @@ from crowd.watching.share_interval import ClusterCounts, share_interval
 from dialogue.errors import InputError
 from evaluators.choosing.states import FOLDER
 from evaluators.detection.material import LONGEST_REPLY
+from evaluators.task import bleu as task_bleu
 from generation import devices as generation_devices
 from generation.decoding import LONGEST_RESPONSE
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
@@ -80,6 +82,20 @@ def test_corpus_bleu2_from_summed_counts():
             if counts["match2"] or not counts["total2"]:  # the smoothing touches nothing else
                 assert bleu2(counts, smooth="exp") == pytest.approx(float(whole(sums)), abs=1e-10)
     assert without > 20
+
+
+def test_corpus_bleu4_from_summed_counts():
+    """`evaluators task` and the readers of its score table, also where replies are short or have next to no match."""
+    rng, met = np.random.default_rng(0), set()
+    for words in [1, 2, 3, 4, 4, 5, 6] * 20:
+        letters = ["abcdefgh", "ab"][words % 2]
+        said = [" ".join(rng.choice(list(letters), words)) for _ in range(2)]
+        pairs = [(one, " ".join(rng.choice(list("abbx"), 6))) for one in said]
+        summed = np.sum([task_bleu.counts(*pair) for pair in pairs], 0)
+        found = float(task_bleu.bleu4(summed))
+        assert values.bleu(dict(zip(task_bleu.COUNTS, summed, strict=True))) == pytest.approx(found, abs=1e-9)
+        met.add((found > 0, bool(summed[3] > 0)))
+    assert {(False, False), (True, False), (True, True)} <= met
 
 
 @pytest.mark.parametrize("reference", [["a", "b", "c"], ["b"], ["a"]])

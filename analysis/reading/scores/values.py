@@ -79,12 +79,23 @@ def _slope(metric: Metric, total: Mapping[str, float], name: str) -> float:
 
 
 def bleu(total: Mapping[str, float]) -> float:
-    """Corpus BLEU, 0 to 100, of as many orders as are counted; an order that no response is long enough for is out."""
+    """Corpus BLEU, 0 to 100, of as many orders as are counted.
+
+    BLEU-4 is sacrebleu's: 0 where nothing matches or no response has four words, and an order without a match counts as
+    half a match, the next such as a quarter. BLEU-2, which single responses have too, leaves an order out for which no
+    response is long enough, and is 0 where one does not match.
+    """
     orders = sorted(int(name[5:]) for name in total if name.startswith("match"))
     used = [n for n in orders if total.get(f"total{n}", 0.0) > 0]
-    if not used or any(total[f"match{n}"] <= 0 for n in used):
+    whole = len(orders) == 4
+    if not used or total["match1"] <= 0 or (whole and used != orders):
         return 0.0
-    logs = sum(math.log(total[f"match{n}"] / total[f"total{n}"]) for n in used) / len(used)
+    logs, missed = 0.0, 0
+    for n in used:
+        missed += total[f"match{n}"] <= 0
+        if total[f"match{n}"] <= 0 and not whole:
+            return 0.0
+        logs += math.log((total[f"match{n}"] or 0.5**missed) / total[f"total{n}"]) / len(used)
     return 100 * math.exp(min(1 - total["reference"] / total["length"], 0.0) + logs)
 
 
