@@ -46,6 +46,7 @@ KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study
 }
 MTURK = "AssignmentId,WorkerId,SubmitTime,Input.pair,Input.left,Answer.better\n"
 SMALLER = {  # in the documents' own commands, for the same reason
+    "questions runs/demo\n": "questions runs/demo --n 40\n",
     "encode runs/demo --questions": "encode runs/demo --questions --limit 100 --jobs 1",
     "--dual-encoder 0-2": "--dual-encoder 0 --heads 0",
     "--models all": "--models seq2seq",

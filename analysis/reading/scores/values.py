@@ -88,14 +88,14 @@ def bleu(total: Mapping[str, float]) -> float:
     orders = sorted(int(name[5:]) for name in total if name.startswith("match"))
     used = [n for n in orders if total.get(f"total{n}", 0.0) > 0]
     whole = len(orders) == 4
-    if not used or total["match1"] <= 0 or (whole and used != orders):
+    # Counts are whole; slopes move them a little, and what is next to none is still none.
+    matched = {n: total[f"match{n}"] for n in used if total[f"match{n}"] >= 0.5}
+    if 1 not in matched or (used != orders if whole else len(matched) < len(used)):
         return 0.0
     logs, missed = 0.0, 0
     for n in used:
-        missed += total[f"match{n}"] <= 0
-        if total[f"match{n}"] <= 0 and not whole:
-            return 0.0
-        logs += math.log((total[f"match{n}"] or 0.5**missed) / total[f"total{n}"]) / len(used)
+        missed += n not in matched
+        logs += math.log(matched.get(n, 0.5**missed) / total[f"total{n}"]) / len(used)
     return 100 * math.exp(min(1 - total["reference"] / total["length"], 0.0) + logs)
 
 
