@@ -28,7 +28,8 @@ def possible_rules(predictions: Predictions) -> tuple[Rule, ...]:
     turns = list(predictions.turns)
     fits: Mapping[Rule, bool] = {
         "predicted": all(turn.domains is not None for turn in turns),
-        "slots": any(turn.named for turn in turns) and not any(turn.bare for turn in turns),
+        # A seed of an agent that writes no placeholder is asked as its other seeds are, or it would be another system.
+        "slots": (predictions.agent or any(turn.named for turn in turns)) and not any(turn.bare for turn in turns),
         "state": all(turn.state is not None for turn in turns),
     }
     return tuple(rule for rule in RULES if fits[rule])

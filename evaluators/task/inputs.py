@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dialogue.errors import InputError
@@ -38,6 +39,7 @@ def _from_study(folder: Path) -> list[Predictions]:
         raise InputError(f"{folder} holds no responses.jsonl. Give a study's folder, or files of predictions.")
     systems: dict[SystemKey, dict[str, dict[int, Answer]]] = defaultdict(lambda: defaultdict(dict))
     unknown: dict[SystemKey, Counter[str]] = defaultdict(Counter)
+    agents: set[SystemKey] = set()
     for n, response in enumerate(read_records(path, Response), start=2):
         key = SystemKey(response.model, response.seed, response.checkpoint)
         name, _, turn = response.item.rpartition(":")
@@ -47,12 +49,15 @@ def _from_study(folder: Path) -> list[Predictions]:
                 f"{path}:{n}: this response has no state. Task success needs responses with `state` (domain -> slot -> "
                 "value) and placeholders such as [hotel_name]; see docs/task.md."
             )
+        if "speak" in response.extra:
+            agents.add(key)
         turns = systems[key][comparable_id(name)]
         if int(turn) in turns:
             raise InputError(f"{path}:{n}: {response.item} is answered twice by {key.name}. Keep one decoding.")
         raw = {"response": response.text, "state": response.state, "active_domains": _listed(response.domains)}
         turns[int(turn)] = answer(raw, f"{path}:{n}", unknown[key])
-    return [_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
+    found = [_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
+    return [replace(one, agent=one.key in agents) for one in found]
 
 
 def _listed(domains: Sequence[str] | None) -> list[str] | None:

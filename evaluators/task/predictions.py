@@ -62,6 +62,7 @@ class Predictions:
     key: SystemKey
     dialogues: Mapping[str, Sequence[Answer]] = field(repr=False)
     unknown: Mapping[str, int] = field(default_factory=dict)
+    agent: bool = False  # one of our own: its placeholders name their domains, if it writes any
 
     @property
     def system(self) -> str:

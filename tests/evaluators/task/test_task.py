@@ -151,6 +151,22 @@ def test_a_study_whose_responses_carry_states(oracle, corpus, tmp_path, capsys):
         task.run(parser.parse_args([str(study), "--corpus", str(corpus)]))
 
 
+def test_an_agent_that_writes_no_placeholder_is_asked_as_its_other_seeds_are(oracle, corpus, tmp_path, capsys):
+    study = tmp_path / "study"
+    study.mkdir()
+    said = {0: "the [hotel_name] is free .", 1: "all right ."}
+    responses = [
+        Response(f"{name}:{2 * n + 1}", "mine", seed, "last", say, state=turn["state"], extra={"speak": "task"})
+        for seed, say in said.items()
+        for name, turns in oracle.items()
+        for n, turn in enumerate(turns)
+    ]
+    write_records(study / "responses.jsonl", responses, signature="x", kind=Response)
+    parser = parser_of(task, "python -m evaluators task")
+    task.run(parser.parse_args([str(study), "--corpus", str(corpus), "--json"]))
+    assert [one["domains"] for one in json.loads(capsys.readouterr().out)["systems"]] == ["slots", "slots"]
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
