@@ -7,7 +7,6 @@ of its batch. The same seed gives the same bits: one thread, its own stream of n
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import hashlib
 from collections import Counter
@@ -23,10 +22,10 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
-from dialogue.jobs import JOB_THREADS
 from dialogue.records import Question
 from dialogue.seeds import child_seed
 from dialogue.tokens import tokenize
+from evaluators.detection.network import one_thread
 
 PAD, UNK, EOU = range(3)
 MARKS = 3
@@ -124,7 +123,7 @@ class DualEncoder(nn.Module):
 
 def train_and_score(material: DualMaterial, how: DualSettings, seed: int) -> NDArray[np.float64]:
     """The scores of all options under a dual encoder of this seed."""
-    with _one_thread():
+    with one_thread():
         network = train_dual(material, how, seed)
         with torch.no_grad():
             contexts = _in_parts(network, material.contexts)
@@ -182,13 +181,3 @@ def _loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream
 
 def _in_parts(network: DualEncoder, rows: Sequence[Tokens]) -> Tensor:
     return torch.cat([network.read(rows[start : start + 256]) for start in range(0, len(rows), 256)])
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(JOB_THREADS)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -87,7 +87,7 @@ class Discriminator(nn.Module):
 
 def fit_discriminator(fit: Sequence[Showing], choose: Sequence[Showing], words: int, seed: int) -> Fitted:
     """Train until the loss on the dialogues put aside gets no better, and keep the best epoch."""
-    with _one_thread(), torch.random.fork_rng(devices=[]):
+    with one_thread(), torch.random.fork_rng(devices=[]):
         network = Discriminator(words, seed)
         optimizer = torch.optim.Adam(network.parameters(), RATE)
         groups = _by_context(fit)
@@ -116,7 +116,7 @@ def chance_of_a_person(network: Discriminator, rows: Sequence[Row]) -> NDArray[n
     found = np.empty(len(rows))
     # Near lengths together; the result goes back to its place.
     order = sorted(range(len(rows)), key=lambda n: (len(rows[n][1]), len(rows[n][0].context), n))
-    with _one_thread(), torch.no_grad():
+    with one_thread(), torch.no_grad():
         for start in range(0, len(rows), 4 * BATCH):
             places = order[start : start + 4 * BATCH]
             found[places] = torch.sigmoid(network([rows[n] for n in places]).double()).numpy()
@@ -152,8 +152,8 @@ def _batches(groups: Sequence[Sequence[Showing]]) -> Iterator[list[Showing]]:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    # Their number moves the last bits.
+def one_thread() -> Iterator[None]:
+    """Their number moves the last bits."""
     before = torch.get_num_threads()
     torch.set_num_threads(JOB_THREADS)
     try:
