@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "leaderboard": "systems in order of a mean over tasks, with ranks that hold all at once",
     "import-scores": "bring the scores of your own metric into a study, beside people",
     "report": "one self-contained HTML page of a whole study",
+    "browse": "one page of every pair with its votes, to filter and to search",
     "ties": "the share of ties in each HumanExp, with intervals (= analyze_ties.py)",
     "watch": "keep the tie figures of a running study up to date",
 }

@@ -1,5 +1,6 @@
 """Write the report of a study: a page (STUDY/report.html), Markdown, LaTeX tables, its numbers as JSON, and for votes a
-paper kit (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, data to publish).
+paper kit (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, data to publish). Its numbers lead to
+the pairs behind them, on the page that `browse` writes (STUDY/browse.html).
 
 A table of votes alone gets the same page, without what needs pairs or scores, and says so; it is read as `preference`
 reads it. So does a table of ratings on a scale, read as `ratings` reads it, without the paper kit. The page is one
@@ -54,6 +55,8 @@ def run(args: argparse.Namespace) -> None:
     """Read the study, write the files, print the findings."""
     from random import SystemRandom
 
+    from analysis.browse.answer import answer
+    from analysis.browse.page import PAGE, browse_page
     from analysis.reading.cautions import told_of_reading
     from analysis.report.assembly import as_latex, as_markdown, page, report
     from analysis.report.paper.kit import kit_folder, write_kit
@@ -65,15 +68,20 @@ def run(args: argparse.Namespace) -> None:
     if args.margin is not None and study.ratings is not None:
         raise InputError("--margin is a net preference of votes, and this table holds ratings; leave it out.")
     out = args.out or (args.study if args.study.is_dir() else args.study.parent) / "report.html"
-    if out.suffix in BESIDE:
+    if out.suffix in BESIDE or out.name == PAGE:
         raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
     options = {"title": args.title, "margin": args.margin, "clusters": args.clusters}
-    found = report(study, **options, paper=kit_folder(out).name)
+    every_pair = out.with_name(PAGE) if study.votes is not None and study.pairs else None
+    found = report(study, **options, paper=kit_folder(out).name, browse=every_pair.name if every_pair else "")
     step("writing")
     write_json(out.with_suffix(".json"), found.document)
     for suffix, written in ((".md", as_markdown(found)), (".tex", as_latex(found)), (out.suffix, page(found))):
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
+    if study.votes is not None and every_pair is not None:
+        shown = answer(study.votes, study.pairs, study.controls, clusters=args.clusters)
+        with atomic(every_pair) as handle:
+            handle.write(browse_page(shown, found.title))
     edited = write_kit(found.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []
     read = [] if study.votes is None else told_of_reading(study.votes, alone=True)
     for sentence in read if study.ratings is None else study.ratings.told:
@@ -81,6 +89,8 @@ def run(args: argparse.Namespace) -> None:
     for sentence in found.findings:
         print(f"- {sentence}")
     print(f"Written: {out}, and beside it .md, .tex and .json")
+    if every_pair is not None:
+        print(f"Every pair behind the numbers: {every_pair}")
     if found.study.votes is not None:
         print(f"For your paper: {kit_folder(out)}/")
     for name in edited:

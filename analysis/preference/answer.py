@@ -17,7 +17,7 @@ from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.mixed import MixedContrast, mixed_answer
 from analysis.preference.ranking import Ranking, ranking_of
 from analysis.reading.cautions import about_dialogues, about_names
-from analysis.reading.clusters import clusters_of
+from analysis.reading.clusters import clusters_of, without_interval
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes, net_scores
@@ -138,7 +138,7 @@ def answer(
     """
     votes, every = matches.votes, contrasts(matches)
     ways = clusters_of(votes, clusters)  # refuses what all votes together do not have
-    reasons = [_without_interval(one, list(ways)) for one in every]
+    reasons = [without_interval(one.votes, list(ways)) for one in every]
     generator = np.random.default_rng(child_seed(seed, "preference"))
     ranking, refusal = ranking_of(matches, model, clusters, sets, generator)
     beside = careful_answer(matches, asked=careful, clusters=clusters, ranking=ranking, seed=seed)
@@ -238,14 +238,6 @@ def calibrated(matches: Matches) -> TieIndex | None:
 def _shares(matches: Matches) -> tuple[TieShare, ...]:
     kinds = {"": matches.votes, **{name or "controls": votes for name, votes in matches.controls.items()}}
     return tuple(TieShare(name, len(votes), float(votes.tie.mean())) for name, votes in kinds.items() if len(votes))
-
-
-def _without_interval(contrast: Contrast, ways: Sequence[str]) -> str:
-    """Why these votes give no interval; empty where they do. A way in which the study varies must vary here too."""
-    if len(contrast.votes) < 2:
-        return "1 vote"
-    codes = {way: getattr(contrast.votes, way) for way in ways}
-    return next((f"one {way}" for way, found in codes.items() if (found == found[0]).all()), "")
 
 
 def _nothing(every: Sequence[Contrast], reasons: Sequence[str], refusal: str) -> str:

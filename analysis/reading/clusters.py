@@ -7,7 +7,7 @@ is, or where each of them has one pair only, which makes the three the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,3 +96,11 @@ def _column(votes: Clusterable, name: str) -> Ints | None:
 
 def _several(codes: Ints) -> bool:
     return len(codes) > 1 and bool((codes != codes[0]).any())
+
+
+def without_interval(votes: Votes, ways: Sequence[str]) -> str:
+    """Why these votes give no interval; empty where they do. A way in which the study varies must vary here too."""
+    if len(votes) < 2:
+        return "1 vote"
+    codes = {way: getattr(votes, way) for way in ways}
+    return next((f"one {way}" for way, found in codes.items() if not _several(found)), "")

@@ -66,7 +66,7 @@ def read_study(folder: Path, *, with_judges: bool = False, unverified: Unverifie
     how: Mapping[str, Any] = {"with_judges": with_judges, "unverified": unverified}
     return Study(
         folder=folder,
-        votes=read_votes(votes, also=("submitted",), **how) if votes.exists() else None,
+        votes=read_votes(votes, also=("submitted", "comment"), **how) if votes.exists() else None,
         controls=_controls(votes, how),
         raters=_records(folder / "raters.jsonl", Rater),
         pairs=_records(folder / "pairs.jsonl", Pair),
@@ -91,7 +91,7 @@ def _controls(path: Path, how: Mapping[str, Any]) -> Votes | None:
     if not path.exists():
         return None
     try:
-        return read_votes(path, kinds=("control",), **how)
+        return read_votes(path, kinds=("control",), also=("comment",), **how)
     except InputError:  # a study without control pairs
         return None
 

@@ -47,6 +47,7 @@ from analysis.report.answers import (
     votes_answers,
     worth_of,
 )
+from analysis.report.behind import with_pairs_behind
 from analysis.report.checklist import asked_of_judges, checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.discriminators import discriminators_finding, discriminators_section
@@ -121,11 +122,12 @@ def report(
     margin: float | None = None,
     clusters: str = "auto",
     paper: str = "",
+    browse: str = "",
 ) -> Report:
     """Everything that the study holds; `margin` is the net preference, as a share, that was stated to matter.
 
     `clusters` says which votes hang together, as in the commands; `paper` names the folder of the paper kit, if there
-    is one, as the page is to link it.
+    is one, as the page is to link it, and `browse` the page of all pairs.
     """
     beside = compared(study, clusters=clusters)
     numbers = beside and comparison_document(beside) | {"reading": study.votes and reading_of(study.votes)}
@@ -196,6 +198,8 @@ def report(
         document=plain(document),
         answers=votes,
     )
+    if browse:
+        found = replace(found, sections=with_pairs_behind(found.sections, votes, browse))
     return _with_kit(found, paper) if paper else found
 
 
@@ -297,8 +301,13 @@ def as_markdown(found: Report) -> str:
         parts += [_bullets(section.items)] if section.items else []
         parts += [markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
         parts += [_bullets([f"{address}: {what}" for address, what in section.links])] if section.links else []
+        parts += [_behind(section.behind)] if section.behind else []
         parts += map(markdown_text, section.notes)
     return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
+
+
+def _behind(links: Sequence[tuple[str, str]]) -> str:
+    return f"The pairs behind these numbers: {', '.join(f'[{markdown_text(what)}]({where})' for where, what in links)}."
 
 
 def _bullets(sentences: Sequence[str]) -> str:

@@ -81,6 +81,7 @@ class Section:
     notes: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()  # files beside the page: address, what it is
     pictures: tuple[Picture, ...] = ()
+    behind: tuple[tuple[str, str], ...] = ()  # the pairs that the numbers are made of: address, which they are
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ QUICK = [  # in an order in which each finds what it reads
     "analysis compare study",
     "analysis watch study --once --size 12",
     "analysis report study",
+    "analysis browse study",
     "crowd forget study RATER",
 ]
 
@@ -129,7 +130,7 @@ def test_a_command_ends_with_one_that_its_parser_takes(folder, monkeypatch, caps
     asked = [line for line in QUICK if "--clusters" in line]
     assert all(re.search(r"--clusters (pair|rater)$", ends[line]) for line in asked)  # what was asked for goes on
     for command in (end.removeprefix("Next: ") for end in ends.values()):
-        if not re.fullmatch(r"python -m webbrowser file:\S+/report\.html", command):
+        if not re.fullmatch(r"python -m webbrowser file:\S+/(report|browse)\.html", command):
             parse(command)
 
 

@@ -1,0 +1,1 @@
+"""Every pair with its votes, to look at what a number is made of."""

@@ -1,0 +1,116 @@
+"""The page of all pairs: one file without network, readable without script, whose texts are data and never markup.
+
+Its policy lets in the one script and the one style sheet of this file, by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+
+from analysis.browse.answer import BrowseAnswer, CastVote, PairShown, SliceNet
+from analysis.browse.text import AGREEMENT, slices_table
+from analysis.reading.voters import not_people
+from dialogue.signature import VERSION
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+PAGE = "browse.html"
+FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, kind
+
+
+def browse_page(answer: BrowseAnswer, title: str) -> str:
+    """The whole page; what no text file can hold (half a character) becomes a question mark."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    script, style = (_file(name) for name in ("browse.js", "browse.css"))
+    made = environment.get_template("browse/page.html").render(
+        title=title, found=answer, facets=list(_facets(answer)), shown=_shown(answer), rows=_rows(answer),
+        places={cut.name: k for k, cut in enumerate(answer.slices, FIXED)},
+        not_people=not_people(answer.voters), version=VERSION, script=script, style=style,
+        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
+        "form-action 'none'",
+    )  # fmt: skip
+    return made.encode("utf-8", "replace").decode()
+
+
+def address_of(facets: Mapping[str, str], page: str = "") -> str:
+    """Where the pairs stand that these choices of the form leave.
+
+    >>> address_of({"system": "lstm 0", "agreement": "split"}, "browse.html")
+    'browse.html#system=lstm+0&agreement=split'
+    """
+    return f"{page}#{urlencode(facets)}"
+
+
+def _file(name: str) -> str:
+    return (TEMPLATES / "browse" / name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
+
+
+def _facets(answer: BrowseAnswer) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
+    """Name, label and choices of every list of the form, in the order of each pair's keys."""
+    systems = [(name, name) for name in answer.systems]
+    yield "system", "System", systems
+    yield "against", "Against", systems
+    yield "winner", "Most votes for", [*systems, (":tie", "tie"), (":none", "nothing: even")]
+    yield "agreement", "Agreement", [*AGREEMENT.items()]
+    yield "kind", "Kind", [(kind, kind) for kind in dict.fromkeys(one.kind for one in answer.pairs)]
+    for cut in answer.slices:
+        yield cut.name, cut.title, cut.values
+
+
+def _rows(answer: BrowseAnswer) -> list[tuple[Sequence[object], str]]:
+    """The table of slices, each line with the address of its pairs."""
+    return [(cells, _pairs_of(one)) for cells, one in zip(slices_table(answer).rows, answer.nets, strict=True)]
+
+
+def _pairs_of(one: SliceNet) -> str:
+    cut = {one.slice: one.value} if one.slice else {}
+    return address_of({"system": one.first, "against": one.second, "kind": "real", **cut})
+
+
+def _shown(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
+    """Every pair as the template needs it; `keys` are for the script, in the order of the form."""
+    for k, one in enumerate(answer.pairs):
+        keys = [*one.systems, _winner(one), one.agreement, one.kind]
+        keys += [cut.values[cut.codes[k]][0] if cut.codes[k] >= 0 else "" for cut in answer.slices]
+        yield {
+            "pair": one,
+            "keys": json.dumps(keys),
+            "counts": " ".join(map(str, one.counts)),
+            "sides": _sides(one),
+            "votes": "; ".join(_said(vote, one.systems) for vote in one.votes),
+            "comments": [vote.comment for vote in one.votes if vote.comment],
+        }
+
+
+def _winner(one: PairShown) -> str:
+    side = one.winner
+    return one.systems[side == "b"] if side in ("a", "b") else f":{side or 'none'}"
+
+
+def _sides(one: PairShown) -> list[tuple[str, int, str]]:
+    texts = ("", "") if one.source is None else (one.source.a.text, one.source.b.text)
+    return [(name, number, text) for name, number, text in zip(one.systems, one.counts[:2], texts, strict=True)]
+
+
+def _said(vote: CastVote, systems: tuple[str, str]) -> str:
+    """`lstm-0, on the left, 6.0 s`."""
+    if vote.automatic:
+        return "tie, recorded because both are the same text"
+    told = ["tie" if vote.choice == "tie" else systems[vote.choice == "b"]]
+    if vote.left and vote.choice != "tie":
+        told.append("on the left" if vote.left == vote.choice else "on the right")
+    return ", ".join([*told, *([] if vote.seconds is None else [f"{vote.seconds:.1f} s"])])

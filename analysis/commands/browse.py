@@ -1,0 +1,53 @@
+"""Write a page of every pair (STUDY/browse.html): its conversation, both responses, and the votes that count.
+
+Filter it by system, length, turn, agreement and any further field of pairs.jsonl (e.g. domain), search it, and read
+what raters commented. The page is one file that needs no network; without script it is a list. No rater appears in it.
+Prints what the votes say in each slice, with the intervals of the analysis. A table of votes alone has no texts: give
+--pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analysis.arguments import add_clusters_argument, add_json_argument, add_vote_arguments, deliver
+from dialogue.command_line import next_command
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The votes, their pairs, where the page goes."""
+    add_vote_arguments(parser)
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl with the texts (default: beside VOTES)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: browse.html beside the votes)")
+    parser.add_argument("--title", help="heading of the page (default: the name of the study)")
+    add_clusters_argument(parser)
+    add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, write the page, print the slices."""
+    from analysis.arguments import votes_from
+    from analysis.browse.answer import answer
+    from analysis.browse.page import PAGE, browse_page
+    from analysis.browse.text import document, parts
+    from analysis.reading.cautions import reading_of, told_of_reading
+    from analysis.reading.inputs import pairs_known
+    from analysis.showing.result import Result
+    from dialogue.errors import InputError
+    from dialogue.files import atomic
+
+    votes = votes_from(args, also=("comment",))
+    try:
+        controls = votes_from(args, also=("comment",), kinds=("control",))
+    except InputError:  # no control pairs
+        controls = None
+    pairs = pairs_known(args.votes, args.pairs)[1]
+    found = answer(votes, tuple(pairs.values()), controls, clusters=args.clusters)
+    folder, name = (args.votes, args.votes.name) if args.votes.is_dir() else (args.votes.parent, args.votes.stem)
+    out = args.out or folder / PAGE
+    with atomic(out) as handle:
+        handle.write(browse_page(found, args.title or name))
+    result = Result({**document(found), "reading": reading_of(votes)}, parts(found), dict, told_of_reading(votes))
+    then = next_command("python -m webbrowser", out.resolve().as_uri())
+    deliver(args, result, more=f"\n\nWritten: {out}", then=then)

@@ -1,0 +1,37 @@
+"""From the numbers of the report to the pairs behind them: addresses on the page of all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from analysis.browse.page import address_of
+from analysis.report.answers import VotesAnswers
+from analysis.showing.page import Section
+from analysis.showing.tables import MOST_ROWS
+
+ON_TIES = (({"winner": ":tie"}, "pairs where a tie has most votes"),)
+ON_AGREEMENT = (
+    ({"agreement": "split"}, "pairs without a majority"),
+    ({"agreement": "all"}, "pairs on which all raters agree"),
+)
+
+
+def with_pairs_behind(sections: Sequence[Section], answers: VotesAnswers, page: str) -> tuple[Section, ...]:
+    """The same sections; those on votes lead to their pairs on `page`."""
+    asked = {"preferred": _compared(answers), "ties": ON_TIES, "raters": ON_AGREEMENT}
+    links = {key: tuple((address_of(choice, page), words) for choice, words in rows) for key, rows in asked.items()}
+    return tuple(replace(one, behind=links.get(one.key, ())) for one in sections)
+
+
+def _compared(answers: VotesAnswers) -> list[tuple[dict[str, str], str]]:
+    """Every two systems, the first ones of very many."""
+    if answers.preference is None or not answers.preference.known:
+        return []
+    found = answers.preference
+    every = [(one.first, one.second) for one in found.preferences]
+    every += [(one.first, one.second) for one in found.untested]
+    return [
+        ({"system": first, "against": second, "kind": "real"}, f"{first} against {second}")
+        for first, second in every[:MOST_ROWS]
+    ]
