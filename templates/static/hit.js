@@ -1,11 +1,12 @@
 // One key or click answers, saves and moves on. Without this file the same forms work as plain pages.
 "use strict";
 const KEYS = { 1: "left", a: "left", 2: "right", b: "right", 3: "tie", t: "tie" };
-const PAUSE = 300; // ms after a pair appears in which a bounced key or a double click is not taken for an answer
+const SEEN = 500; // ms for which the head and the end of each response must have been on the screen before an answer
 const PATIENCE = 15000; // ms for one reply
 const WAITS = [500, 1000, 2000, 4000]; // ms between tries while the server cannot be reached
 let shownAt = performance.now();
 let busy = false;
+let unseen = new Map(); // what was not on the screen long enough: its timer while it is on the screen, else null
 
 const pair = () => document.getElementById("pair");
 const button = (value) => pair()?.querySelector(`button[name=choice][value=${value}]`);
@@ -14,6 +15,7 @@ const pause = (time) => new Promise((done) => setTimeout(done, time));
 // Emptied first, so that the same word said again is seen and read out again.
 function say(text, kind) {
   const note = document.getElementById("note");
+  if (!note) return; // worked examples have none
   note.textContent = "";
   setTimeout(() => { [note.textContent, note.className] = [text, kind]; }, 50);
 }
@@ -33,9 +35,46 @@ async function send(url, body) {
   }
 }
 
+// Seen before judged: the answers are locked until each response was on the screen, from its head to its end.
+function lock() {
+  unseen.forEach((timer) => clearTimeout(timer));
+  unseen = new Map();
+  const answers = pair()?.querySelector(".answers");
+  if (!answers) return;
+  const bar = getComputedStyle(answers).position === "sticky" ? answers.offsetHeight : 0; // it covers what is below
+  const watch = new IntersectionObserver((changes) => changes.forEach(({ target, isIntersecting }) => {
+    if (!unseen.has(target)) return;
+    clearTimeout(unseen.get(target));
+    unseen.set(target, isIntersecting ? setTimeout(() => seen(target), SEEN) : null);
+  }), { rootMargin: `0px 0px -${bar}px` });
+  const seen = (target) => {
+    watch.unobserve(target);
+    unseen.delete(target);
+    if (!unseen.size) answers.querySelectorAll("button").forEach((one) => one.removeAttribute("aria-disabled"));
+  };
+  answers.querySelectorAll("button").forEach((one) => one.setAttribute("aria-disabled", "true"));
+  for (const response of pair().querySelectorAll(".response")) {
+    const end = document.createElement("span");
+    response.querySelector(".said").append(end);
+    for (const part of [response.querySelector("h3"), end]) {
+      unseen.set(part, null);
+      watch.observe(part);
+    }
+  }
+}
+
+// A key or click that comes too early: nothing where the time is not over, else the way to what was not seen.
+function tooEarly() {
+  const [hidden] = [...unseen].find(([, timer]) => timer === null) ?? [];
+  if (!hidden) return;
+  hidden.scrollIntoView({ block: "center" });
+  say(`Please look at response ${hidden.closest(".response").querySelector("h3").lastChild.textContent} to its end first`, "unseen");
+}
+
 function show(html) {
   pair().outerHTML = html;
   shownAt = performance.now();
+  lock();
   pair().querySelector("h1").focus({ preventScroll: true });
   window.scrollTo({ top: 0 });
 }
@@ -62,10 +101,11 @@ async function submit(form, pressed) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.id !== "pair" || !form.elements.lease.value) return; // consent and worked examples are plain forms
+  const locked = form.id === "pair" && event.submitter.ariaDisabled === "true";
+  if (!locked && (form.id !== "pair" || !form.elements.lease.value)) return; // consent and worked examples: plain forms
   event.preventDefault();
-  const bounced = event.submitter.name === "choice" && performance.now() - shownAt < PAUSE;
-  if (!busy && !bounced) submit(form, event.submitter);
+  if (locked) tooEarly();
+  else if (!busy) submit(form, event.submitter);
 });
 
 document.addEventListener("keydown", (event) => {
@@ -88,6 +128,7 @@ if (keys) {
   });
 }
 
+lock();
 document.getElementById("next")?.focus();
 
 // The minutes left for the pair go down while it stands there.

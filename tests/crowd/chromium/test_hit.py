@@ -117,6 +117,7 @@ def arrive(chromium):
         context = chromium.new_context(**({"viewport": WIDE} | options))
         opened_here.append(context)
         page = context.new_page()
+        page.scripted = options.get("java_script_enabled", True)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if line.type in ("error", "warning") else None)
         page.on("request", lambda sent: None if sent.url.startswith(server.url) else complaints.append(sent.url))
@@ -131,7 +132,8 @@ def arrive(chromium):
 
 
 def press(page, way, choice):
-    """Answer as this way does: a click, a tap or a key."""
+    """Answer as this way does: a click, a tap or a key, once it is taken."""
+    look(page)
     if way == "keyboard":
         page.keyboard.press({"left": "1", "right": "b", "tie": "3"}[choice])
     elif way == "phone":
@@ -186,9 +188,15 @@ def number_of(page):
     return int(page.locator("#pair h1").inner_text().split()[1])
 
 
-def pause(page):
-    """Longer than the time in which a bounced key is not taken for an answer."""
-    page.wait_for_timeout(330)
+def look(page):
+    """Both responses on the screen, from the head to the end of each, until the answers are unlocked."""
+    if not page.scripted:
+        return
+    page.locator(".said > span").last.wait_for(state="attached")
+    for part in page.locator(".response h3, .said > span:last-child").element_handles():
+        part.evaluate("part => part.scrollIntoView({block: 'center'})")
+        wait_for(lambda part=part: page.wait_for_timeout(20) or part.evaluate("part => !unseen.has(part)"))
+    page.locator(".answers button:not([aria-disabled])").first.wait_for()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -199,7 +207,7 @@ def test_what_is_stored_is_the_response_that_was_chosen_whatever_side_it_stood_o
     asked = []
     for number in range(1, 9):
         page.get_by_role("heading", name=f"Pair {number} of 8").wait_for()
-        pause(page)
+        look(page)
         left, right = texts(page)
         known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
         last = page.locator(".chat li p").last.inner_text()
@@ -224,7 +232,7 @@ def test_one_judgement_is_one_request_and_the_focus_goes_to_the_next_pair(arrive
     begin(page)
     sent = []
     page.on("request", lambda request: sent.append((request.method, request.url.removeprefix(server.url))))
-    pause(page)
+    look(page)
     page.keyboard.press("3")
     page.get_by_role("heading", name="Pair 2").wait_for()
     page.get_by_role("status").filter(has_text="Saved").wait_for()
@@ -237,17 +245,17 @@ def test_the_last_answer_can_be_taken_back_once_and_is_then_given_anew(arrive, s
     page = arrive(server, "undo")
     begin(page)
     for number in range(1, 4):
-        pause(page)
+        look(page)
         answer_check(page)
         page.get_by_role("heading", name=f"Pair {number + 1} of").wait_for()
     before = texts(page)
-    pause(page)
+    look(page)
     page.keyboard.press("1")
     page.get_by_role("heading", name="Pair 5 of").wait_for()
     page.keyboard.press("u")
     page.get_by_role("status").filter(has_text="Undone").wait_for()
     assert texts(page) == before and page.locator(".undo").count() == 0
-    pause(page)
+    look(page)
     page.keyboard.press("t")
     page.get_by_role("heading", name="Pair 5 of").wait_for()
     chosen, _ = server.votes()
@@ -271,14 +279,14 @@ def test_after_a_sitting_the_last_answer_goes_back_and_another_sitting_begins(ar
     begin(page)
     for number in range(1, 9):
         page.get_by_role("heading", name=f"Pair {number} of 8").wait_for()
-        pause(page)
+        look(page)
         last = texts(page)
         answer_check(page) if is_check(page) else press(page, "mouse", "tie")
     page.get_by_role("heading", name="Thank you").wait_for()
     follow(page, way, "button:has-text('Take back the last answer')")
     page.get_by_role("heading", name="Pair 8 of 8").wait_for()
     assert texts(page) == last
-    pause(page)
+    look(page)
     answer_check(page) if is_check(page) else press(page, "mouse", "tie")
     page.get_by_role("heading", name="Thank you").wait_for()
     follow(page, way, "button:has-text('Begin another sitting')")
@@ -302,9 +310,10 @@ def test_a_second_tab_cannot_change_an_answer_and_says_so(arrive, server, script
     page = arrive(server, f"tabs-{script}", java_script_enabled=script)
     begin(page)
     second = page.context.new_page()
+    second.scripted = script
     second.goto(page.url)
     for tab, choice in ((page, "tie"), (second, "left")):
-        pause(tab)
+        look(tab)
         tab.locator(f"button[value={choice}]").click()
         tab.get_by_role("heading", name="Pair 2 of").wait_for()
     second.get_by_role("status").filter(has_text="Saved already: the first answer stands").wait_for()
@@ -313,7 +322,7 @@ def test_a_second_tab_cannot_change_an_answer_and_says_so(arrive, server, script
 def test_a_double_click_or_a_bouncing_key_is_one_answer(arrive, server):
     page = arrive(server, "double")
     begin(page)
-    pause(page)
+    look(page)
     page.clock.install()  # and stopped, so that on a slow machine too the keys come right after the new pair
     page.clock.pause_at(time.time() + 60)
     page.locator("button[value=tie]").dblclick()
@@ -329,7 +338,7 @@ def test_single_keys_can_be_switched_off_and_stay_off(arrive, server):
     begin(page)
     page.locator("#keys").uncheck()
     page.reload()
-    pause(page)
+    look(page)
     page.keyboard.press("1")
     page.wait_for_timeout(300)
     assert number_of(page) == 1 and not page.locator("#keys").is_checked()
@@ -355,7 +364,7 @@ def test_a_server_out_of_reach_is_said_tried_again_and_the_vote_is_stored_once(a
         return route.continue_()
 
     page.route("**/answer", break_down)
-    pause(page)
+    look(page)
     page.keyboard.press("3")
     page.get_by_role("status").filter(has_text="Not saved yet").wait_for()
     page.get_by_role("heading", name="Pair 2 of").wait_for()
@@ -369,9 +378,9 @@ def test_a_server_out_of_reach_is_said_tried_again_and_the_vote_is_stored_once(a
 def test_when_nothing_helps_the_rater_is_told_that_the_answer_was_not_saved(arrive, server):
     page = arrive(server, "gone")
     begin(page)
+    look(page)
     page.clock.install()
     page.route("**/answer", lambda route: route.abort())
-    page.clock.fast_forward(1000)
     page.keyboard.press("3")
     told = page.get_by_role("status").filter(has_text="Not saved. Check your connection")
     wait_for(lambda: page.clock.fast_forward(5000) or told.count())
@@ -386,7 +395,7 @@ def test_text_of_models_is_on_the_screen_to_the_letter(arrive, hostile_server):
     seen = set()
     for number in range(1, len(HOSTILE) + 1):
         page.get_by_role("heading", name=f"Pair {number} of").wait_for()
-        pause(page)
+        look(page)
         shown = page.locator(".chat p, .said").evaluate_all("all => all.map(element => element.textContent)")
         assert shown[0] in shown[1:] and "the other response" in shown[1:]
         assert page.locator("main script, main img").count() == 0
@@ -401,7 +410,7 @@ def test_text_of_models_is_on_the_screen_to_the_letter(arrive, hostile_server):
 def test_the_answers_are_in_the_window_and_nothing_is_wider_than_it(arrive, server, size):
     page = arrive(server, f"size-{size['width']}", viewport=size)
     begin(page)
-    pause(page)
+    look(page)
     for value in ("left", "right", "tie"):
         box = page.locator(f"button[value={value}]").bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= size["height"] and box["height"] >= 44

@@ -7,7 +7,6 @@ import pytest
 from tests.crowd.marketplaces.study import make_study
 from tests.crowd.marketplaces.test_mephisto import in_mephisto, launched, votes
 
-PAUSE = 350  # ms; a click within 300 ms of a new pair is taken for a double click
 pytestmark = pytest.mark.browser
 
 
@@ -26,7 +25,6 @@ def work(page, address, prefers):
             break
         number = page.locator("h1").inner_text()
         left = f" says {prefers}" in first.inner_text()
-        page.wait_for_timeout(PAUSE)
         page.locator(f"button[name=choice][value={'left' if left else 'right'}]").click()
         page.locator("h1", has_text=re.compile(f"^{re.escape(number)}$")).wait_for(state="detached")
     return page.locator("main").inner_text()

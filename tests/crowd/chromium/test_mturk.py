@@ -9,7 +9,6 @@ from dialogue.files import read_json
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import make_study, served
 
-PAUSE = 350  # ms; a click within 300 ms of a new pair is taken for a double click
 pytestmark = pytest.mark.browser
 
 
@@ -58,7 +57,6 @@ def test_a_worker_accepts_works_in_the_frame_and_hands_in(hit, chromium):
             break
         number = frame.locator("h1").inner_text()
         left = " says a" in frame.locator("section.response").first.inner_text()
-        page.wait_for_timeout(PAUSE)
         frame.locator(f"button[name=choice][value={'left' if left else 'right'}]").click()
         frame.locator("h1", has_text=number).wait_for(state="detached")
     submit.click()

@@ -19,7 +19,6 @@ from tests.crowd.marketplaces.study import make_study
 from tests.house.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
-PAUSE = 350  # ms; a click within 300 ms of a new pair is taken for a double click
 COOKIES = {
     "taken": {},
     "refused in frames": {"block_third_party_cookies": True, "cookie_controls_mode": 1},
@@ -122,7 +121,6 @@ def judge(page, frame):
         return False
     number = frame.locator("h1").inner_text()
     left = " says a" in frame.locator("section.response").first.inner_text()
-    page.wait_for_timeout(PAUSE)
     frame.locator(f"button[name=choice][value={'left' if left else 'right'}]").click()
     frame.locator("h1", has_text=number).wait_for(state="detached")
     return True

@@ -3,12 +3,13 @@
 import pytest
 
 from tests.crowd.chromium.marionette import firefox, firefox_here
-from tests.crowd.chromium.test_third_party import PAUSE, certificate, market
+from tests.crowd.chromium.test_third_party import certificate, market
 
 pytestmark = pytest.mark.browser
 __all__ = ["certificate", "market"]  # fixtures
 BEHAVIOUR = {"its default": 5, "taken": 0, "refused in frames": 1, "refused": 2}
 CONSENT = "document.querySelector('button[name=agree]')"
+UNLOCKED = "!!document.querySelector('.said > span') && !document.querySelector('[aria-disabled]')"
 PAIR, SUBMIT = "document.querySelector('section.response')", "document.querySelector('form[action*=externalSubmit]')"
 
 
@@ -19,6 +20,7 @@ def begin(browser, tab):
         browser.click("button[name=agree]")
         for _ in range(4):
             browser.until("!!document.querySelector('button[value=tie]') && !document.querySelector('#next')")
+            browser.until(UNLOCKED)
             browser.click("button[value=tie]")
             browser.until("!!document.querySelector('#next')")
             browser.click("#next")
@@ -33,7 +35,7 @@ def judge(browser, tab):
         return False
     number = browser.script("return document.querySelector('h1').textContent")
     left = " says a" in browser.script(f"return {PAIR}.textContent")
-    browser.script(f"return new Promise((done) => setTimeout(() => done(1), {PAUSE}))")
+    browser.until(UNLOCKED)
     browser.click(f"button[name=choice][value={'left' if left else 'right'}]")
     browser.until(f"document.querySelector('h1')?.textContent !== {number!r} && !!({PAIR} || {SUBMIT})")
     return True

@@ -1,0 +1,121 @@
+"""Seen before judged: both responses are on the screen before an answer is taken, whatever the screen."""
+
+import dataclasses
+
+import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.files import read_records, write_records
+from dialogue.records import Pair, Utterance
+from tests.house.waiting import wait_for
+
+pytestmark = pytest.mark.browser
+
+SCREENS = {"desktop": (1280, 720), "phone": (390, 844), "200 %": (640, 360), "wide at 200 %": (960, 540)}
+SCREENS |= {"320 pixels": (320, 568)}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The preview of the sample, after a dialogue of 40 turns and two long responses."""
+    folder = tmp_path_factory.mktemp("seen")
+    pairs = [pair for pair in read_records("examples/pairs.jsonl", Pair) if pair.kind != "check"]
+    turns = tuple(Utterance(("user", "system")[n % 2], f"Turn {n + 1}. " + "And more. " * (n % 9)) for n in range(40))
+    first = dataclasses.replace(pairs[0], pair="turns", context=turns)
+    a, b = (dataclasses.replace(one, text="A long answer. " * 150) for one in (pairs[1].a, pairs[1].b))
+    long = dataclasses.replace(pairs[1], pair="long", a=a, b=b)
+    write_records(folder / "pairs.jsonl", [first, long, *pairs], signature="test", kind=Pair)
+    words = ["--pairs", str(folder / "pairs.jsonl"), "--number", "26", "--out", str(folder)]
+    dispatch("crowd", "", {"preview": ""}, ["preview", *words])
+    return folder
+
+
+@pytest.fixture
+def at(chromium, pages):
+    """A pair of the preview on a screen."""
+    contexts = []
+
+    def go(screen, name, **options):
+        width, height = SCREENS[screen]
+        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, **options))
+        page = contexts[-1].new_page()
+        page.goto((pages / f"{name}.html").as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+def locked(page):
+    return page.locator(".answers button[aria-disabled]").count()
+
+
+def in_view(page, selector):
+    """Whether all of it is on the screen, above the answers where they lie over the page."""
+    top = page.locator(".answers").bounding_box()["y"]
+    boxes = [one.bounding_box() for one in page.locator(selector).all()]
+    return all(box["y"] >= 0 and box["y"] + box["height"] <= top + 1 for box in boxes)
+
+
+def test_on_a_phone_both_responses_of_every_sample_pair_are_in_view_on_opening(at):
+    page = at("phone", "pair-3")
+    for number in range(3, 27):
+        page.goto(page.url.rpartition("/")[0] + f"/pair-{number}.html")
+        assert in_view(page, ".response"), f"pair {number}"
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_where_both_fit_the_answers_unlock_by_themselves_and_else_when_both_were_seen_to_their_ends(at, screen):
+    page = at(screen, "pair-2")
+    page.keyboard.press("1")
+    assert locked(page) == 3
+    for _ in range(8):  # a key leads to what was not seen, and nothing is sent
+        if locked(page):
+            before = page.evaluate("unseen.size")
+            page.keyboard.press("1")
+            wait_for(lambda n=before: page.wait_for_timeout(20) or page.evaluate("unseen.size") < n)
+    assert locked(page) == 0 and not page.evaluate("busy")
+    page.keyboard.press("2")
+    assert page.evaluate("busy")
+
+
+def test_on_a_desktop_half_a_second_is_all_that_a_pair_asks_of_who_knows_the_answer(at):
+    page = at("desktop", "pair-5")
+    page.locator(".answers button:not([aria-disabled])").first.wait_for()
+    assert page.evaluate("performance.now() - shownAt") > 490 and page.evaluate("SEEN") == 500
+
+
+@pytest.mark.parametrize("screen", [name for name in SCREENS if name != "desktop"])
+def test_a_long_conversation_shows_its_last_turns_and_all_of_them_on_request(at, screen):
+    page = at(screen, "pair-1")
+    height = "document.documentElement.scrollHeight"
+    folded, turns = page.evaluate(height), page.locator(".chat li:visible")
+    assert turns.count() == 2 and "Turn 40." in turns.last.inner_text()
+    assert folded < 3 * SCREENS[screen][1]
+    page.get_by_label("Show all 40 turns").check()
+    assert turns.count() == 40 and page.evaluate(height) > folded + 1000
+    box = page.locator(".answers").bounding_box()
+    assert box["y"] + box["height"] <= SCREENS[screen][1]
+
+
+def test_without_script_the_conversation_unfolds_too_and_the_answers_stand_below_both_responses(at):
+    for screen in SCREENS:
+        page = at(screen, "pair-2", java_script_enabled=False)
+        ends = [box["y"] + box["height"] for box in (one.bounding_box() for one in page.locator(".said").all())]
+        assert page.locator("button[value=left]").bounding_box()["y"] >= max(ends), screen
+    page = at("phone", "pair-1", java_script_enabled=False)
+    page.get_by_label("Show all 40 turns").check()
+    assert page.locator(".chat li:visible").count() == 40
+
+
+def test_no_key_badge_covers_a_word_at_320_pixels(at):
+    page = at("320 pixels", "pair-3")
+    for button in page.locator(".answers button").all():
+        badge = button.locator("kbd").bounding_box()
+        word = button.evaluate(
+            "button => { const range = document.createRange(); range.selectNode(button.firstChild);"
+            " return range.getBoundingClientRect().right; }"
+        )
+        assert word <= badge["x"] + 5  # the space after the word is a part of its text
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
