@@ -171,6 +171,7 @@ PROMISES = {
     "mturk_study": "a whole study on Mechanical Turk's stand-in",
     "prolific_study": "a whole study on Prolific's stand-in",
     "axe": "accessibility of every page",
+    "seen": "both responses on the screen before an answer",
     "errors": "what is wrong with a corpus, in one sentence",
     "real": "the published corpora, and real votes",
     "said": "sentences that users stumbled over",
