@@ -17,6 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from crowd.forms.choice import ChoiceExample
+from crowd.forms.known import FORMS, FormName
+from crowd.forms.pairs import WorkedExample
+from crowd.hit_choice import CHOICE
 from crowd.hit_tables import (
     EXCLUDE,
     MARKET_SCRIPT,
@@ -32,7 +36,6 @@ from crowd.hit_tables import (
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
-Button = Literal["left", "right", "tie"]
 Change = Literal[
     "from now on",
     "votes counted anew",
@@ -60,17 +63,6 @@ Choose Tie when neither is more relevant than the other, whether both are good o
 grammar, capital letters and length. The sign <unk> stands for a word that the program did not know.
 
 Four worked examples come first. They are for practice and do not count."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkedExample:
-    """A worked example of the instructions."""
-
-    context: tuple[Utterance, ...]
-    left: str
-    right: str
-    answer: Button
-    why: str
 
 
 def _talk(*texts: str) -> tuple[Utterance, ...]:
@@ -123,7 +115,10 @@ def _one_of(*options: str) -> Legal:
 
 
 _MONEY = Legal("a number from 0 to 1000", lambda v: type(v) in (int, float) and 0 <= v <= 1000)
-_EXAMPLES = Legal("four tables with context, left, right, answer, why", lambda v: isinstance(v, list) and len(v) == 4)
+_EXAMPLES = Legal(
+    "four tables with context, left, right, answer, why; or one to four with context, options, best, second, why",
+    lambda v: isinstance(v, list) and 1 <= len(v) <= 4,
+)
 
 
 def _key(default: Any, legal: Legal, doc: str) -> Any:
@@ -145,8 +140,13 @@ class Hit:
         "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
     instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line separates paragraphs")
-    examples: tuple[WorkedExample, ...] = _key(
+    examples: tuple[WorkedExample | ChoiceExample, ...] = _key(
         EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
+    )
+    form: FormName = _key(  # noqa: RUF009
+        "pairs",
+        _one_of(*FORMS),
+        "what is shown at once: two responses (pairs.jsonl), or one context with several options (questions.jsonl)",
     )
     pairs_per_sitting: int = _key(20, whole_number(1, 1000), "real pairs in one sitting")
     votes_per_pair: int = _key(
@@ -203,10 +203,12 @@ class Hit:
         return self.pairs_per_sitting + self.first_checks + self.later_checks
 
 
+OF_FORM: Mapping[FormName, Mapping[str, Any]] = {"pairs": {}, "choice": CHOICE}  # defaults that differ
 HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
 CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
+    "form": "refused after the first vote",
     "question": "refused after the first vote",
     "consent_text": "needs a new consent_version",
     "first_checks": "votes counted anew; higher is refused",
@@ -236,11 +238,14 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     """Check parsed values key by key, then together."""
     for name, value in values.items():
         _check(name, value, where)
+    form: FormName = values.get("form", "pairs")
     if "consent_text" in values and "consent_version" not in values:
         raise InputError(f'{where}: consent_text was changed, so consent_version must be given too, e.g. "2".')
-    known = dict(values)
-    if "examples" in known:
-        known["examples"] = tuple(_example(v, f"{where}: examples[{i}]") for i, v in enumerate(known["examples"]))
+    known = {**OF_FORM[form], **values}
+    if "examples" in values:
+        if (number := len(values["examples"])) < FORMS[form].FEWEST_EXAMPLES:
+            raise InputError(f"{where}: examples holds {number}, which is not {_EXAMPLES.says}.")
+        known["examples"] = _examples(form, values["examples"], where)
     if "exclude" in known:
         known["exclude"] = exclusion_from(known["exclude"], where)
     if "panel" in known:
@@ -258,7 +263,7 @@ def hit_as_kept(hit: Hit) -> dict[str, Any]:
 def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     """The HIT that a store keeps; keys that came later have their defaults."""
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
-    known["examples"] = tuple(_example(value, "store") for value in known["examples"])
+    known["examples"] = _examples(known.get("form", "pairs"), known["examples"], "store")
     if known.get("exclude"):
         known["exclude"] = exclusion_from(known["exclude"], "store")
     if known.get("panel"):
@@ -290,25 +295,5 @@ def _check_together(hit: Hit, where: str) -> None:
         )
 
 
-def _example(value: object, where: str) -> WorkedExample:
-    if not isinstance(value, Mapping) or set(value) != {"context", "left", "right", "answer", "why"}:
-        found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-        raise InputError(f"{where} needs context, left, right, answer and why, and nothing else. Found: {found}.")
-    for name in ("left", "right", "why"):
-        if not isinstance(value[name], str):
-            raise InputError(f"{where}.{name} is {value_in_short(value[name])}, which is not text.")
-    if value["answer"] not in ("left", "right", "tie"):
-        raise InputError(f"{where}.answer is {value_in_short(value['answer'])}, which is not one of left, right, tie.")
-    context = _context(value["context"], f"{where}.context")
-    return WorkedExample(context, value["left"], value["right"], value["answer"], value["why"])
-
-
-def _context(value: object, where: str) -> tuple[Utterance, ...]:
-    lines: Sequence[object] = value if isinstance(value, list) else [value]
-    return tuple(_utterance(line, where) for line in lines)
-
-
-def _utterance(line: object, where: str) -> Utterance:
-    if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
-        raise InputError(f'{where} holds {value_in_short(line)}; each line is {{speaker = "user", text = "..."}}.')
-    return Utterance(line["speaker"], line["text"])
+def _examples(form: FormName, values: Sequence[object], where: str) -> tuple[Any, ...]:
+    return tuple(FORMS[form].example_from(value, f"{where}: examples[{n}]") for n, value in enumerate(values))

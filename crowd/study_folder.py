@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from crowd.forms.known import FORMS, FormName
 from crowd.hit import Hit, read_hit
 from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes, take_up
@@ -33,13 +34,12 @@ def hit_of(study: Path, given: Path | None) -> Hit:
     return read_hit(own if own.exists() else None)
 
 
-def pairs_file(study: Path, given: Path | None) -> Path:
-    """The file of pairs, which must be there."""
-    path = given or study / "pairs.jsonl"
+def pairs_file(study: Path, given: Path | None, form: FormName = "pairs") -> Path:
+    """The file of pairs, or of what else the form shows, which must be there."""
+    path = given or study / FORMS[form].FILE
     if not path.exists():
-        raise InputError(
-            f"{path} does not exist. Make pairs (python -m generation pair {study}) or name them: --pairs."
-        )
+        kind = path.stem if given is None else form
+        raise InputError(f"{path} does not exist. Make {kind} ({FORMS[form].MAKE} {study}) or name them: --{kind}.")
     return path
 
 
@@ -57,7 +57,7 @@ def prepare_study(
 
     `tell` is told, sentence by sentence, what changed and what may be amiss.
     """
-    path = pairs_file(study, pairs)
+    path = pairs_file(study, pairs, hit.form)
     study.mkdir(parents=True, exist_ok=True)
     url = database or sqlite_url(study)
     store = open_store(url, seed=seed, simulated=simulated)

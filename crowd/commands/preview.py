@@ -48,6 +48,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
+    from crowd.forms.known import FORMS
+    from crowd.forms.pairs import on_page
     from crowd.web import page
 
     frame = page.Frame(base=".", seat="", nonce="")
@@ -55,9 +57,9 @@ def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
     yield "consent", page.consent_page(hit, frame)
     for number, example in enumerate(hit.examples, 1):
         yield f"example-{number}", page.example_page(hit, frame, number, None)
-        yield f"example-{number}-answered", page.example_page(hit, frame, number, example.answer)
+        yield f"example-{number}-answered", page.example_page(hit, frame, number, FORMS[hit.form].right(example))
     for number, pair in enumerate(pairs, 1):
-        shown = page.PairOnPage("preview", pair.context, pair.a.text, pair.b.text, number)
+        shown = on_page("preview", pair, "a", number)
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
         yield f"pair-{number}", page.task_page(hit, frame, shown, progress, "saved" if number > 1 else "")
     for kind in page.MESSAGE_KINDS:

@@ -14,8 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from crowd.forms.pairs import record_of
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
-from crowd.rating.pool import pair_from
 from crowd.rating.replaying import Replayed, replay
 from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log, tables
@@ -53,7 +53,7 @@ def export(
 
     With `replayed`, what counts and who is blocked is as another gate has it.
     """
-    pairs = {row.pair: pair_from(row.body) for row in connection.execute(sa.select(tables.pairs))}
+    pairs = {row.pair: record_of(row.body) for row in connection.execute(sa.select(tables.pairs))}
     joined = sa.select(tables.votes, tables.leases.c.sitting).join(
         tables.leases, tables.leases.c.lease == tables.votes.c.lease
     )
@@ -171,7 +171,7 @@ def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]
     """
     seen = sa.exists().where(tables.leases.c.pair == tables.pairs.c.pair)
     unseen = sa.select(tables.pairs.c.body).where(tables.pairs.c.kind != "check", tables.pairs.c.offered == 0, ~seen)
-    for pair in map(pair_from, connection.scalars(unseen.order_by(tables.pairs.c.pair))):
+    for pair in map(record_of, connection.scalars(unseen.order_by(tables.pairs.c.pair))):
         if pair.identical:
             for number in range(1, votes_per_pair + 1):
                 yield Vote(

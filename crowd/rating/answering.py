@@ -1,4 +1,4 @@
-"""Saving a vote: an answer becomes a vote exactly once, with the side already turned back into the response.
+"""Saving a vote: an answer becomes a vote exactly once, with what was pressed turned back into what was chosen.
 
 After a check the gate speaks (standing.py); an undo takes the last vote back and holds its pair again.
 """
@@ -11,9 +11,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.hit import Button
+from crowd.forms.form import decisive
 from crowd.rating import pool, standing
-from crowd.rating.assignment import is_eligible, unswapped
+from crowd.rating.assignment import is_eligible
 from crowd.rating.doors import ASKED_LATER
 from crowd.rating.leasing import shown_checks
 from crowd.rating.rules import FIRST_SOURCE, fits
@@ -22,7 +22,6 @@ from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import fetch, later
 from crowd.store.tables import leases, pairs, payments, raters, sittings, votes
-from dialogue.records import Choice
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
@@ -54,7 +53,7 @@ _LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vot
 
 
 def save_answer(
-    moment: Moment, seat: Seat, token: str, choice: Button, seconds: float | None
+    moment: Moment, seat: Seat, token: str, choice: str, seconds: float | None
 ) -> tuple[Saved, Sequence[Any] | None]:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given.
 
@@ -88,7 +87,7 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(moment: Moment, seat: Seat, row: Any, pressed: Button, seconds: float) -> tuple[Saved, bool | None]:
+def _store(moment: Moment, seat: Seat, row: Any, pressed: str, seconds: float) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair."""
     check, held, rules = row.kind in CHECKS, row.state == "held", moment.assignment
     late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
@@ -96,8 +95,8 @@ def _store(moment: Moment, seat: Seat, row: Any, pressed: Button, seconds: float
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
     placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
     counted = placed and not waits
-    choice = unswapped(pressed, row.left)
-    failed = _fails(choice, row) if check else None
+    choice = moment.form.answer_of(pressed, row.left)
+    failed = fails(choice, row.mended or pool.key_in(row.body)) if check else None
     facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
     facts |= {"late": int(late), "counted": int(counted), "failed": None if failed is None else int(failed)}
     facts |= {"waits": int(waits), "aside": int(aside)}
@@ -118,13 +117,9 @@ def _waits(row: Any) -> bool:
     return row.source in ASKED_LATER and row.listed is None
 
 
-def _fails(choice: Choice, row: Any) -> bool:
-    return fails(choice, row.mended or pool.pair_from(row.body).answer)
-
-
-def fails(choice: Choice, answer: Choice | Literal["void"] | None) -> bool:
+def fails(choice: str, answer: str) -> bool:
     """Whether this answer to a check is a failure; a check that is void cannot be failed."""
-    return answer not in ("void", choice)
+    return answer not in ("void", decisive(choice))
 
 
 def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:

@@ -1,4 +1,4 @@
-"""When a check is due, the side of each response, and which votes count: pure functions of a few numbers.
+"""When a check is due, how long a sitting is, and which votes count: pure functions of a few numbers.
 
 Which pair comes next is not decided here but in crowd/rating/next_pair.py; `verdict` only says whether that pair may
 be shown. No clock, no database and no generator hides here: what is random follows from the study's seed, the rater
@@ -7,13 +7,13 @@ and a count, so that a server that was killed goes on exactly as it would have g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from dialogue.records import RaterStatus, Side
-from dialogue.seeds import child_random, child_seed
+from dialogue.records import RaterStatus
+from dialogue.seeds import child_random
 
 PairVerdict = Literal["show", "wait", "finished"]
 LatePolicy = Literal["keep", "count"]
@@ -102,17 +102,6 @@ def verdict(fewest: Fewest | None, assignment: AssignmentRules) -> PairVerdict:
     return "show" if fewest.votes + fewest.held < assignment.votes_per_pair else "wait"
 
 
-def left_side(pair: Mapping[Side, int], rater: Mapping[Side, int], *, seed: int, name: tuple[object, ...]) -> Side:
-    """Which response stands on the left: the one that stood there less often in this pair, then for this rater.
-
-    Where both are even, a coin falls that follows from the seed and `name`.
-    """
-    for counts in (pair, rater):  # the pair first: an unbalanced pair biases its result, a rater only their own tally
-        if counts["a"] != counts["b"]:
-            return "a" if counts["a"] < counts["b"] else "b"
-    return "a" if child_seed(seed, "left", *name) % 2 else "b"
-
-
 def is_eligible(status: RaterStatus, *, late: bool, aside: bool, late_votes: LatePolicy) -> bool:
     """Whether a vote may count: its rater passed the gate, it came in time, and nobody set it aside."""
     return status == "passed" and not aside and (not late or late_votes == "count")
@@ -125,14 +114,3 @@ def first_votes(eligible: Sequence[bool], votes_per_pair: int) -> list[bool]:
     [True, False, True, False]
     """
     return [may and sum(eligible[:place]) < votes_per_pair for place, may in enumerate(eligible)]
-
-
-def unswapped(choice: Literal["left", "right", "tie"], left: Side) -> Literal["a", "b", "tie"]:
-    """The response that was chosen, whatever side it was shown on.
-
-    >>> unswapped("right", left="b")
-    'a'
-    """
-    if choice == "tie":
-        return "tie"
-    return left if choice == "left" else ("b" if left == "a" else "a")

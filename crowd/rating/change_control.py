@@ -8,6 +8,7 @@ that changed is an event. crowd/hit.py says which key follows which rule.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,6 @@ from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept
 from crowd.rating import standing
 from crowd.rating.deciding import tell
 from crowd.rating.excluding import mark_broken
-from crowd.rating.pool import pair_from
 from crowd.rating.rules import keep_hit, kept_hit, rules_of
 from crowd.store import event_log
 from crowd.store.store import Store, put, settings
@@ -110,6 +110,6 @@ def _offer(connection: sa.Connection, hit: Hit) -> None:
         sa.select(pairs.c.pair, pairs.c.offered, pairs.c.body).where(pairs.c.kind != "check", ~seen)
     )
     wanted = int(hit.identical == "show")
-    changed = [row.pair for row in rows if row.offered != wanted and pair_from(row.body).identical]
+    changed = [row.pair for row in rows if row.offered != wanted and json.loads(row.body).get("identical")]
     for pair in changed:
         connection.execute(sa.update(pairs).where(pairs.c.pair == pair).values(offered=wanted))

@@ -7,14 +7,14 @@ with its event. Nothing here touches what is due or paid to anybody.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import sqlalchemy as sa
 
+from crowd.forms.known import FORMS
 from crowd.rating import standing
 from crowd.rating.answering import fails
 from crowd.rating.gate import Ruling
-from crowd.rating.pool import pair_from
+from crowd.rating.pool import key_in
 from crowd.rating.rules import rules_in_force, turn_revision
 from crowd.rating.standing import Effect
 from crowd.store import event_log
@@ -22,9 +22,7 @@ from crowd.store.identity import rater_hash
 from crowd.store.store import Store, settings
 from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.errors import InputError
-from dialogue.records import Choice, RaterStatus
-
-Mended = Choice | Literal["void"]
+from dialogue.records import RaterStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +36,16 @@ class Decided:
     """Checks that raters may still be shown."""
 
 
-def mend(store: Store, check: str, answer: Mended, now: float) -> Decided:
+def mend(store: Store, check: str, answer: str, now: float) -> Decided:
     """Declare a check void, or give it the answer that it should have had; its outcomes are judged again."""
     with store.write() as connection:
         row = connection.execute(sa.select(pairs).where(pairs.c.pair == check)).one_or_none()
         if row is None or row.kind != "check":
             raise InputError(f"This study has no check {check}. `crowd check list STUDY` prints them.")
-        before = row.mended or str(pair_from(row.body).answer)
+        known = FORMS[rules_in_force(connection).hit.form].answers(row.body)
+        if answer not in (*known, "void"):
+            raise InputError(f"Check {check} has no answer {answer}. It may be {', '.join(known)}.")
+        before = row.mended or key_in(row.body)
         connection.execute(sa.update(pairs).where(pairs.c.pair == check).values(mended=answer))
         _judge_anew(connection, check, answer)
         event_log.append(connection, "mended", now, pair=check, answer=answer, before=before)
@@ -55,14 +56,14 @@ def mend(store: Store, check: str, answer: Mended, now: float) -> Decided:
         return Decided(before, answer, effect, len(rules.checks))
 
 
-def _judge_anew(connection: sa.Connection, check: str, answer: Mended) -> None:
+def _judge_anew(connection: sa.Connection, check: str, answer: str) -> None:
     """Every answer to the check, by its new answer; a void one is shown to nobody any more."""
     kind = {"kind": "void" if answer == "void" else "check"}
     connection.execute(sa.update(leases).where(leases.c.pair == check).values(kind))
     waits = sa.or_(leases.c.state == "held", leases.c.state == "expired")
     if answer == "void":
         connection.execute(sa.update(leases).where(leases.c.pair == check, waits).values(state="void"))
-    for choice in ("a", "b", "tie"):
+    for choice in connection.scalars(sa.select(votes.c.choice).where(votes.c.pair == check).distinct()).all():
         given = sa.update(votes).where(votes.c.pair == check, votes.c.choice == choice)
         connection.execute(given.values(failed=int(fails(choice, answer))))
 

@@ -12,7 +12,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
-from crowd.hit import Button, Hit
+from crowd.hit import Hit
 from crowd.rating import answering, leasing
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.doors import ASKED_LATER, doors
@@ -156,7 +156,7 @@ class Desk:
             return leasing.next_step(moment, seat)
 
     @_by_rules_in_force
-    def instructed(self, seat: Seat, number: int, chosen: Button) -> Step:
+    def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
         with self.store.write() as connection:
             moment = self._moment(connection)
@@ -171,7 +171,7 @@ class Desk:
             return leasing.next_step(moment, seat)
 
     @_by_rules_in_force
-    def answer(self, seat: Seat, token: str, choice: Button, seconds: float | None) -> tuple[answering.Saved, Step]:
+    def answer(self, seat: Seat, token: str, choice: str, seconds: float | None) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
         with self.store.write() as connection:
             moment = self._moment(connection)

@@ -5,6 +5,7 @@ Everything is read and written inside the caller's one transaction, so that no p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,10 +14,11 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
+from crowd.forms.form import Told
 from crowd.rating import pool
-from crowd.rating.assignment import Fewest, check_is_due, later_checks, left_side, verdict
+from crowd.rating.assignment import Fewest, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import NAMED, NEXT_PAIR, Offer, due_by, has_run_out, named
+from crowd.rating.next_pair import NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
 from crowd.rating.seating import (
     CHECK,
     HIDDEN,
@@ -36,7 +38,7 @@ from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import Query, fetch, later
 from crowd.store.tables import leases, pairs, sittings
-from dialogue.records import Pair, Side
+from dialogue.records import Pair, Question
 from dialogue.seeds import child_seed
 
 Stage = Literal["consent", "instructions", "task", "wait", "paused"] | Ending
@@ -60,6 +62,11 @@ _RENEWED = (
     .where(leases.c.lease == param("this"))
     .values(state="held", issued=param("now"), expires=param("until"))
 )
+_LAID = (
+    sa.update(leases)
+    .where(leases.c.lease == param("this"))
+    .values(left=param("how"), token=param("token"), attempt=param("attempt"))
+)
 _SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"), HIDDEN)
 
 
@@ -72,8 +79,9 @@ class ShownPair:
     """What is to be shown; `token` is all that a rater's page learns of it beside the texts."""
 
     token: str
-    pair: Pair
-    left: Side
+    pair: Pair | Question
+    left: str
+    """How it is laid out, see crowd/forms/: of a pair, the response on the left."""
     expires: float
 
 
@@ -113,7 +121,7 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
         return Step("paused" if seated.state == "paused" else "stopped", done, _told(seated))
     if row is None or row.state != "held" or has_run_out(row, moment.now):
         return None
-    return _showing(seated, ShownPair(row.token, pool.pair_from(row.body), row.left, row.expires))
+    return _showing(seated, ShownPair(row.token, moment.form.record_of(row.body), row.left, row.expires))
 
 
 def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
@@ -146,9 +154,9 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
     if seen := step_without_writing(moment, seated):
         return seen
     if seated.waiting is not None:
-        return _showing(seated, _renew(moment, seated.waiting))
+        return _showing(seated, _renew(moment, seated, seated.waiting))
     if (left := _left_elsewhere(moment, seated)) is not None:
-        return _showing(seated, _renew(moment, left))
+        return _showing(seated, _renew(moment, seated, left))
     outcome = _next(moment, seated, offer)
     if outcome == "finished":
         return _finish(moment, seated)
@@ -195,19 +203,48 @@ def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
     return Step("task", seated.done, _told(seated), shown=shown, undo=seated.last_token)
 
 
-def _renew(moment: Moment, row: Any) -> ShownPair:
+def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     """Show it again, also if others have given the pair its votes meanwhile: this one is kept and does not count.
 
     A check comes again in any case, so whatever became of a real pair instead would tell which was which.
     """
     k, was_held = moment.assignment.votes_per_pair, row.state == "held"
-    expires = moment.now + moment.assignment.lease_seconds
+    expires, record = moment.now + moment.assignment.lease_seconds, moment.form.record_of(row.body)
+    left, token = row.left, row.token
+    if moment.form.PLACES and not was_held:
+        left = _layout(moment, seated, row, record, before=row.left)
+    if left != row.left:  # others were shown it so meanwhile; what the old page would send means something else
+        token = _laid_anew(moment, seated, row, left)
     later(
         moment.connection,
         (_RENEWED, {"this": row.lease, "now": moment.now, "until": expires}),
         pool.recount(row.pair, k, held=int(not was_held)),
     )
-    return ShownPair(row.token, pool.pair_from(row.body), row.left, expires)
+    return ShownPair(token, record, left, expires)
+
+
+def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Pair | Question, before: str | None = None) -> str:
+    """How it is laid out now; `before` is how, in a lease that has run out."""
+    form = moment.form
+    placed: Told = {} if form.PLACES else left_counts(row)
+    if form.PLACES:
+        (found,) = fetch(moment.connection, (PLACED, {"pair": row.pair}))
+        placed = Counter(one.left for one in found)
+    name = (seated.seat.rater, row.pair)
+    return form.layout(record, placed, seated.lefts, seed=moment.seed, name=name, before=before)
+
+
+def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, left: str) -> str:
+    """Write another layout of a lease, and the new token under which it is answered."""
+    seat, attempt = seated.seat, row.attempt + 1
+    token = lease_token(moment.secret, seat.rater, row.pair, attempt)
+    facts = {"left": left, "sitting": seat.sitting, "slot": row.slot}
+    later(
+        moment.connection,
+        (_LAID, {"this": row.lease, "how": left, "token": token, "attempt": attempt}),
+        event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
+    )
+    return token
 
 
 def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
@@ -262,8 +299,8 @@ def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair |
 
 
 def _lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
-    seat = seated.seat
-    left = left_side(left_counts(row), seated.lefts, seed=moment.seed, name=(seat.rater, row.pair))
+    seat, record = seated.seat, moment.form.record_of(row.body)
+    left = _layout(moment, seated, row, record)
     token, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
     facts = {"left": left, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
@@ -273,7 +310,7 @@ def _lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
         pool.recount(row.pair, moment.assignment.votes_per_pair, held=1),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
-    return ShownPair(token, pool.pair_from(row.body), left, expires)
+    return ShownPair(token, record, left, expires)
 
 
 def _finish(moment: Moment, seated: SeatedRater) -> Step:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.store.store import Query, fetch
-from crowd.store.tables import leases, pairs
+from crowd.store.tables import leases, pairs, votes
 from dialogue.records import Side
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
@@ -38,6 +38,9 @@ def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
 NEXT_PAIR = _with_sides(_OPEN)
 _ENDED = sa.or_(leases.c.expires <= param("now"), leases.c.issued > param("ahead"))
 _DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(leases.c.state == "held", _ENDED)
+_HAS_PLACE = sa.exists().where(votes.c.lease == leases.c.lease, sa.or_(votes.c.counted == 1, votes.c.waits == 1))
+_TAKEN = sa.or_(leases.c.state == "held", _HAS_PLACE)
+PLACED = sa.select(leases.c.left).where(leases.c.pair == param("pair"), _TAKEN)  # of forms that balance places
 CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
 NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from crowd.forms.form import decisive
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from crowd.rating.gate import GateRule, Ruling, standing, that_judge
 from crowd.store.event_log import Event
@@ -88,7 +89,7 @@ def _take(facts: _Facts, event: Event) -> None:
     elif event.kind == "mended":
         for answer in facts.answers.values():
             if answer.pair == event.pair:
-                answer.failed = data["answer"] not in ("void", answer.choice)
+                answer.failed = data["answer"] not in ("void", decisive(answer.choice))
     elif event.kind == "admitted":
         facts.asked[str(event.rater)] = data["asked"]
     elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:

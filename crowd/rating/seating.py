@@ -12,6 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
+from crowd.forms.form import HitForm
+from crowd.forms.known import FORMS
 from crowd.hit import Hit
 from crowd.rating.assignment import AssignmentRules, Life
 from crowd.rating.doors import ASKED_LATER
@@ -20,7 +22,7 @@ from crowd.rating.next_pair import IS_SHOWN, SIDES
 from crowd.rating.rules import REVISION
 from crowd.store.store import fetch
 from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
-from dialogue.records import RaterStatus, Side
+from dialogue.records import RaterStatus
 
 _RATER, _SITTING = raters.c.rater == param("rater"), sittings.c.sitting == param("sitting")
 _HERE = leases.c.sitting == param("sitting")
@@ -60,6 +62,7 @@ _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state"
 _REVISION = sa.select(study_settings.c.value).where(study_settings.c.key == REVISION).scalar_subquery()
 _LEASE = (
     leases.c.token,
+    leases.c.attempt,
     leases.c.lease,
     leases.c.slot,
     leases.c.pair,
@@ -131,6 +134,11 @@ class Moment:
     checks: tuple[str, ...]
     revision: str | None
 
+    @property
+    def form(self) -> HitForm:
+        """What is shown at once, and how it is answered."""
+        return FORMS[self.hit.form]
+
 
 @dataclass(frozen=True, slots=True)
 class SeatedRater:
@@ -147,7 +155,7 @@ class SeatedRater:
     last_vote: int | None
     last_token: str | None
     done: int
-    lefts: Mapping[Side, int]
+    lefts: Mapping[str, int]
     """How often each response stood on the left for this rater."""
     state: str
     waiting: Any
@@ -193,6 +201,6 @@ def life_of(moment: Moment, row: Any) -> Life:
     return Life(row.reals, row.checks, row.last_check or 0, unseen)
 
 
-def left_counts(row: Any) -> dict[Side, int]:
+def left_counts(row: Any) -> dict[str, int]:
     """How often each response stood on the left, from a row's columns left_a and left_b."""
     return {"a": row.left_a, "b": row.left_b}

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crowd.hit import Button
+from crowd.forms.pairs import Button
 from crowd.web.page import literal
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, Utterance

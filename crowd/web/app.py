@@ -24,6 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from crowd.forms.form import NoAnswer
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
 from crowd.rating.seating import Refused, WrongKind
@@ -223,8 +224,9 @@ def _guard(app: Flask, config: ServerConfig) -> None:
     def of_another_kind(_error: WrongKind) -> tuple[Any, int]:
         return views.of_another_kind(), 403
 
+    @app.errorhandler(NoAnswer)
     @app.errorhandler(Refused)
-    def refused(_error: Refused) -> tuple[str, int]:
+    def refused(_error: Exception) -> tuple[str, int]:
         return views.problem("bad_request"), 400
 
     @app.errorhandler(HTTPException)

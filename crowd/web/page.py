@@ -1,14 +1,14 @@
 """The pages a rater sees, as HTML text: no store, no request, no Flask, so that every marketplace shows the same ones.
 
-`templates/hit/_pair.html` is the fragment that holds one pair; the other templates are the frame round it. Nothing
-here knows which response is a or b, a model, a seed or the kind of a pair, so nothing of it can reach a rater.
+The fragment that holds one pair, or what else the form shows at once (crowd/forms/), is exchanged after an answer; the
+other templates are the frame round it. Nothing here knows which response is a or b, which option is true, a model, a
+seed or the kind of a pair, so nothing of it can reach a rater.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,10 +17,11 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from crowd.hit import Button, Hit
+from crowd.forms.form import OnPage
+from crowd.forms.known import FORMS
+from crowd.hit import Hit
 from crowd.rating.ending import Ending
 from crowd.web.visit import TOKEN
-from dialogue.records import Utterance
 
 if TYPE_CHECKING:
     from crowd.web.entrance import WayOut
@@ -29,7 +30,7 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
 
 MessageKind = Literal["wait", "paused", "uninvited", "simulation", "not_saved", "bad_request"] | Ending
-Note = Literal["", "saved", "again", "late", "undone"]
+Note = Literal["", "saved", "again", "late", "undone", "incomplete"]
 ENDINGS: tuple[Ending, ...] = get_args(Ending)
 MESSAGE_KINDS: tuple[MessageKind, ...] = (
     "wait",
@@ -46,6 +47,7 @@ NOTES: dict[Note, str] = {
     "again": "Saved already: the first answer stands",
     "late": "Saved, but after its time",
     "undone": "Undone: answer this pair again",
+    "incomplete": "",
 }
 
 
@@ -67,17 +69,6 @@ class Frame:
         """
         query = urlencode({name: value for name, value in {TOKEN: self.seat, **more}.items() if value})
         return f"{self.base}{path}{'?' if query else ''}{query}"
-
-
-@dataclass(frozen=True, slots=True)
-class PairOnPage:
-    """One pair as the rater sees it; `lease` is an opaque token that goes back with the answer."""
-
-    lease: str
-    context: Sequence[Utterance]
-    left: str
-    right: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +103,51 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
     `pairs` are those of a sitting (None: as many as planned).
     """
     shown = hit.shown_per_sitting if pairs is None else pairs
-    return _render("consent.html", hit=hit, frame=frame, pairs=shown, decline=decline)
+    return _render("hit/consent.html", hit=hit, frame=frame, pairs=shown, decline=decline)
 
 
-def example_page(hit: Hit, frame: Frame, number: int, chosen: Button | None) -> str:
+def example_page(hit: Hit, frame: Frame, number: int, chosen: str | None, note: Note = "") -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
     example = hit.examples[number - 1]
-    shown = PairOnPage("", example.context, example.left, example.right, number)
+    shown = FORMS[hit.form].example_on_page(example, number)
+    told = {"example": example, "chosen": chosen, "said": said(hit, note, shown)}
+    return _render("hit/instructions.html", hit=hit, frame=frame, shown=shown, progress=None, **told)
+
+
+def task_page(hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress, note: Note) -> str:
+    """The page with one pair; `note` says what became of the previous answer."""
     return _render(
-        "instructions.html", hit=hit, frame=frame, shown=shown, progress=None, example=example, chosen=chosen
+        "hit/task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note, said=said(hit, note, shown)
     )
 
 
-def task_page(hit: Hit, frame: Frame, shown: PairOnPage, progress: SittingProgress, note: Note) -> str:
-    """The page with one pair; `note` says what became of the previous answer."""
-    return _render("task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note, said=NOTES[note])
-
-
-def pair_fragment(hit: Hit, frame: Frame, shown: PairOnPage, progress: SittingProgress) -> str:
-    """The pair alone, to be put in the place of the previous one."""
-    return _render("_pair.html", hit=hit, frame=frame, shown=shown, progress=progress)
+def pair_fragment(hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress) -> str:
+    """What is shown at once alone, to be put in the place of the previous one."""
+    return _render(shown.fragment, hit=hit, frame=frame, shown=shown, progress=progress)
 
 
 def message_page(hit: Hit, frame: Frame, kind: MessageKind, at: SittingSoFar = NOTHING_YET) -> str:
     """A page that says one thing: why there is no pair, what is paid, and the ways on and out."""
-    return _render("message.html", hit=hit, frame=frame, kind=kind, at=at)
+    return _render("hit/message.html", hit=hit, frame=frame, kind=kind, at=at)
 
 
 def glance_page(hit: Hit, frame: Frame, pairs: int | None = None) -> str:
     """The page for somebody who has not accepted the task yet: what it is about, nothing to work on."""
-    return _render("glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs)
+    return _render("hit/glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs)
+
+
+def said(hit: Hit, note: Note, shown: OnPage | None = None) -> str:
+    """What a note says, in the words of the form."""
+    if hit.form == "choice" and note == "undone":
+        return "Undone: answer this question again"
+    if note == "incomplete":
+        return said_incomplete(shown)
+    return NOTES[note]
+
+
+def said_incomplete(shown: OnPage | None) -> str:
+    """What is missing, of a question with several options."""
+    return "Choose the best option, and another one as second best" if getattr(shown, "ranked", True) else "Choose one"
 
 
 def literal(text: str) -> str:
@@ -177,9 +183,9 @@ def jinja_environment() -> Environment:
         auto_reload=False,
     )
     jinja.filters.update(literal=literal, paragraphs=paragraphs)
-    jinja.globals.update(asset=asset)
+    jinja.globals.update(asset=asset, said_incomplete=said_incomplete)
     return jinja
 
 
 def _render(name: str, **values: object) -> str:
-    return jinja_environment().get_template(f"hit/{name}").render(**values)
+    return jinja_environment().get_template(name).render(**values)

@@ -6,11 +6,12 @@ Who arrives is decided in arriving.py; whose page it is, in at_hand.py.
 from __future__ import annotations
 
 import math
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
-from crowd.hit import Button
+from crowd.forms.form import Incomplete, OnPage
+from crowd.forms.known import FORMS
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused
 from crowd.web import arriving, page
@@ -57,10 +58,13 @@ def instructions(number: int) -> PageReply:
         return go("/")
     if not 1 <= number <= len(desk.hit.examples):
         raise Refused("there is no such example")
-    chosen = None
-    if request.method == "POST":
+    if request.method != "POST":
+        return page.example_page(desk.hit, frame_at_hand(), number, None)
+    try:
         chosen = _choice()
-        desk.instructed(seat, number, chosen)
+    except Incomplete:
+        return page.example_page(desk.hit, frame_at_hand(), number, None, "incomplete")
+    desk.instructed(seat, number, chosen)
     return page.example_page(desk.hit, frame_at_hand(), number, chosen)
 
 
@@ -89,7 +93,11 @@ def thank() -> PageReply:
 @rater_pages.post("/answer", endpoint="answer")
 def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
-    note, step = the_desk().answer(sender_s_seat(), _field("lease"), _choice(), _seconds())
+    seat = sender_s_seat()
+    try:
+        note, step = the_desk().answer(seat, _field("lease"), _choice(), _seconds())
+    except Incomplete:
+        return _and_then(the_desk().next_step(seat), "incomplete")
     if note == "saved":
         _may_take_back(_field("lease"))
     return _and_then(step, note)
@@ -152,11 +160,8 @@ def _field(name: str) -> str:
     return request.form.get(name, "")
 
 
-def _choice() -> Button:
-    choice = _field("choice")
-    if choice not in get_args(Button):
-        raise Refused("a choice is left, right or tie")
-    return cast(Button, choice)
+def _choice() -> str:
+    return FORMS[the_desk().hit.form].pressed(request.form)
 
 
 def _seconds() -> float | None:
@@ -193,13 +198,11 @@ def _undo(step: Step) -> str:
     return step.undo if step.undo is not None and step.undo == _last() else ""
 
 
-def _shown(step: Step) -> tuple[page.PairOnPage, page.SittingProgress]:
-    """What leaves the server of a pair: texts in the order shown, never which is a or b."""
+def _shown(step: Step) -> tuple[OnPage, page.SittingProgress]:
+    """What leaves the server of a pair: texts in the order shown, never which is which."""
     due = cast(ShownPair, step.shown)
-    a, b = due.pair.a.text, due.pair.b.text
-    left, right = (a, b) if due.left == "a" else (b, a)
     minutes = max(1, math.ceil((due.expires - the_desk().clock()) / 60))
-    shown = page.PairOnPage(due.token, due.pair.context, left, right, step.done + 1)
+    shown = FORMS[the_desk().hit.form].on_page(due.token, due.pair, due.left, step.done + 1)
     return shown, page.SittingProgress(step.done, step.of, minutes, _undo(step))
 
 
@@ -212,7 +215,7 @@ def _and_then(step: Step, note: page.Note) -> Response:
 
 def _json_of(step: Step, note: page.Note) -> Response:
     frame = frame_at_hand()
-    saving = {"note": note, "said": page.NOTES[note], "saved": note in ("saved", "again", "late")}
+    saving = {"note": note, "said": page.said(the_desk().hit, note), "saved": note in ("saved", "again", "late")}
     saving["next"] = frame.to("/task", last=_undo(step))
     if step.stage != "task":
         way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for

@@ -14,10 +14,11 @@ import pytest
 from scipy.optimize import minimize
 
 from crowd.__main__ import COMMANDS
+from crowd.forms.pairs import PairOnPage
 from crowd.hit import Hit
 from crowd.simulation.browser import PageForm
 from crowd.simulation.raters import Habits, Reader, habits, quality
-from crowd.web.page import Frame, PairOnPage, SittingProgress, pair_fragment
+from crowd.web.page import Frame, SittingProgress, pair_fragment
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowd.forms.pairs import PairOnPage
 from crowd.hit import Hit
 from crowd.web import page
 from dialogue.command_line import dispatch
@@ -56,7 +57,7 @@ class Texts(HTMLParser):
 
 
 def shown(left="left text", right="right text", context="hello"):
-    return page.PairOnPage("lease-token", (Utterance("user", context),), left, right, 4)
+    return PairOnPage("lease-token", (Utterance("user", context),), left, right, 4)
 
 
 def progress(**change):

@@ -1,0 +1,170 @@
+"""One of several options, the best and the second best: which utterance comes next?
+
+The layout has the options' indices from top to bottom (`20413`), the answer those that were chosen (`3,0`), as
+choices.jsonl has them. What a page sends are places from the top.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of
+from crowd.hit_tables import value_in_short
+from dialogue.errors import InputError
+from dialogue.files import as_json, from_json
+from dialogue.questions import read_questions
+from dialogue.records import Question, Utterance
+from dialogue.seeds import child_random, child_seed
+from dialogue.validity import option_order
+
+FILE = "questions.jsonl"
+MAKE = "python -m evaluators questions"
+FEWEST_EXAMPLES = 1
+PLACES = True
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsOnPage:
+    """One question as the rater sees it; the options in the order shown."""
+
+    lease: str
+    context: Sequence[Utterance]
+    options: Sequence[str]
+    number: int
+    fragment: ClassVar[str] = "hit/_choice.html"
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the second best is asked for too: of two options it would be the other one."""
+        return len(self.options) > 2
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceExample:
+    """A worked example: `best` and `second` are the numbers of options, from 1."""
+
+    context: tuple[Utterance, ...]
+    options: tuple[str, ...]
+    best: int
+    why: str
+    second: int | None = None
+
+
+def read(path: Path) -> list[FormRow]:
+    """The questions of a file; each version is for raters of its own."""
+    found = read_questions(path)
+    parted = len({one.version for one in found}) > 1
+    return [FormRow(q.question, q.kind, _body(q), _key(q), version=q.version if parted else 0) for q in found]
+
+
+def _key(one: Question) -> str | None:
+    return str(one.answer) if one.kind == "check" else None
+
+
+def _body(record: Question) -> str:
+    return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
+
+
+@lru_cache(4096)  # as for pairs
+def record_of(body: str) -> Question:
+    """The Question record of a row."""
+    return from_json(Question, json.loads(body), "store")
+
+
+def with_key(body: str, key: str) -> str:
+    """The body of a check with another answer."""
+    return _body(replace(record_of(body), answer=int(key)))
+
+
+def answers(body: str) -> tuple[str, ...]:
+    """The indices of its options."""
+    return tuple(str(index) for index in range(len(record_of(body).options)))
+
+
+def layout(
+    record: Question, placed: Told, lefts: Told, *, seed: int, name: tuple[object, ...], before: str | None = None
+) -> str:
+    """A row of the question's square, of those that were placed least often: see `square_rows`."""
+    del lefts
+    known = square_rows(record.question, len(record.options), seed=seed)
+    fewest = min(placed.get(row, 0) for row in known)
+    least = [row for row in known if placed.get(row, 0) == fewest]
+    return before if before in least else least[child_seed(seed, "row", *name) % len(least)]
+
+
+def square_rows(question: str, options: int, *, seed: int) -> list[str]:
+    """The rows of a Latin square of this question's own: each option stands in each place in one of them.
+
+    Rows that are used equally often, give or take one, put every option in every place equally often, give or take one.
+    The places of a cyclic square are shuffled, so that no option follows the same one in all rows.
+    """
+    draw = child_random(seed, "square", question)
+    order, places = draw.sample(range(options), options), draw.sample(range(options), options)
+    joined = "" if options <= 10 else ","
+    return [joined.join(str(order[(row + place) % options]) for place in places) for row in range(options)]
+
+
+def on_page(lease: str, record: Question, layout: str, number: int) -> OptionsOnPage:
+    """The texts in the order shown: not who speaks next, which is true, or where an option is from."""
+    shown = [record.options[int(index)].text for index in option_order(layout)]
+    return OptionsOnPage(lease, record.context, shown, number)
+
+
+def example_from(value: object, where: str) -> ChoiceExample:
+    """Its table in hit.toml."""
+    names = {"context", "options", "best", "why"}
+    if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "second"}:
+        found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+        raise InputError(f"{where} needs context, options, best and why, and may have second. Found: {found}.")
+    options, best, second, why = value["options"], value["best"], value.get("second"), value["why"]
+    if not isinstance(options, (list, tuple)) or len(options) < 2 or not all(isinstance(one, str) for one in options):
+        raise InputError(f"{where}.options is {value_in_short(options)}, which is not a list of two texts or more.")
+    for name, number in (("best", best), ("second", second)):
+        if not ((number is None and name == "second") or (type(number) is int and 1 <= number <= len(options))):
+            raise InputError(f"{where}.{name} is {value_in_short(number)}, which is not 1 to {len(options)}.")
+    if best == second or not isinstance(why, str):
+        raise InputError(f"{where} needs a text why, and a second option that is not the best one.")
+    return ChoiceExample(context_of(value["context"], f"{where}.context"), tuple(options), best, why, second)
+
+
+def right(example: ChoiceExample) -> str:
+    """The places of the best and the second best."""
+    return ",".join(str(number - 1) for number in (example.best, example.second) if number is not None)
+
+
+def example_on_page(example: ChoiceExample, number: int) -> OptionsOnPage:
+    """A worked example."""
+    return OptionsOnPage("", example.context, example.options, number)
+
+
+def pressed(sent: Mapping[str, str]) -> str:
+    """The places from the top, from 0, of the best and of the second best.
+
+    >>> pressed({"first": "4", "second": "0"})
+    '4,0'
+    """
+    first, second = sent.get("first", ""), sent.get("second", "")
+    if not first or first == second:
+        raise Incomplete("a best option, and another one as second best")
+    if not all(place.isascii() and place.isdigit() and len(place) < 4 for place in (first, second or "0")):
+        raise NoAnswer("a place is a number")
+    return f"{first},{second}" if second else first
+
+
+def answer_of(pressed: str, layout: str) -> str:
+    """The indices of what was chosen, whatever the places.
+
+    >>> answer_of("4,0", layout="20413")
+    '3,2'
+    """
+    order, places = option_order(layout), [int(place) for place in pressed.split(",")]
+    if max(places) >= len(order):
+        raise NoAnswer("there is no such place")
+    if len(places) == 1 and len(order) > 2:
+        raise Incomplete("the second best is asked for too")
+    return ",".join(order[place] for place in places)

@@ -1,0 +1,134 @@
+"""What the server must know of a form of HIT. All the rest (leases, gate, doors, undo, pay) knows ids and counters.
+
+A form is a module with these functions; `crowd/forms/known.py` lists them. What is stored of a judgement are two texts
+whose meaning is the form's own: the layout (how it was shown) and the answer (what was chosen, whatever the layout).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from crowd.hit_tables import value_in_short
+from dialogue.errors import InputError
+from dialogue.records import PairKind, Utterance
+
+Told = Mapping[str, int]
+"""Layout -> how often."""
+
+
+class NoAnswer(ValueError):
+    """What a page sent is no answer to what it showed."""
+
+
+class Incomplete(NoAnswer):
+    """What a page sent lacks something that a person may have forgotten, and who may be asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormRow:
+    """What the store keeps of one record of the file, beside the record itself."""
+
+    name: str
+    kind: PairKind
+    body: str
+    """The record as JSON."""
+    key: str | None
+    """Checks: the right answer, as `answers` names it."""
+    identical: bool = False
+    version: int = 0
+    """The part of the study that it belongs to; 0: every rater's."""
+
+
+class OnPage(Protocol):
+    """What leaves the server of a record, in the order shown; the fragment of the page reads its other fields."""
+
+    @property
+    def fragment(self) -> str: ...
+    @property
+    def lease(self) -> str: ...
+    @property
+    def context(self) -> Sequence[Utterance]: ...
+    @property
+    def number(self) -> int: ...
+
+
+def decisive(answer: str) -> str:
+    """The part of an answer that a hidden check judges: the first.
+
+    >>> decisive("3,0"), decisive("tie")
+    ('3', 'tie')
+    """
+    return answer.partition(",")[0]
+
+
+def context_of(value: object, where: str) -> tuple[Utterance, ...]:
+    """The conversation of a worked example."""
+    lines: Sequence[object] = value if isinstance(value, list) else [value]
+    return tuple(_utterance(line, where) for line in lines)
+
+
+def _utterance(line: object, where: str) -> Utterance:
+    if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
+        raise InputError(f'{where} holds {value_in_short(line)}; each line is {{speaker = "user", text = "..."}}.')
+    return Utterance(line["speaker"], line["text"])
+
+
+class HitForm(Protocol):
+    """A form of HIT."""
+
+    FILE: str
+    """Name of its file in a study folder."""
+    MAKE: str
+    """The command that makes one."""
+    FEWEST_EXAMPLES: int
+    """The worked examples that the instructions have at least."""
+    PLACES: bool
+    """Whether layouts are balanced among the answers that have a place, rather than among all that were shown."""
+
+    def read(self, path: Path) -> Sequence[FormRow]:
+        """The records of a file, in its order; refused with their line where they are wrong."""
+
+    def record_of(self, body: str) -> Any:
+        """The record of a row of the store."""
+
+    def with_key(self, body: str, key: str) -> str:
+        """A check's body with another right answer."""
+
+    def answers(self, body: str) -> Sequence[str]:
+        """Every answer by which a check may be right."""
+
+    def layout(
+        self,
+        record: Any,
+        placed: Told,
+        lefts: Told,
+        *,
+        seed: int,
+        name: tuple[object, ...],
+        before: str | None = None,
+    ) -> str:
+        """How it is shown: `placed` counts its layouts so far, `lefts` those of this rater.
+
+        `before` is how this rater saw it, where their time ran out and it comes again.
+        """
+
+    def on_page(self, lease: str, record: Any, layout: str, number: int) -> OnPage:
+        """What a page shows of it."""
+
+    def example_from(self, value: object, where: str) -> Any:
+        """A worked example of hit.toml, or what is wrong with it."""
+
+    def right(self, example: Any) -> str:
+        """What is pressed by who answers a worked example well."""
+
+    def example_on_page(self, example: Any, number: int) -> OnPage:
+        """What a page shows of a worked example."""
+
+    def pressed(self, sent: Mapping[str, str]) -> str:
+        """What a page sent, or NoAnswer."""
+
+    def answer_of(self, pressed: str, layout: str) -> str:
+        """What was chosen, whatever the layout, or NoAnswer."""

@@ -1,0 +1,12 @@
+"""The forms of HIT that there are. To add one: its file here, its row below, its fragment in templates/hit/."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from crowd.forms import choice, pairs
+from crowd.forms.form import HitForm
+
+FormName = Literal["pairs", "choice"]
+FORMS: Mapping[FormName, HitForm] = {"pairs": pairs, "choice": choice}
