@@ -215,10 +215,13 @@ TOKEN = Card(
     },
     ("most_frequent",),
 )
+BAGS = ("bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")
+_BAGS = ("bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")
+_FORMS = ("", "_position", "_narrow")
 PROBE = Card(
     "probe tasks",
     2,
     {ANY: TaskCard(unit="share", scale=100.0, better="higher", aggregate="micro_f1")},
-    ("constant", "majority", "turn_index", "context_length", "bag_of_words"),
+    ("constant", "majority", "turn_index", "context_length", *(bag + form for bag in _BAGS for form in _FORMS)),
 )
 BUILT_IN: Mapping[str, Card] = {"token": TOKEN, "probe": PROBE}

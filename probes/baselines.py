@@ -1,22 +1,28 @@
-"""What a probe must beat: features that know little or nothing of the text, put through the same classifier.
+"""What a probe must beat: features that need no trained model, put through the same classifier.
 
-Each is a representation like any other. `majority` is the exception: it has no features and always answers the most
-frequent set of labels of the fitted examples.
+Each is a representation like any other, and whatever it must choose (its words, its axes) comes from the fitted
+examples alone. `majority` is the exception: it has no features and always answers the most frequent set of labels of
+the fitted examples.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from dialogue.corpora.examples import Example
+from dialogue.records import Turn
+from dialogue.tokens import tokenize
 from probes.tasks.labels import Labels
 from probes.tasks.words import tokens
 
 WORDS, AXES = 1000, 256
 TURNS, SEEN, STEP = 10, 100, 5
+POSITION, NARROW = "_position", "_narrow"  # how the names of a bag's other forms end
+
+FeatureMaker = Callable[[Sequence[Example], Sequence[Example]], np.ndarray]
 
 
 def constant(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
@@ -40,16 +46,60 @@ def context_length(fit: Sequence[Example], examples: Sequence[Example]) -> np.nd
 
 
 def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
-    """The words of the context without their order (`examples` begins with the fitted ones).
+    """The words of the whole context without their order (`examples` begins with the fitted ones)."""
+    return _leading_axes(fit, _counts(_frequent(fit), examples))
 
-    It is log(1 + count) of the 1,000 most frequent words of the fitted
-    dialogues, on their 256 leading principal axes, so that it is about as wide as the states.
-    """
-    spoken = (turn.text for example in fit for turn in example.context[-2:])
-    frequent = Counter(word for text in spoken for word in tokens(text)).most_common(WORDS)
-    column = {word: index for index, (word, _) in enumerate(frequent)}
-    counts = np.log1p(_counts(column, examples))
-    centred = counts - counts[: len(fit)].mean(0)
+
+def bag_of_last_turn(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
+    """The words of the turn that is to be answered."""
+    return _bag(fit, examples, lambda example: _words(example.context[-1:]))
+
+
+def bag_of_two_turns(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
+    """The words of the last two turns."""
+    return _bag(fit, examples, lambda example: _words(example.context[-2:]))
+
+
+def bag_of_window(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
+    """The words among the newest 100 tokens, which are all that our encoders see."""
+    return _bag(fit, examples, newest_words)
+
+
+def newest_words(example: Example) -> list[str]:
+    """The words among the newest 100 tokens, where every turn has two more for its speaker and its end."""
+    # Twin of Vocabulary.context in generation/vocabulary.py: packages import the leaf alone.
+    seen: list[str] = []
+    for turn in reversed(example.context):
+        if len(seen) >= SEEN:
+            break
+        seen = ["", *tokenize(turn.text), "", *seen]
+    return tokens(" ".join(seen[-SEEN:]))
+
+
+def _words(turns: Iterable[Turn]) -> list[str]:
+    return [word for turn in turns for word in tokens(turn.text)]
+
+
+def _frequent(fit: Sequence[Example]) -> dict[str, int]:
+    """The 1,000 most frequent words of the fitted dialogues, each with its column."""
+    spoken = (word for example in fit for word in _words(example.context[-2:]))
+    return {word: index for index, (word, _) in enumerate(Counter(spoken).most_common(WORDS))}
+
+
+def _bag(fit: Sequence[Example], examples: Sequence[Example], words: Callable[[Example], Iterable[str]]) -> np.ndarray:
+    column = _frequent(fit)
+    counts = np.zeros((len(examples), len(column)), np.float32)
+    for row, example in enumerate(examples):
+        for word in words(example):
+            if word in column:
+                counts[row, column[word]] += 1
+    return _leading_axes(fit, counts)
+
+
+def _leading_axes(fit: Sequence[Example], counts: np.ndarray) -> np.ndarray:
+    """log(1 + count) on the 256 leading principal axes of the fitted examples, the leading one first."""
+    logs = np.log1p(counts)
+    centred = logs - logs[: len(fit)].mean(0)
     # eigh of words by words, not an SVD of examples by words: the examples are many times more.
     _, axes = np.linalg.eigh(centred[: len(fit)].T @ centred[: len(fit)])
     return np.asarray(centred @ axes[:, ::-1][:, :AXES])
@@ -62,21 +112,44 @@ def _counts(column: Mapping[str, int], examples: Sequence[Example]) -> np.ndarra
     for row, example in enumerate(examples):
         known = before.n if before and before.dialogue is example.dialogue and before.n < example.n else 0
         counts[row] = counts[row - 1] if known else 0
-        for turn in example.context[known:]:
-            for word in tokens(turn.text):
-                if word in column:
-                    counts[row, column[word]] += 1
+        for word in _words(example.context[known:]):
+            if word in column:
+                counts[row, column[word]] += 1
         before = example
     return counts
 
 
-BASELINES: dict[str, Callable[[Sequence[Example], Sequence[Example]], np.ndarray]] = {
+PLAIN: dict[str, FeatureMaker] = {
     "constant": constant,
     "majority": constant,
     "turn_index": turn_index,
     "context_length": context_length,
-    "bag_of_words": bag_of_words,
 }
+BAGS: dict[str, FeatureMaker] = {
+    "bag_of_words": bag_of_words,
+    "bag_of_last_turn": bag_of_last_turn,
+    "bag_of_two_turns": bag_of_two_turns,
+    "bag_of_window": bag_of_window,
+}
+
+
+def baseline_features(
+    fit: Sequence[Example], examples: Sequence[Example], *, width: int = AXES
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The features of every baseline: the plain ones, then every bag in three forms.
+
+    As it is, with the turn index beside it, and, where states are narrower, with no more columns than the `width` of
+    the widest: fewer columns overfit less, so neither form is always the stronger.
+    """
+    for name, made in PLAIN.items():
+        yield name, made(fit, examples)
+    position = turn_index(fit, examples)
+    for name, made in BAGS.items():
+        bag = made(fit, examples)
+        yield name, bag
+        yield name + POSITION, np.hstack([bag, position])
+        if width < bag.shape[1]:
+            yield name + NARROW, bag[:, :width]
 
 
 def always_the_most_frequent(fitted: Labels, rows: int) -> np.ndarray:

@@ -55,5 +55,5 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     plan, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
     for who in found:
         states.check_covers(who, plan.items)
-    baselines = suite.write_baselines(folder / "baselines", sides)
+    baselines = suite.write_baselines(folder / "baselines", sides, max(who.width for who in found))
     return Inputs(corpus.name, sides, plan, found + baselines, folder)

@@ -19,13 +19,14 @@ from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
 from probes.splits import Splits, kind_of_corpus
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import Labels, label
+from probes.tasks.words import tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Which classifier (a name in probes/classifiers/catalogue.py) is fitted, and how.
 
-    `shuffle_seed` draws the control with shuffled labels.
+    `shuffle_seed` draws the labels of the controls.
     """
 
     method: str = "logistic"
@@ -36,7 +37,9 @@ class Options:
     def recipe(self) -> str:
         """What the scores depend on, besides states and labels."""
         how = CLASSIFIERS[self.method].recipe(self.settings)
-        return signature(probe=self.method, **how, shuffle=self.shuffle_seed, threads=JOB_THREADS)
+        return signature(
+            probe=self.method, **how, shuffle=self.shuffle_seed, control="newest word", threads=JOB_THREADS
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,16 @@ class SideItems:
 
 @dataclass(frozen=True, slots=True)
 class LabelledTask:
-    """One task with its labels on the three sides of the split, and the hash of labels and items."""
+    """One task with its labels on the three sides of the split, and the hash of labels and items.
+
+    `word_types` numbers the newest word of each example on the three sides, for the control task.
+    """
 
     task: str
     fit: Labels
     choose: Labels
     report: Labels
+    word_types: tuple[np.ndarray, ...]
     digest: str
 
 
@@ -78,16 +85,26 @@ def lay_out(corpus: Corpus, tasks: str, splits: Splits) -> Plan:
     """Label the examples of every side for the tasks wanted."""
     sides = splits.fit, splits.choose, splits.report
     fitted, chosen, reported = map(_side, sides)
-    items = "\n".join((*fitted.items, *chosen.items, *reported.items))
+    words, types = _word_types(sides)
+    items = "\n".join((*fitted.items, *chosen.items, *reported.items, *words))
     labelled_tasks = []
     for task in tasks_of(kind_of_corpus(corpus), tasks):
         fit, choose, report = label(task, splits.fit, sides)
-        labelled_tasks.append(LabelledTask(task.name, fit, choose, report, _digest((fit, choose, report), items)))
+        digest = _digest((fit, choose, report), items)
+        labelled_tasks.append(LabelledTask(task.name, fit, choose, report, types, digest))
     return Plan(splits.condition, fitted, chosen, reported, tuple(labelled_tasks))
 
 
 def _side(examples: Sequence[Example]) -> SideItems:
     return SideItems(tuple(e.item for e in examples), tuple(e.dialogue.dialogue for e in examples))
+
+
+def _word_types(sides: Sequence[Sequence[Example]]) -> tuple[list[str], tuple[np.ndarray, ...]]:
+    """The newest word of every example, and for each side the number of its type."""
+    words = [[(tokens(example.context[-1].text) or [""])[-1] for example in side] for side in sides]
+    every = [word for side in words for word in side]
+    number = {word: place for place, word in enumerate(sorted(set(every)))}
+    return every, tuple(np.array([number[word] for word in side], np.int64) for side in words)
 
 
 def _digest(parts: Sequence[Labels], items: str) -> str:

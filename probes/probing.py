@@ -1,4 +1,4 @@
-"""One task and several representations: fit, choose, report; and beside each the control with shuffled labels.
+"""One task and several representations: fit, choose, report; and beside each probe its two controls.
 
 The reported examples touch neither the fit nor the choice of a strength or an epoch.
 """
@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from dialogue.seeds import child_seed
 from probes.baselines import always_the_most_frequent
 from probes.classifiers.catalogue import CLASSIFIERS, FitRequest, Prediction, nothing_fitted
 from probes.classifiers.features import fit_features
+from probes.controls import TRUE, labels_of_every_kind
 from probes.plan import LabelledTask, Options, Plan
 from probes.scoring import Counts, count_hits
 from probes.states import Representation
@@ -21,9 +19,9 @@ from probes.states import Representation
 
 @dataclass(frozen=True, slots=True)
 class ScoredPrediction:
-    """The counts of every reported example under one answer; `control` where the training labels were shuffled."""
+    """The counts of every reported example under one answer; `labels` is the kind of control, empty for true ones."""
 
-    control: bool
+    labels: str
     counts: Counts
     answer: Prediction
 
@@ -32,7 +30,8 @@ class Material:
     """The states of one representation on the three sides, as they are and as features; made once for all tasks."""
 
     def __init__(self, representation: Representation, plan: Plan, device: str = "cpu") -> None:
-        self.majority = representation.evaluator == "baseline" and representation.model == "majority"
+        self.baseline = representation.evaluator == "baseline"
+        self.majority = self.baseline and representation.model == "majority"
         self.fit, self.choose, self.report = (
             representation.rows(side.items) for side in (plan.fit, plan.choose, plan.report)
         )
@@ -44,16 +43,20 @@ class Material:
 def fit_and_score(
     materials: Sequence[Material], labelled: LabelledTask, options: Options
 ) -> list[list[ScoredPrediction]]:
-    """For each representation the scores under the true labels, then those under labels shuffled over the examples."""
-    # One shuffle for all representations: their controls then differ in nothing but the states.
-    order = np.random.default_rng(child_seed(options.shuffle_seed, "shuffled labels", labelled.task))
-    shuffled = labelled.fit.take(order.permutation(len(labelled.fit.unseen)))
-    both = [FitRequest(one, labels, labelled.choose) for one in materials for labels in (labelled.fit, shuffled)]
-    outcomes = [
-        [ScoredPrediction(control, count_hits(answer.predicted, labelled.report), answer) for answer in answers]
-        for control, answers in zip((False, True) * len(materials), _predictions(both, options), strict=True)
+    """For each representation its scores under the true labels and then, unless it is a baseline, under the controls'.
+
+    All representations have the same controls, so these differ in nothing but the states.
+    """
+    kinds = labels_of_every_kind(labelled, seed=options.shuffle_seed)
+    places = [
+        (number, kind) for number, one in enumerate(materials) for kind in kinds if kind == TRUE or not one.baseline
     ]
-    return [truth + control for truth, control in zip(outcomes[::2], outcomes[1::2], strict=True)]
+    asked = [FitRequest(materials[number], kinds[kind].fit, kinds[kind].choose) for number, kind in places]
+    found: list[list[ScoredPrediction]] = [[] for _ in materials]
+    for (number, kind), answers in zip(places, _predictions(asked, options), strict=True):
+        gold = kinds[kind].report
+        found[number] += [ScoredPrediction(kind, count_hits(answer.predicted, gold), answer) for answer in answers]
+    return found
 
 
 def _predictions(asked: Sequence[FitRequest], options: Options) -> list[list[Prediction]]:

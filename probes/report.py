@@ -11,7 +11,7 @@ from probes.summary import Cell
 
 CSV_HEADER = (
     "task", "evaluator", "model", "checkpoint", "classifier", "seeds", "f1", "seed_sd", "seed_sd_low",
-    "seed_sd_high", "rater_sd", "selectivity",
+    "seed_sd_high", "rater_sd", "above_shuffled", "selectivity",
 )  # fmt: skip
 
 
@@ -22,7 +22,8 @@ def csv_table(cells: Sequence[Cell], signature: str) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_HEADER)
     for cell in cells:
-        numbers = (cell.seeds.mean, cell.seeds.sd, cell.seeds.low, cell.seeds.high, cell.rater_sd, cell.selectivity)
+        over = cell.seeds
+        numbers = (over.mean, over.sd, over.low, over.high, cell.rater_sd, cell.above_shuffled, cell.selectivity)
         names = (cell.task, cell.evaluator, cell.model, cell.checkpoint, cell.classifier, len(cell.seeds.values))
         writer.writerow([*names, *("" if math.isnan(number) else f"{number:.3f}" for number in numbers)])
     return out.getvalue()

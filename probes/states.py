@@ -38,6 +38,11 @@ class Representation:
         """For folders and messages, e.g. `bilstm_attn-0-last`."""
         return "-".join(str(part) for part in (self.model, self.seed, self.checkpoint) if part not in (None, ""))
 
+    @property
+    def width(self) -> int:
+        """Numbers a row."""
+        return int(np.load(self.path, mmap_mode="r").shape[1])
+
     def rows(self, items: Sequence[str]) -> np.ndarray:
         """The states of these examples, in this order (float32)."""
         row = {item: index for index, item in enumerate(self.ids)}

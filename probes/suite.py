@@ -15,7 +15,7 @@ import numpy as np
 
 from dialogue.files import atomic, write_json
 from dialogue.jobs import JOB_THREADS, Job, content_key
-from probes.baselines import BASELINES
+from probes.baselines import baseline_features
 from probes.devices import pick_device, threads
 from probes.plan import LabelledTask, Options, Plan
 from probes.probing import Material, fit_and_score
@@ -60,13 +60,13 @@ def _part(folder: Path, who: Representation, labelled: LabelledTask, options: Op
     return ScorePart(who, labelled, options, folder / f"{who.evaluator}-{who.name}" / name, key)
 
 
-def write_baselines(folder: Path, splits: Splits) -> list[Representation]:
-    """Write the baselines' features as representations like any other."""
+def write_baselines(folder: Path, splits: Splits, width: int) -> list[Representation]:
+    """Write the baselines' features as representations like any other; `width` is that of the widest states."""
     examples, found = splits.members, []
-    for name, features in BASELINES.items():
+    for name, features in baseline_features(splits.fit, examples, width=width):
         path = folder / f"{name}.npy"
         with atomic(path, "wb") as handle:
-            np.save(handle, features(splits.fit, examples))
+            np.save(handle, features)
         write_json(path.with_suffix(".json"), {"model": name, "ids": [example.item for example in examples]})
         found.append(read_states(path, evaluator="baseline"))
     return found

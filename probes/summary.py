@@ -1,4 +1,4 @@
-"""From the score table to the numbers people read: micro-F1 per seed, its spread over seeds, and selectivity."""
+"""From the score table to the numbers people read: micro-F1 per seed, its spread over seeds, and its controls."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialogue.errors import InputError
+from probes.controls import CONTROL_TASK, SHUFFLED, TRUE
 from probes.scoring import Spread, micro_f1, spread
 
 KEY = ("evaluator", "task", "model", "seed", "checkpoint", "rater", "condition")
@@ -39,9 +40,9 @@ class TaskScore:
         return self.rater.split(":")[0]
 
     @property
-    def shuffled(self) -> bool:
-        """Fitted on shuffled labels."""
-        return self.condition.endswith("labels=shuffled")
+    def labels(self) -> str:
+        """Which control it was fitted to; empty for the true labels."""
+        return self.condition.partition(",labels=")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class Cell:
     """One cell of the papers' tables: a model's checkpoint on a task, over its training seeds.
 
     `rater_sd` is the SD over the classifier's own seeds, averaged over training seeds (NaN where it has one or none),
-    and `selectivity` the points above the same probe fitted on shuffled labels.
+    `above_shuffled` the points above the same probe fitted on shuffled labels, and `selectivity` the points above the
+    same probe on its control task (NaN where a control was not fitted).
     """
 
     evaluator: str
@@ -59,7 +61,8 @@ class Cell:
     classifier: str
     seeds: Spread
     rater_sd: float
-    selectivity: float
+    above_shuffled: float = math.nan
+    selectivity: float = math.nan
 
 
 def read_whole(path: Path, columns: Sequence[str], command: str) -> pa.Table:
@@ -91,12 +94,14 @@ def cells(scores: Iterable[TaskScore]) -> list[Cell]:
     groups: dict[tuple[str, ...], list[TaskScore]] = defaultdict(list)
     for score in scores:
         groups[score.task, score.model, score.checkpoint, score.classifier].append(score)
-    return [_cell(group) for group in groups.values() if any(not score.shuffled for score in group)]
+    return [_cell(group) for group in groups.values() if any(score.labels == TRUE for score in group)]
 
 
 def _cell(group: Sequence[TaskScore]) -> Cell:
-    true = [score for score in group if not score.shuffled]
-    control = [score.f1 for score in group if score.shuffled]
+    true = [score for score in group if score.labels == TRUE]
+    shuffled, control_task = (
+        [score.f1 for score in group if score.labels == kind] for kind in (SHUFFLED, CONTROL_TASK)
+    )
     by_seed: dict[int | None, list[float]] = defaultdict(list)
     for score in true:
         by_seed[score.seed].append(score.f1)
@@ -107,5 +112,6 @@ def _cell(group: Sequence[TaskScore]) -> Cell:
     return Cell(
         first.evaluator, first.task, first.model, first.checkpoint, first.classifier, over,
         rater_sd=float(np.mean(sds)) if sds else math.nan,
-        selectivity=over.mean - float(np.mean(control)) if control else math.nan,
+        above_shuffled=over.mean - float(np.mean(shuffled)) if shuffled else math.nan,
+        selectivity=over.mean - float(np.mean(control_task)) if control_task else math.nan,
     )  # fmt: skip

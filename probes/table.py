@@ -43,13 +43,13 @@ def scores(who: Representation, labelled: LabelledTask, plan: Plan, outcome: Sco
     counts = outcome.counts
     stats = [pa.array(part, pa.float64()) for part in (counts.tp, counts.fp, counts.fn)]
     same = {
-        "evaluator": "control" if outcome.control and who.evaluator == "probe" else who.evaluator,
+        "evaluator": "control" if outcome.labels else who.evaluator,
         "task": labelled.task,
         "model": who.model,
         "seed": who.seed,
         "checkpoint": who.checkpoint,
         "rater": outcome.answer.rater,
-        "condition": plan.condition + (",labels=shuffled" if outcome.control else ""),
+        "condition": plan.condition + (f",labels={outcome.labels}" if outcome.labels else ""),
     }
     columns = {name: pa.repeat(pa.scalar(value, SCORE_SCHEMA.field(name).type), n) for name, value in same.items()}
     columns |= {
@@ -66,7 +66,7 @@ def convergence(outcomes: Iterable[ScoredPrediction]) -> list[dict[str, object]]
     return [
         {
             "rater": outcome.answer.rater,
-            "control": outcome.control,
+            "control": bool(outcome.labels),
             "c": outcome.answer.c,
             "problems": outcome.answer.convergence.problems,
             "passes": outcome.answer.convergence.passes.tolist(),

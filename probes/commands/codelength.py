@@ -93,6 +93,6 @@ def _cells(coded: Sequence[tuple[Representation, str, Codelength]]) -> list[Cell
     for who, task, code in coded:
         seeds.setdefault((task, who.evaluator, who.model, who.checkpoint), []).append(code.compression)
     return [
-        Cell(evaluator, task, model, checkpoint, "logistic", spread(values), float("nan"), float("nan"))
+        Cell(evaluator, task, model, checkpoint, "logistic", spread(values), float("nan"))
         for (task, evaluator, model, checkpoint), values in seeds.items()
     ]

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(
             f"{path} has no scores by {args.classifier}. It has: {', '.join(there)}. Name one: --classifier."
         )
-    scores = [s for s in every if not s.shuffled and s.classifier in (args.classifier, "majority")]
+    scores = [s for s in every if not s.labels and s.classifier in (args.classifier, "majority")]
     recipe = (pq.read_schema(path).metadata or {}).get(b"signature", b"").decode()
     cells = summary.cells(scores)
     figures = {

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--solver", choices=solvers, default="batched", help="solver of the logistic regression (default: batched)")
     add("--protocol", choices=("standard", "paper"), default="standard", help="paper: also fit as the papers did")
     add("--c", default="1", metavar="C,...", help="weight of the data, chosen on valid if several (default: 1)")
-    add("--seed", type=int, default=0, help="seed of the shuffled labels (default: 0)")
+    add("--seed", type=int, default=0, help="seed of the controls' labels (default: 0)")
     add("--device", default="cpu", help="device of the batched classifiers: auto, cpu or cuda (default: cpu)")
     add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
     running.add_job_arguments(parser)

@@ -225,3 +225,23 @@ def test_the_dashboards_interval_of_ties_is_that_of_the_analysis(seeds):
         assert ours.unit == theirs.unit
         found, expected = ((x.se, x.df, x.low, x.high) for x in (ours, theirs))
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), seed
+
+
+def test_the_window_of_the_bag_of_words_is_that_of_the_encoders():
+    """The newest words of a context are those that a model with a vocabulary of all words would be given."""
+    from random import Random
+
+    from dialogue.corpora.examples import Example
+    from dialogue.records import Dialogue, Turn
+    from generation.vocabulary import LONGEST_CONTEXT, SPECIAL, Vocabulary
+    from probes.baselines import SEEN, newest_words
+
+    random = Random(0)
+    vocabulary = Vocabulary((*SPECIAL, *(f"w{n}" for n in range(300))))
+    assert SEEN == LONGEST_CONTEXT
+    for length in range(1, 16):
+        said = [" ".join(f"w{random.randrange(300)}" for _ in range(random.randrange(30))) for _ in range(length)]
+        turns = [Turn(("user", "system")[n % 2], text) for n, text in enumerate([*said, "x"])]
+        numbers = vocabulary.context(turns[:-1], "system")
+        seen = [vocabulary.words[number] for number in numbers if number >= len(SPECIAL)]
+        assert newest_words(Example("D:1", Dialogue("D", "train", tuple(turns)), length)) == seen

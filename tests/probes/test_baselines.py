@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dialogue.cards import PROBE
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.records import Dialogue, Turn
@@ -45,7 +46,7 @@ def sides():
 
 @pytest.fixture(scope="module", params=COLUMNS)
 def features(request, sides):
-    return request.param, baselines.BASELINES[request.param](sides.fit, [*sides.fit, *sides.report])
+    return request.param, baselines.PLAIN[request.param](sides.fit, [*sides.fit, *sides.report])
 
 
 @needs_data
@@ -117,3 +118,42 @@ def test_the_bag_of_words_knows_the_words_and_not_their_order():
     bag = baselines.bag_of_words(members, members)
     assert np.allclose(bag[0], bag[2]) and np.allclose(bag[1], bag[3])
     assert not np.allclose(bag[0], bag[4]) and not np.allclose(bag[4], bag[5])
+
+
+def alike(bag, one, other):
+    return bool(np.allclose(bag[one], bag[other], atol=1e-4))
+
+
+def test_a_bag_of_the_last_turn_sees_that_turn_alone_and_one_of_two_turns_both():
+    there = [talk("red", "x", "blue green", "x"), talk("grey", "x", "green blue", "x"), talk("red", "y", "blue", "x")]
+    members = list(examples(there))
+    last, two = baselines.bag_of_last_turn(members, members), baselines.bag_of_two_turns(members, members)
+    assert alike(last, 1, 3) and alike(last, 0, 4) and not alike(last, 1, 5)
+    assert alike(two, 1, 3) and not alike(two, 1, 5)  # the system said y
+    whole = baselines.bag_of_words(members, members)
+    assert not alike(whole, 1, 3)  # red or grey came first
+
+
+def test_the_window_holds_the_newest_hundred_tokens_of_which_two_a_turn_are_no_words():
+    (example,) = list(examples([talk(*["old " * 30, "new " * 60] * 2, "last one", "x")]))[-1:]
+    newest = baselines.newest_words(example)
+    assert len(newest) == 100 - 7 and newest[-2:] == ["last", "one"]  # three whole turns and the end of a fourth
+    assert newest.count("new") == 60 + 1 and newest.count("old") == 30
+
+
+def test_every_bag_comes_as_it_is_with_the_turn_index_and_as_narrow_as_the_states():
+    members = list(examples([talk("red", "x", "red", "x", "red", "x")]))
+    found = dict(baselines.baseline_features(members, members, width=1))
+    assert set(found) == set(PROBE.baselines)
+    assert (found["bag_of_words_narrow"] == found["bag_of_words"][:, :1]).all()
+    assert alike(found["bag_of_last_turn"], 0, 2) and not alike(found["bag_of_last_turn_position"], 0, 2)
+
+
+def test_what_is_reported_on_changes_no_feature_of_what_is_fitted():
+    """Words and axes come from the fitted examples alone."""
+    fit = list(examples([talk("red green", "x", "blue", "x"), talk("grey", "x", "red", "x")]))
+    others = [list(examples([talk(text, "x")])) for text in ("blue", "strange " * 50)]
+    for (name, one), (_, other) in zip(
+        *(baselines.baseline_features(fit, [*fit, *more]) for more in others), strict=True
+    ):
+        assert np.allclose(one[: len(fit)], other[: len(fit)], atol=1e-5), name

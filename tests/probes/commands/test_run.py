@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from dialogue.cards import PROBE
 from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
@@ -90,9 +91,9 @@ def test_trained_states_beat_the_untrained_ones_and_the_control(study):
     for task in TASKS.split(","):
         trained, untrained = found[task, "seq2seq", "last"], found[task, "seq2seq", "untrained"]
         assert trained.seeds.mean > 80 > untrained.seeds.mean
-        assert trained.selectivity > 20
+        assert trained.above_shuffled > 20 and trained.selectivity > 20
         assert trained.seeds.low < trained.seeds.sd < trained.seeds.high
-        for baseline in ("constant", "majority", "turn_index", "context_length", "bag_of_words"):
+        for baseline in PROBE.baselines:
             assert (task, baseline, "") in found
     assert ("AllTopics", "seq2seq", "epoch-1") not in found
 
@@ -100,7 +101,7 @@ def test_trained_states_beat_the_untrained_ones_and_the_control(study):
 def test_a_second_run_does_nothing_and_gives_the_same_table(study, corpus, capsys):
     before = (study / "scores.parquet").read_bytes()
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
-    assert "22 of 22 probes were already done" in capsys.readouterr().out
+    assert "44 of 44 probes were already done" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
 
@@ -109,7 +110,7 @@ def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study
     for victim in sorted((study / "probes").glob("probe-*-last/*.parquet"))[:3]:
         victim.write_bytes(victim.read_bytes()[:50])
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
-    assert "19 of 22 probes were already done" in capsys.readouterr().out
+    assert "41 of 44 probes were already done" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
 
@@ -124,8 +125,8 @@ def test_representations_share_a_job_while_every_process_has_one():
 
 def test_the_tables_are_written_as_csv_and_latex(study):
     lines = (study / "probes" / "table-multiwoz.csv").read_text().splitlines()
-    assert lines[0].startswith("# probes:22|corpus:multiwoz") and lines[1].startswith("task,evaluator,model")
-    assert len(lines) == 2 + 2 * 7
+    assert lines[0].startswith("# probes:44|corpus:multiwoz") and lines[1].startswith("task,evaluator,model")
+    assert len(lines) == 2 + 2 * 18
     latex = (study / "probes" / "table-multiwoz.tex").read_text()
     assert "seq2seq & untrained &" in latex and "bag\\_of\\_words" in latex and "[" in latex
 
@@ -273,7 +274,7 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
     before = path.read_text()
     probes("codelength", *words)
     assert path.read_text() == before
-    assert "20 of 20 code lengths were already there" in capsys.readouterr().out
+    assert "42 of 42 code lengths were already there" in capsys.readouterr().out
 
 
 def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(study, corpus, tmp_path, monkeypatch):
@@ -292,8 +293,8 @@ def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(
         {path.relative_to(study): path.read_bytes() for path in (study / "probes").glob("**/*") if path.is_file()}
         for study in (tmp_path / "one", tmp_path / "two")
     )
-    assert one == two and sum(path.name.endswith(".codelength.json") for path in one) == 10
-    assert len(list((tmp_path / "two" / "logs" / "codelength").iterdir())) == 5
+    assert one == two and sum(path.name.endswith(".codelength.json") for path in one) == 32
+    assert len(list((tmp_path / "two" / "logs" / "codelength").iterdir())) == 16
 
 
 def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(study, corpus, tmp_path, capsys):
@@ -303,11 +304,11 @@ def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(
     held = part.read_bytes()
     part.unlink()
     probes("codelength", *words, "--states", study / "states" / "seq2seq-0-last.npy")
-    assert "4 of 5 code lengths were already there" in capsys.readouterr().out and part.read_bytes() == held
+    assert "15 of 16 code lengths were already there" in capsys.readouterr().out and part.read_bytes() == held
     probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy")
-    assert "4 of 5 code lengths were already there" in capsys.readouterr().out
+    assert "15 of 16 code lengths were already there" in capsys.readouterr().out
     probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy", "--seed", 1)
-    assert "0 of 5 code lengths were already there" in capsys.readouterr().out
+    assert "0 of 16 code lengths were already there" in capsys.readouterr().out
 
 
 def test_codelength_says_on_what_it_is_fitted_where_that_is_not_all(corpus, members, tmp_path, capsys):
