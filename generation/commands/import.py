@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--split", choices=["train", "valid", "test"], default="test", help="split to answer (default test)")
     add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
-    add("--hugging-face", metavar="MODEL", help="local folder, or a name on the hub with --fetch")
+    add("--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch")
     add("--fetch", action="store_true", help="allow the model to be fetched from the hub")
     add("--decoding", default="greedy", help="decoding of the Hugging Face model, as in `sample` (default greedy)")
     add("--device", default="auto", help="auto, cpu or cuda, for the Hugging Face model (default auto)")
@@ -86,6 +86,7 @@ def _table(args: argparse.Namespace, place: StudyToFill) -> list[Response]:
 def _source(args: argparse.Namespace) -> Source:
     from generation.decoding import parse_decoding
     from generation.imports import sources
+    from generation.imports.loading import model_place
 
     if args.endpoint:
         return sources.ChatEndpoint(
@@ -94,7 +95,7 @@ def _source(args: argparse.Namespace) -> Source:
             temperature=args.temperature, concurrency=args.concurrency, price=args.price,
         )  # fmt: skip
     return sources.LoadedModel(
-        args.model or Path(args.hugging_face).stem, args.seed, args.longest, args.system,
+        args.model or model_place(args.hugging_face).name, args.seed, args.longest, args.system,
         folder=args.hugging_face, fetch=args.fetch, how=parse_decoding(args.decoding), device=args.device,
         precision=args.precision, batch=args.batch,
     )  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,13 +17,11 @@ import torch
 from dialogue.corpora.examples import Example
 from dialogue.engines.chat import Reply
 from dialogue.errors import InputError
-from dialogue.files import digest
 from generation.decoding import Decoding, Sampler
-from generation.imports.prompting import Prompter, ReadContext
+from generation.imports.loading import load_writer, model_place
+from generation.imports.prompting import Prompter, ReadContext, window_of
 from generation.imports.tables import messages_of
 
-MADE_OF = {".safetensors", ".bin", ".gguf", ".json", ".jinja", ".model", ".txt"}  # weights, tokenizer, settings
-PRECISIONS = ("float32", "bfloat16", "float16", "float64")
 # What of a folder's settings names tokens; the rest says how to decode, and here --decoding says that.
 NAMES_TOKENS = ("bos", "eos", "pad", "decoder_start", "forced_bos", "forced_eos")
 NO_DECODING = {"max_length", "max_new_tokens", "transformers_version", "use_cache", "cache_implementation"}
@@ -63,7 +60,8 @@ class HuggingFace:
         self, name: str, *, fetch: bool = False, device: torch.device | None = None, precision: str = "float32"
     ) -> None:
         self.device, self.precision = device or torch.device("cpu"), precision
-        self.tokenizer, self.model = _load(name, fetch, getattr(torch, precision))
+        place = model_place(name, fetch=fetch)
+        self.tokenizer, self.model = load_writer(place, getattr(torch, precision))
         self.model.to(self.device).eval()
         # The library fills what is not asked for from here, so the folder's own wishes are kept elsewhere.
         self.own, self.model.generation_config = self.model.generation_config, _settings()
@@ -73,7 +71,7 @@ class HuggingFace:
                 f"{name} is an encoder: what it says of a word depends on the words behind it, so it writes no "
                 "responses. Name a causal or a sequence-to-sequence model."
             )
-        self.weights = _digest(name, self.model)
+        self.weights = place.digest(self.model.config)
 
     def facts(self) -> dict[str, str]:
         """What its answers follow from, beside the contexts and the way of writing."""
@@ -90,18 +88,12 @@ class HuggingFace:
 
     def prompts(self, examples: Sequence[Example], longest: int, system: str = "") -> list[ReadContext]:
         """Every context as this model reads it."""
-        window = self._window()
+        window = window_of(self.model.config, self.tokenizer)
         if window is not None and not self.encodes:
             window = max(window - longest, 0)
         prompter = Prompter(self.tokenizer, window)
         before = [{"role": "system", "content": system}] if system else []
         return [prompter.prompt([*before, *messages_of(example)]) for example in examples]
-
-    def _window(self) -> int | None:
-        names = ("max_position_embeddings", "n_positions", "n_ctx")
-        found = next((value for name in names if (value := getattr(self.model.config, name, None))), None)
-        most = self.tokenizer.model_max_length  # a very large number where the folder does not say
-        return found or (most if most < 10**6 else None)
 
     @torch.inference_mode()
     def _looks_ahead(self) -> bool:
@@ -168,7 +160,7 @@ class HuggingFace:
         }
 
     def _inputs(self, messages: list[dict[str, str]]) -> dict[str, Any]:
-        return self._stacked([Prompter(self.tokenizer, self._window()).prompt(messages)])
+        return self._stacked([Prompter(self.tokenizer, window_of(self.model.config, self.tokenizer)).prompt(messages)])
 
     @torch.inference_mode()
     def likelihoods(self, messages: list[dict[str, str]], options: Sequence[str]) -> list[tuple[float, int]]:
@@ -211,40 +203,3 @@ def _settings(**wanted: Any) -> Any:
 
     made: Any = GenerationConfig  # untyped there
     return made(**wanted)
-
-
-def _digest(name: str, model: Any) -> str:
-    """A name for weights, tokenizer and settings: of the files themselves, or the revision on the hub."""
-    path = Path(name)
-    files = [path] if path.is_file() else sorted(one for one in path.glob("*") if one.suffix in MADE_OF)
-    if not files:
-        return str(getattr(model.config, "_commit_hash", None) or "unknown")
-    return hashlib.sha256("".join(digest(one) for one in files).encode()).hexdigest()[:16]
-
-
-def _load(name: str, fetch: bool, precision: torch.dtype) -> tuple[Any, Any]:
-    try:
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-    except ImportError as error:
-        raise InputError("Hugging Face models need the transformers library: pip install transformers.") from error
-    path, local = Path(name), {"local_files_only": not fetch}
-    place = (str(path.parent), {"gguf_file": path.name}) if path.suffix == ".gguf" and path.is_file() else (name, {})
-    where, more = place[0], {**local, **place[1]}
-    try:
-        config = AutoConfig.from_pretrained(where, **more)
-        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        tokenizer = AutoTokenizer.from_pretrained(where, **more)
-        model, report = kind.from_pretrained(where, **more, dtype=precision, output_loading_info=True)
-    except (OSError, ValueError) as error:
-        if not fetch and not Path(name).exists():
-            raise InputError(
-                f"{name} is neither a local folder nor a downloaded model. To download it from the hub, add --fetch."
-            ) from error
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{name} holds no Hugging Face model: {reason}") from error
-    if missing := sorted(report["missing_keys"]):
-        raise InputError(
-            f"{name} has no weights for {', '.join(missing[:3])}{' and more' * (len(missing) > 3)}: they would be "
-            "random, and so would its responses. Name a model that was trained to write text."
-        )
-    return tokenizer, model

@@ -30,10 +30,13 @@ class ReadContext:
 
 
 class Prompter:
-    """Writes contexts for one model; `window` is how many tokens of a context it can read, None where any number."""
+    """Writes contexts for one model; `window` is how many tokens of a context it can read, None where any number.
 
-    def __init__(self, tokenizer: Any, window: int | None) -> None:
-        self.tokenizer, self.window = tokenizer, window
+    `cue` asks for an answer behind the context, which a model that only reads has no use for.
+    """
+
+    def __init__(self, tokenizer: Any, window: int | None, *, cue: bool = True) -> None:
+        self.tokenizer, self.window, self.cue = tokenizer, window, cue
 
     def prompt(self, messages: Sequence[Message]) -> ReadContext:
         """The whole context if it fits, else as many of its last turns as do, else the end of the last one."""
@@ -68,7 +71,8 @@ class Prompter:
 
     def _text(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
         if not getattr(self.tokenizer, "chat_template", None):
-            return "\n".join([*(f"{one['role']}: {one['content']}" for one in messages), "assistant:"]), ()
+            said = [f"{one['role']}: {one['content']}" for one in messages]
+            return "\n".join([*said, *(["assistant:"] if self.cue else [])]), ()
         from jinja2.exceptions import TemplateError
 
         refused: TemplateError | None = None
@@ -120,3 +124,11 @@ def told_changes(prompts: Sequence[ReadContext]) -> list[str]:
         for what in (SHORTENED, CUT, MERGED, FOLDED, OPENED)
         if met[what]
     ]
+
+
+def window_of(config: Any, tokenizer: Any) -> int | None:
+    """How many tokens a model reads at once, the least that its files say; None where they do not say."""
+    names = ("max_position_embeddings", "n_positions", "n_ctx")
+    found = [value for name in names if (value := getattr(config, name, None))][:1]
+    most = tokenizer.model_max_length  # a very large number where the folder does not say
+    return min([*found, *([most] if most < 10**6 else [])], default=None)

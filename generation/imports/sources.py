@@ -13,7 +13,8 @@ from generation.decoding import Decoding
 from generation.devices import pick_device
 from generation.imports.asking import replies_of
 from generation.imports.endpoint import calls_for
-from generation.imports.hugging_face import PRECISIONS, HuggingFace, Writing
+from generation.imports.hugging_face import HuggingFace, Writing
+from generation.imports.loading import precision_named
 from generation.imports.prompting import told_changes
 
 
@@ -56,10 +57,8 @@ class LoadedModel(Source):
     told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise InputError(f"--precision is {self.precision!r}; choose from {', '.join(PRECISIONS)}.")
-        device = pick_device(self.device)
-        self.model = HuggingFace(self.folder, fetch=self.fetch, device=device, precision=self.precision)
+        precision, device = precision_named(self.precision), pick_device(self.device)
+        self.model = HuggingFace(self.folder, fetch=self.fetch, device=device, precision=precision)
 
     def facts(self) -> dict[str, str]:
         """The weights, and how they read a context."""

@@ -14,13 +14,11 @@ from dialogue.records import Response
 from generation.__main__ import COMMANDS
 from generation.decoding import parse_decoding
 from generation.imports.asking import replies_of
+from tests.generation.imports.toy_models import PLAIN, save, tokenizer_of
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-WORDS = ["<pad>", "</s>", "<unk>", "user", "assistant", ":", "hotel", "train", "please", "yes", ".", "?", "i", "the"]
-WORDS += ["a", "you", "is", "what", "where", "to", "in", "on", "it", "for"]
-PLAIN = "{% for m in messages %}{{ m.role }} : {{ m.content }}\n{% endfor %}assistant :"
 STRICT = """{% if messages[0].role == 'system' %}{{ raise_exception('no system message') }}{% endif %}
 {% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}
 {{ raise_exception('roles must alternate, the user first') }}{% endif %}{{ m.role }} : {{ m.content }}
@@ -29,44 +27,6 @@ STRICT = """{% if messages[0].role == 'system' %}{{ raise_exception('no system m
 
 def generation(*arguments):
     return dispatch("generation", "", COMMANDS, [str(argument) for argument in arguments])
-
-
-def tokenizer_of(template=None):
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    raw = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="<unk>"))
-    raw.pre_tokenizer = pre_tokenizers.Whitespace()
-    names = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    made = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, **names)
-    made.chat_template = template
-    return made
-
-
-def save(path, kind, template=None, **more):
-    """A tiny model with random weights that follow from its kind."""
-    words = len(WORDS)
-    with torch.random.fork_rng():
-        torch.random.default_generator.manual_seed(1)
-        if kind == "causal":
-            size = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 600, "initializer_range": 1.0} | more
-            config = transformers.GPT2Config(vocab_size=words, eos_token_id=1, bos_token_id=1, **size)
-            model = transformers.GPT2LMHeadModel(config)
-        elif kind == "sequence to sequence":
-            size = {"d_model": 16, "d_ff": 16, "num_layers": 1, "num_heads": 2, "d_kv": 8}
-            numbers = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
-            config = transformers.T5Config(vocab_size=words, initializer_factor=1.0, **size, **numbers)
-            model = transformers.T5ForConditionalGeneration(config)
-        else:
-            size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-            config = transformers.BertConfig(vocab_size=words, initializer_range=1.0, **size)
-            model = getattr(transformers, kind)(config)
-    # Settings that a folder may bring, and that nobody here asks for.
-    if kind in ("causal", "sequence to sequence"):
-        model.generation_config.repetition_penalty = 5.0
-        model.generation_config.no_repeat_ngram_size = 2
-    model.save_pretrained(path)
-    tokenizer_of(template).save_pretrained(path)
-    return path
 
 
 KINDS = {"causal": ("causal", None), "causal with a chat template": ("causal", PLAIN),

@@ -1,0 +1,62 @@
+"""States of a model from elsewhere in a study: its own weights, or random ones of its architecture as the control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogue.corpora.examples import Example
+from dialogue.errors import InputError
+from dialogue.seeds import parse_seeds
+from generation.devices import pick_device
+from generation.imports.hidden_states import StateReader
+from generation.imports.layer_files import LayerStates, write_layers
+from generation.imports.loading import model_place, precision_named
+from generation.imports.prompting import told_changes
+
+
+@dataclass(frozen=True, slots=True)
+class StatesAsked:
+    """The model, and which states of it are asked for."""
+
+    folder: str
+    fetch: bool
+    device: str
+    precision: str
+    batch: int
+    layers: str
+    pooling: str
+    model: str | None
+    seed: int | None
+    checkpoint: str
+    dtype: str
+    splits: Sequence[str]
+
+
+def random_seeds(text: str | None) -> list[int]:
+    """The seeds of the control."""
+    try:
+        return parse_seeds(text) if text else []
+    except ValueError as error:
+        raise InputError(f"--random-init is {text!r}: {error}. It takes seeds, e.g. 0-2") from error
+
+
+def encode_elsewhere(
+    asked: StatesAsked, contexts: Sequence[Example], folder: Path, random: int | None, tell: Callable[[int], object]
+) -> list[str]:
+    """Write the layers that are not there yet, and what to say of them; with `random`, of random weights."""
+    place = model_place(asked.folder, fetch=asked.fetch)
+    device, precision = pick_device(asked.device), precision_named(asked.precision)
+    reader = StateReader(place, device=device, precision=precision, seed=random)
+    layers, pooling = reader.layers(asked.layers), reader.pooling(asked.pooling)
+    name = asked.model or place.name
+    seed, checkpoint = (asked.seed, asked.checkpoint) if random is None else (random, "untrained")
+    wanted = LayerStates(name, seed, checkpoint, layers, pooling, asked.batch, asked.dtype, asked.splits)
+    prompts = reader.prompts(contexts)
+    there = write_layers(folder, reader, prompts, [one.item for one in contexts], wanted, tell)
+    every = len(layers) == reader.depth + 1
+    which = f"each layer of 0-{reader.depth}" if every else f"layer {', '.join(map(str, layers))} of 0-{reader.depth}"
+    told = f"{folder}: {len(layers)} matrices of {len(contexts)} contexts ({name}, {checkpoint}, {which}, {pooling})"
+    kept = [f"{there} of {len(layers)} matrices were already there."] if there else []
+    return [told, *kept, *(told_changes(prompts) if random is None else [])]

@@ -1,0 +1,214 @@
+"""Hidden states of models in the form of Hugging Face: one vector a context and layer, whatever the batch.
+
+Causal, encoder-only and encoder-decoder models (of these the encoder), and folders of sentence-transformers. Contexts
+are padded behind their ends, and each is pooled over its own tokens at once: no more than one batch is ever held.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dialogue.corpora.examples import Example
+from dialogue.errors import InputError
+from dialogue.files import read_json
+from dialogue.seeds import child_seed
+from generation.imports.loading import ModelPlace, opening, refuse_missing
+from generation.imports.prompting import Prompter, ReadContext, window_of
+from generation.imports.tables import messages_of
+
+Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+POOLINGS = ("first", "last", "mean")
+AT_ONCE = 2**28  # numbers of all layers' states of a batch: a gigabyte in single precision
+# How far the padding of others may move a state, as a share of its largest number, before a model is refused.
+MOVED = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.2}
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFolder:
+    """What a folder of sentence-transformers says: where its model lies, how it pools, how many tokens it reads."""
+
+    path: Path
+    pooling: str | None
+    window: int | None
+
+
+def sentence_folder(path: Path) -> SentenceFolder | None:
+    """Read `modules.json`; None for any other folder."""
+    if not (path / "modules.json").is_file():
+        return None
+    modules = {str(one["type"]).rpartition(".")[2]: path / str(one["path"]) for one in read_json(path / "modules.json")}
+    if "Transformer" not in modules:
+        raise InputError(f"{path} names no transformer in its modules.json, but {', '.join(modules) or 'nothing'}.")
+    said = modules["Transformer"] / "sentence_bert_config.json"
+    window = read_json(said).get("max_seq_length") if said.is_file() else None
+    pooled = read_json(modules["Pooling"] / "config.json") if "Pooling" in modules else {}
+    ways = {"mean": "pooling_mode_mean_tokens", "first": "pooling_mode_cls_token", "last": "pooling_mode_lasttoken"}
+    words = {"mean": "mean", "cls": "first", "lasttoken": "last"}  # as later releases write it
+    own = [name for name, key in ways.items() if pooled.get(key)] or [words.get(str(pooled.get("pooling_mode")), "")]
+    return SentenceFolder(modules["Transformer"], own[0] if len(own) == 1 and own[0] else None, window)
+
+
+class StateReader:
+    """A loaded model that reads contexts; with `seed` its architecture with random weights, the untrained control."""
+
+    def __init__(self, place: ModelPlace, *, device: torch.device, precision: str, seed: int | None = None) -> None:
+        self.place, self.device, self.precision, self.seed = place, device, precision, seed
+        with opening(place):
+            self.sentence = None if "gguf_file" in place.options else sentence_folder(Path(place.where))
+            where = str(self.sentence.path) if self.sentence else place.where
+            self.tokenizer, self.model = self._load(where)
+            self.model.to(self.device).eval()
+            self.model.config.use_cache = False
+            self.decodes = bool(self.model.config.is_encoder_decoder)
+            if self.decodes:
+                self.model = self.model.get_encoder()
+            tried = self._states([[0, 0, 0]])
+        if any(state.shape[:2] != (1, 3) for state in tried):
+            raise InputError(f"{place.given} has layers without a state for each token: there is nothing to pool.")
+        self.depth, self.numbers = len(tried) - 1, sum(state.shape[2] for state in tried)
+        self.causal = not self.decodes and _looks_back(tried[-1], self._states([[0, 0, 0, 1]])[-1])
+        found = window_of(self.model.config, self.tokenizer)
+        said = self.sentence.window if self.sentence else None
+        self.window = min((one for one in (found, said) if one), default=None)
+
+    def _load(self, where: str) -> tuple[Any, Any]:
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+        precision = getattr(torch, self.precision)
+        config = AutoConfig.from_pretrained(where, **self.place.options)
+        tokenizer = AutoTokenizer.from_pretrained(where, **self.place.options)
+        if self.seed is not None:
+            # The library draws from the global generator; forked, it is as it was before.
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(child_seed(self.seed, "random weights"))
+                made: Any = AutoModel  # untyped there
+                return tokenizer, made.from_config(config).to(precision)
+        model, report = AutoModel.from_pretrained(
+            where, **self.place.options, dtype=precision, output_loading_info=True
+        )
+        # Not read here: the heads of encoders, and decoders.
+        unread = ("pooler.", "decoder.") if config.is_encoder_decoder else ("pooler.",)
+        missing = [key for key in report["missing_keys"] if not key.startswith(unread)]
+        refuse_missing(self.place, missing, "its states would be random. For those, say so: --random-init 0.")
+        return tokenizer, model
+
+    def facts(self) -> dict[str, str]:
+        """What its states follow from, beside the contexts, the layer and the pooling."""
+        template = str(getattr(self.tokenizer, "chat_template", None) or "none")
+        if self.seed is None:
+            weights = self.place.digest(self.model.config)
+        else:
+            drawn = [json.dumps(self.model.config.to_dict(), sort_keys=True, default=str), self.seed, torch.__version__]
+            weights = "random-" + hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16]
+        return {
+            "weights": weights, "architecture": type(self.model).__name__, "precision": self.precision,
+            "template": template if template == "none" else hashlib.sha256(template.encode()).hexdigest()[:16],
+        }  # fmt: skip
+
+    def pooling(self, asked: str) -> str:
+        """The pooling asked for; `own` is that of a folder of sentence-transformers, else last if causal, else mean."""
+        if asked in POOLINGS:
+            return asked
+        if asked != "own":
+            raise InputError(f"--pooling {asked} is for the study's own models. Here: own, {', '.join(POOLINGS)}.")
+        if self.sentence and not self.sentence.pooling:
+            raise InputError(
+                f"{self.place.given} pools in a way of its own. Choose one: --pooling {' or '.join(POOLINGS)}"
+            )
+        return (self.sentence.pooling if self.sentence else None) or ("last" if self.causal else "mean")
+
+    def layers(self, asked: str) -> list[int]:
+        """The numbers of the layers asked for: 0 are the embeddings, the last one is the top."""
+        if asked == "all":
+            raise InputError("--layers all puts layers side by side. Here each is one representation: --layers each")
+        if asked in ("each", "top"):
+            return list(range(self.depth + 1)) if asked == "each" else [self.depth]
+        parts = asked.split(",")
+        found = [int(part) for part in parts if part.strip().isdigit()]
+        if len(found) != len(parts) or max(found) > self.depth:
+            raise InputError(
+                f"--layers is {asked!r}; {self.place.given} has the layers 0 (embeddings) to {self.depth}. "
+                "Name some with commas, or: each, top."
+            )
+        return sorted(set(found))
+
+    def prompts(self, examples: Sequence[Example]) -> list[ReadContext]:
+        """Every context as this model reads it; one that writes is asked for its answer, as `import` asks."""
+        prompter = Prompter(self.tokenizer, self.window, cue=self.causal or self.decodes)
+        return [prompter.prompt(messages_of(example)) for example in examples]
+
+    def check_padding(self, prompts: Sequence[ReadContext], pooling: str) -> None:
+        """Refuse a model whose states of the shortest context depend on the padding that the longest one brings."""
+        both = [min(prompts, key=lambda one: len(one.tokens)), max(prompts, key=lambda one: len(one.tokens))]
+        layers = list(range(self.depth + 1))
+        alone, padded = self.pooled(both[:1], layers, pooling, 1), self.pooled(both, layers, pooling, 2)
+        for layer, (one, two) in enumerate(zip(alone, padded, strict=True)):
+            moved = float(np.abs(one[0] - two[0]).max()) / max(float(np.abs(one[0]).max()), 1e-9)
+            if not moved <= MOVED[getattr(torch, self.precision)]:
+                raise InputError(
+                    f"{self.place.given}: layer {layer} of a context changes by {moved:.1%} when a longer one is in "
+                    "its batch, so its padding is read. Encode one by one: --batch 1"
+                )
+
+    def pooled(self, prompts: Sequence[ReadContext], layers: Sequence[int], pooling: str, batch: int) -> list[Vectors]:
+        """For each layer a matrix of contexts by width, in the order given; those of like length share a batch."""
+        order = sorted(range(len(prompts)), key=lambda row: len(prompts[row].tokens))
+        found: list[list[Vectors]] = [[] for _ in layers]
+        start = 0
+        while start < len(order):
+            rows = self._batch([len(prompts[row].tokens) for row in order[start : start + batch]])
+            tokens = [prompts[row].tokens for row in order[start : start + rows]]
+            states = self._states(tokens)
+            for place, layer in enumerate(layers):
+                found[place].append(_pooled(states[layer], [len(row) for row in tokens], pooling))
+            start += rows
+        back = np.argsort(order)
+        return [np.concatenate(parts)[back] for parts in found]
+
+    def _batch(self, lengths: Sequence[int]) -> int:
+        """How many of these, sorted by length, go through the model together without taking too much memory."""
+        fits = [n for n, length in enumerate(lengths, 1) if n * length * self.numbers <= AT_ONCE]
+        return max(fits, default=1)
+
+    @torch.inference_mode()
+    def _states(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, ...]:
+        longest = max(map(len, rows))
+        blank = self.tokenizer.pad_token_id or 0
+        try:
+            found = self.model(
+                input_ids=torch.tensor([[*row, *[blank] * (longest - len(row))] for row in rows], device=self.device),
+                attention_mask=torch.tensor(
+                    [[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.device
+                ),
+                output_hidden_states=True,
+            )
+        except (IndexError, RuntimeError) as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise InputError(f"{self.place.given} cannot read {len(rows)} contexts of up to {longest} tokens: {reason}"
+                             ) from error  # fmt: skip
+        return tuple(found.hidden_states)
+
+
+def _looks_back(before: torch.Tensor, later: torch.Tensor) -> bool:
+    """Whether one more token left the states of those before it as they were."""
+    moved = (before - later[:, : before.shape[1]]).abs().max() / before.abs().max()
+    return float(moved) <= MOVED[before.dtype] / 100
+
+
+def _pooled(states: torch.Tensor, lengths: Sequence[int], pooling: str) -> Vectors:
+    ends = torch.tensor(lengths, device=states.device)
+    if pooling == "mean":
+        real = torch.arange(states.shape[1], device=states.device)[None] < ends[:, None]
+        kept = states.float() if states.dtype != torch.float64 else states
+        found = (kept * real[:, :, None]).sum(1) / ends[:, None]
+    else:
+        found = states[torch.arange(len(lengths)), 0 if pooling == "first" else ends - 1]
+    return found.float().cpu().numpy()
