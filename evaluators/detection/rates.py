@@ -60,10 +60,15 @@ def share_told(values: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> M
     groups = int(dialogue.max()) + 1
     spread = mean * (1 - mean)
     n = min(spread / variance, values.shape[1]) if spread > 0 and variance > 0 else float(groups)
+    return _wilson(mean, n, df)
+
+
+def _wilson(share: float, n: float, df: float) -> Measured:
+    """Wilson's interval of a share of `n` replies, by t."""
     z = float(stats.t.ppf(0.975, df))
-    centre, half = mean + z * z / (2 * n), z * np.sqrt(spread / n + z * z / (4 * n * n))
+    centre, half = share + z * z / (2 * n), z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low, high = ((centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n))
-    return Measured(mean, max(float(low), 0.0), min(float(high), 1.0))
+    return Measured(share, max(float(low), 0.0), min(float(high), 1.0))
 
 
 def told_beyond(values: Floats, others: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> Measured:
@@ -135,7 +140,10 @@ def curve_with_band(
     wider = np.sqrt((folds + 2) / 3)
     low, high = np.clip(y + wider * (np.nanquantile(drawn, (0.025, 0.975), axis=0) - y), 0, 1)
     ends = np.clip(area + wider * (np.nanquantile(areas, (0.025, 0.975)) - area), 0, 1)
-    return DetectionCurve(GRID, y, low, high, Measured(area, float(ends[0]), float(ends[1])))
+    found = Measured(area, float(ends[0]), float(ends[1]))
+    if area in (0.0, 1.0):  # in every draw likewise: as much room as so many dialogues leave to a share
+        found = _wilson(area, groups, groups - 1)
+    return DetectionCurve(GRID, y, low, high, found)
 
 
 def calibration(human: NDArray[np.bool_], chances: Floats) -> list[dict[str, float]]:

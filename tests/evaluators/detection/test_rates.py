@@ -54,6 +54,14 @@ def test_seeds_that_differ_widen_the_interval_and_take_away_degrees_of_freedom()
     assert few < 5 < 90 < many
 
 
+def test_areas_without_a_miss_leave_as_much_room_as_a_share():
+    human, dialogue = np.arange(120) % 2 == 0, np.arange(120) // 2
+    for rule in (roc, precision_recall):
+        area = curve_with_band(rule, human, np.tile(human * 1.0, (3, 1)), dialogue, seed=0, folds=1).area
+        assert area.value == area.high == 1
+        assert 0.9 < area.low < 1 - 1 / 60
+
+
 @pytest.mark.parametrize(("value", "edge"), [(1.0, "high"), (0.0, "low")])
 def test_a_share_at_its_end_keeps_an_interval(value, edge):
     found = share_told(np.full((3, 100), value), np.arange(100) // 2)
