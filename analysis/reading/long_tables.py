@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.reading.cautions import reading_of, told_of_reading
+from analysis.reading.clusters import clusters_of
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
 from analysis.reading.systems import UNKNOWN, Matches
 from analysis.reading.voters import Voters, voters
@@ -45,6 +46,7 @@ class LongTable:
     reading: Mapping[str, Any] | None = None  # the same for programs
     title: str = ""  # as tables and figures show it, where it is not the name
     better: Better = "higher"  # which level leads
+    alone: frozenset[str] = frozenset()  # factors without interactions: few votes share a dialogue and a rater
 
 
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
@@ -139,9 +141,10 @@ def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, war
 
 
 def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors: Sequence[str] = ()) -> LongTable:
-    """Votes as ties (0 or 1) or net preference (+1, -1, 0), with factors contrast (where several), pair and rater.
+    """Votes as ties (0 or 1) or net preference (+1, -1, 0): factors contrast (where several), pair and rater.
 
-    `named` says whether the systems are known; `factors` keeps only those given.
+    Where pairs share dialogues, or contexts, these are a factor too, by the rule of clusters. `named` says whether the
+    systems are known; `factors` keeps only those given.
     """
     votes = matches.votes
     turned = np.where(matches.a > matches.b, -1.0, 1.0)
@@ -151,14 +154,17 @@ def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors
     systems = matches.systems
     names = {"contrast": tuple(f"{systems[k // len(systems)]} {systems[k % len(systems)]}" for k in contrasts)}
     codes_by = {"contrast": contrast} if len(contrasts) > 1 else {}
-    for name, codes, known in (("pair", votes.pair, votes.pairs), ("rater", votes.rater, votes.raters)):
+    named_as = {"dialogue": "dialogue", "item": "context"}
+    wide = [(named_as[name], codes, None) for name, codes in clusters_of(votes).items() if name in named_as]
+    for name, codes, known in (*wide, ("pair", votes.pair, votes.pairs), ("rater", votes.rater, votes.raters)):
         if codes is not None:
             held, codes_by[name] = np.unique(codes, return_inverse=True)
-            names[name] = tuple(known[k] for k in held)
+            names[name] = tuple(map(str, held) if known is None else (known[k] for k in held))
     if unknown := [name for name in factors if name not in codes_by]:
         raise InputError(f"There is no factor {unknown[0]!r}; votes have {', '.join(codes_by)}.")
     kept = {name: codes_by[name] for name in factors or codes_by}
     warnings = votes.warnings if named or scale == "tie" else (*votes.warnings, UNKNOWN)
     name = "ties" if scale == "tie" else "net preference"
     said, reading = tuple(told_of_reading(votes)), reading_of(votes, systems if named else ())
-    return LongTable(name, score, kept, names, warnings, voters(votes), said, reading)
+    alone = frozenset(name for name, _, _ in wide)
+    return LongTable(name, score, kept, names, warnings, voters(votes), said, reading, alone=alone)

@@ -19,11 +19,15 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many levels the mean of one level of `target` averages: by factor, and by term (`residual`: observations)."""
+    """How many levels the mean of one level of `target` averages: by factor, and by term (`residual`: observations).
+
+    A term's number is the effective one: thirty raters of whom five did most of the work are fewer.
+    """
 
     target: str | None  # None: the mean of everything
     sizes: Mapping[str, float]
     counts: Mapping[str, float]
+    around: frozenset[str] = frozenset()  # factors that hold another one's levels whole, as dialogues hold pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +51,41 @@ def study_sizes(factors: Mapping[str, Ints], found: Components, target: str | No
         return (int(group(factors, joint).max()) + 1) / levels.get(target or "", 1)
 
     sizes = {name: count((name,)) for name in factors if name != target}
-    counts = {part.name: count(part.factors) for part in found.parts if part.name != RESIDUAL}
-    return Sizes(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)})
+    whole = np.zeros(found.n, np.int64) if target is None else factors[target]
+    counts = {
+        part.name: _effective(group(factors, part.factors), whole) for part in found.parts if part.name != RESIDUAL
+    }
+    around = frozenset(
+        outer for outer in sizes for inner in sizes if inner != outer and count((inner, outer)) == sizes[inner]
+    )
+    return Sizes(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)}, around)
+
+
+def _effective(codes: Ints, target: Ints) -> float:
+    """Of so many groups of equal size the mean of one level of the target would have the same error (Kish)."""
+    size = np.bincount(target).astype(np.float64)
+    joint = group({"target": target, "group": codes}, ("target", "group"))
+    of = np.zeros(int(joint.max()) + 1, np.int64)
+    of[joint] = target
+    squares = np.bincount(of, np.bincount(joint).astype(np.float64) ** 2, len(size))
+    return 1 / float((squares / size**2).mean())
 
 
 def resized(study: Sizes, found: Components, sizes: Mapping[str, float]) -> Sizes:
-    """The same kind of study with other sizes: a term grows with each of its factors, the residual with all."""
+    """The same kind of study with other sizes: a term grows with each of its factors, the residual with all.
+
+    As many pairs in twice the dialogues are as many observations, so what holds others whole adds none.
+    """
     ratio = {name: sizes.get(name, size) / size for name, size in study.sizes.items()}
+    adding = [name for name in ratio if name not in study.around]
     counts = {
         part.name: study.counts[part.name]
-        * float(np.prod([ratio.get(name, 1.0) for name in (ratio if part.name == RESIDUAL else part.factors)]))
+        * float(np.prod([ratio.get(name, 1.0) for name in (adding if part.name == RESIDUAL else part.factors)]))
         for part in found.parts
     }
-    return Sizes(study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts)
+    return Sizes(
+        study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts, study.around
+    )
 
 
 def error_variance(found: Components, study: Sizes, *, absolute: bool = False) -> float:

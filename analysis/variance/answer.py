@@ -119,7 +119,7 @@ def _table(
     table: LongTable, target: str, sizes: Sequence[Mapping[str, float]], *, sets: int, seed: int
 ) -> VarianceTable:
     generator = np.random.default_rng(child_seed(seed, "variance", table.name))
-    terms = terms_of(table.factors, NESTED)
+    terms = [term for term in terms_of(table.factors, NESTED) if len(term) == 1 or table.alone.isdisjoint(term)]
     found = components(table.score, table.factors, terms, generator=generator, sets=sets)
     study = study_sizes(table.factors, found, target if target in table.factors else None)
     others = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]

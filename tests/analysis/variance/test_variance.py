@@ -12,8 +12,10 @@ import pytest
 from analysis import notebook
 from analysis.__main__ import COMMANDS
 from analysis.comparison.methods import panels_of
-from analysis.reading.long_tables import LongTable
+from analysis.reading.long_tables import LongTable, long_from_votes
 from analysis.reading.study import read_study
+from analysis.reading.systems import fixed_sides
+from analysis.reading.votes import votes_from_columns
 from analysis.report.assembly import report
 from analysis.variance.answer import answer
 from analysis.variance.cubes import compared_models
@@ -23,6 +25,7 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair
+from tests.analysis.crowds import Crowd
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_components import crossed_study
 
@@ -124,6 +127,41 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path):
     path.write_text("model,item,score\na,,0.5\n")
     with pytest.raises(InputError, match="no scores for two levels"):
         variance(path)
+
+
+def test_the_error_of_a_mean_of_votes_knows_their_dialogues():
+    """Twenty pairs a dialogue, dialogues that differ by 1 logit: the SE meets the means of such studies."""
+    crowd = Crowd(dialogues=40, pairs_each=20, votes_each=3, raters=60, sd_dialogue=1.0)
+    means, known, unknown = [], [], []
+    for number in range(25):
+        study = crowd.study(np.random.default_rng(number))
+        names = {name: [f"{name}{code}" for code in study[name]] for name in ("pair", "rater", "dialogue")}
+        names["choice"] = np.select([study["score"] > 0, study["score"] < 0], ["a", "b"], "tie").tolist()
+        for found in (known, unknown):
+            table = answer([long_from_votes(fixed_sides(votes_from_columns(names)), "tie")], sets=2).tables[0]
+            found.append(table.design.se**2)
+            if found is known:
+                assert list(table.design.sizes) == ["dialogue", "pair", "rater"]
+                twice = next(line for line in table.d_study if line.sizes["dialogue"] == 80)
+                assert twice.observations == table.observations and twice.se < table.design.se
+            names.pop("dialogue", None)
+        means.append((study["score"] == 0).mean())
+    true = np.std(means, ddof=1)  # with an error of 14 %
+    assert 0.7 < np.sqrt(np.mean(known)) / true < 1.4
+    assert np.sqrt(np.mean(unknown)) / true < 0.75
+
+
+def test_the_error_of_a_mean_of_votes_knows_that_few_raters_did_most_of_the_work():
+    crowd = Crowd(dialogues=100, votes_each=3, raters=30, work="pareto")
+    means, errors = [], []
+    for number in range(40):
+        study = crowd.study(np.random.default_rng(number))
+        names = {name: [f"{name}{code}" for code in study[name]] for name in ("pair", "rater")}
+        names["choice"] = np.select([study["score"] > 0, study["score"] < 0], ["a", "b"], "tie").tolist()
+        table = answer([long_from_votes(fixed_sides(votes_from_columns(names)), "tie")], sets=2).tables[0]
+        errors.append(table.design.se**2)
+        means.append((study["score"] == 0).mean())
+    assert 0.85 < np.sqrt(np.mean(errors)) / np.std(means, ddof=1) < 1.3  # all thirty counted alike: 0.74
 
 
 def test_a_component_below_zero_is_said_to_be_chance(tmp_path, capsys):
