@@ -1,7 +1,9 @@
-"""Keep ties.json, ties.png and ties.pdf of a study up to date while votes come in.
+"""Keep ties.json, ties.png, ties.pdf and so_far.json of a study up to date while votes come in.
 
 Looks at STUDY/votes.jsonl every few seconds and redraws the figures when it has changed; `--once` draws them once.
-Until each HumanExp has more votes than a set, sets are sampled with replacement.
+Until each HumanExp has more votes than a set, sets are sampled with replacement. Beside them so_far.json tells the
+researcher's page preference, agreement and whether the study may stop. State your rule for stopping before votes come:
+--difference, --margin.
 """
 
 from __future__ import annotations
@@ -25,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every", type=float, default=5.0, metavar="SECONDS", help="time between two checks (default 5)"
     )
+    parser.add_argument(
+        "--difference", type=float, metavar="D", help="rule for stopping: net preference to be shown (default .16)"
+    )
+    parser.add_argument(
+        "--margin", type=float, metavar="M", help="rule for stopping: net preference below which two count as alike"
+    )
     parser.add_argument("--once", action="store_true", help="draw once and stop")
 
 
@@ -33,6 +41,7 @@ def run(args: argparse.Namespace) -> int | None:
     from dialogue.errors import InputError
 
     path = args.votes if args.votes.suffix else args.votes / "votes.jsonl"
+    _state_rule(args, path)
     drawn: object = "nothing yet"
     while True:
         seen = _stamp(path)
@@ -51,12 +60,13 @@ def run(args: argparse.Namespace) -> int | None:
 
 
 def draw(args: argparse.Namespace, path: Path) -> str:
-    """Write the three files; the sentence tells what they show."""
-    from analysis.arguments import votes_from
+    """Write the files; the sentence tells what they show."""
+    from analysis.arguments import reading, votes_from
     from analysis.reading.cautions import reading_of
     from analysis.reading.voters import not_people
     from analysis.showing.plots import save
     from analysis.showing.words import percent
+    from analysis.so_far import stated_rule, write_so_far
     from analysis.ties.answer import answer, smallest_experiment
     from analysis.ties.figures import laws_figure
     from analysis.ties.text import document
@@ -68,8 +78,22 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     out = args.out or path.parent
     write_json(out / "ties.json", {**document(found), "reading": reading_of(votes)})
     save(laws_figure(found), out / "ties")
+    rule = stated_rule(out, args.difference, args.margin, len(votes))
+    write_so_far(out, args.votes, len(votes), rule, clusters=args.clusters, **reading(args))
     drawn = f"{len(votes):,} votes, {percent(found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
     return " ".join([drawn, *not_people(found.voters)])
+
+
+def _state_rule(args: argparse.Namespace, path: Path) -> None:
+    """Keep a rule that is stated before there are votes."""
+    from analysis.so_far import stated_rule, write_rule
+
+    if path.exists() or (args.difference is None and args.margin is None):
+        return
+    rule = stated_rule(args.out or path.parent, args.difference, args.margin, 0)
+    write_rule(args.out or path.parent, rule)
+    margin = "none" if rule.margin is None else f"{rule.margin:g}"
+    print(f"Stated before any vote: stop by a difference of {rule.difference:g}, margin {margin}.", flush=True)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

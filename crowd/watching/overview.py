@@ -18,9 +18,11 @@ import sqlalchemy as sa
 from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
+from crowd.watching.disputes import Dispute, most_disputed
 from crowd.watching.progress import Progress, progress, sittings_needed
 from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from crowd.watching.signals import Signals, rater_signals
+from crowd.watching.spending import Spending, spending_of
 from dialogue.signature import signature
 
 HOUR = 3600.0
@@ -53,7 +55,22 @@ class RaterLine:
     checks_failed: int
     median_seconds: float | None
     agreement: float | None
-    reason: str  # why a person or a rule of hit.toml blocked or excluded them
+    why: str  # why a person blocked or excluded them
+    broke: str  # which rule of [exclude] excludes them
+    ruled: bool  # a person decided, and not the gate or a rule
+
+    @property
+    def reason(self) -> str:
+        """Of the two, the one that stands."""
+        return self.why or self.broke
+
+    @property
+    def rule(self) -> str:
+        """What blocked or excluded them, without its numbers."""
+        if self.ruled:
+            return f"{self.status} by hand"
+        named = self.broke.partition(":")[0]
+        return f"[exclude] {named}" if self.status == "excluded" and named else f"{self.status} by hidden checks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,10 @@ class Overview:
     signals: Mapping[str, Signals]  # of raters with enough judgements
     checks: tuple[CheckLine, ...]
     excluded_votes: int
+    by_rule: tuple[tuple[str, int, int], ...]
+    """Why raters do not count: the rule, how many raters, how many judgements."""
+    disputed: tuple[Dispute, ...]
+    spending: tuple[Spending, ...]
     short: tuple[tuple[int, int], ...]
     shortest: tuple[tuple[str, int, int], ...]
     sittings: int
@@ -100,6 +121,9 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         signals=rater_signals(connection),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
+        by_rule=_by_rule(lines),
+        disputed=most_disputed(connection),
+        spending=spending_of(connection),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
         sittings=_earned(connection),
@@ -279,7 +303,9 @@ def _lines(connection: sa.Connection, tallies: dict[str, Tally]) -> tuple[RaterL
     query = sa.select(votes.c.rater, sa.func.count(), sa.func.sum(votes.c.failed)).group_by(votes.c.rater)
     checks = {rater: (seen, failed) for rater, seen, failed in connection.execute(query.where(votes.c.failed >= 0))}
     known = connection.execute(
-        sa.select(raters.c.rater, raters.c.status, raters.c.broke, raters.c.why).order_by(raters.c.arrived)
+        sa.select(raters.c.rater, raters.c.status, raters.c.broke, raters.c.why, raters.c.ruling).order_by(
+            raters.c.arrived
+        )
     )
     return tuple(_line(row, tallies.get(row.rater, Tally()), *checks.get(row.rater, (0, 0))) for row in known)
 
@@ -297,8 +323,20 @@ def _line(row: Any, tally: Tally, seen: int, failed: int) -> RaterLine:
         checks_failed=failed,
         median_seconds=statistics.median(tally.seconds) if tally.seconds else None,
         agreement=_rate(tally.same, tally.others),
-        reason=row.why or row.broke or "",
+        why=row.why or "",
+        broke=row.broke or "",
+        ruled=row.ruling is not None,
     )
+
+
+def _by_rule(lines: Iterable[RaterLine]) -> tuple[tuple[str, int, int], ...]:
+    """Most raters first."""
+    raters, judged = Counter[str](), Counter[str]()
+    for line in lines:
+        if line.status in ("blocked", "excluded"):
+            raters[line.rule] += 1
+            judged[line.rule] += line.votes
+    return tuple((rule, number, judged[rule]) for rule, number in raters.most_common())
 
 
 def _rate(part: int, whole: int) -> float | None:

@@ -47,12 +47,17 @@ def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen)
 
 def refresh(study: Path, database: str | None) -> bool:
     """Export the votes and draw them once; False if a step failed, which the log says."""
+    return export_anew(study, database) and _run("analysis", "watch", str(study), "--once")
+
+
+def export_anew(study: Path, database: str | None, form: str = "jsonl") -> bool:
+    """Write votes and raters as they stand now; False if that failed, which the log says."""
     where = ("--database", database) if database else ()
-    export = (*PYTHON, "crowd", "export", str(study), *where)
-    draw = (*PYTHON, "analysis", "watch", str(study), "--once")
-    for step in (export, draw):
-        done = subprocess.run(step, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode:
-            LOG.warning("figures", extra={"facts": {"error": done.stderr.strip().splitlines()[-1:]}})
-            return False
-    return True
+    return _run("crowd", "export", str(study), "--format", form, *where)
+
+
+def _run(*command: str) -> bool:
+    done = subprocess.run((*PYTHON, *command), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        LOG.warning("figures", extra={"facts": {"error": done.stderr.strip().splitlines()[-1:]}})
+    return not done.returncode

@@ -138,7 +138,9 @@ def create_app(config: ServerConfig) -> Flask:
     )
     _guard(app, config)
     app.register_blueprint(views.rater_pages)
-    app.register_blueprint(dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder))
+    app.register_blueprint(
+        dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder, database=config.database)
+    )
     if config.proxies:
         n = config.proxies
         app.front = _with_sound_prefix(ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n))

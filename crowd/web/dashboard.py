@@ -10,7 +10,7 @@ import hmac
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,23 @@ from werkzeug import Response
 
 from crowd.hit import Hit
 from crowd.rating.rules import kept_hit
+from crowd.store.event_log import iso
 from crowd.store.identity import keyed
 from crowd.store.store import Store
 from crowd.watching.checks import DOUBTFUL, SLIPS
 from crowd.watching.curves import law_of_ties, polyline, set_size
 from crowd.watching.overview import Overview, RaterLine, overview
 from crowd.watching.progress import StudyState, set_state
+from crowd.watching.refreshing import export_anew
+from crowd.watching.so_far import SoFar, read_so_far
 from crowd.web import page
 from dialogue.wording import as_typed
 
 COOKIE = "seedvote_study"
 SWITCHES: dict[StudyState, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
 FILES = ("ties.png", "ties.pdf", "ties.json")
+FORMS = ("jsonl", "csv")
+EXPORTS = (*(f"{name}.{form}" for form in FORMS for name in ("votes", "raters")), "so_far.json")
 FRESH = 5.0  # seconds for which one reading of the store is shown again, or
 SHARE = 20  # so many times what the reading took: a large study must not slow its raters
 WIDTH, HEIGHT = 480.0, 170.0
@@ -84,9 +89,14 @@ class Watch:
 
 
 def blueprint(
-    store: Store, hit: Hit, token: str, folder: Path | None = None, clock: Callable[[], float] = time.time
+    store: Store,
+    hit: Hit,
+    token: str,
+    folder: Path | None = None,
+    clock: Callable[[], float] = time.time,
+    database: str | None = None,
 ) -> Blueprint:
-    """The routes below /study for who has the token; `folder` is where the figures lie."""
+    """The routes below /study for who has the token; `folder` is where the figures lie, `database` what is exported."""
     researcher_pages = Blueprint("study", __name__, url_prefix="/study")
     watch, proof = Watch(store, hit, clock), keyed(token, "study")
 
@@ -102,32 +112,44 @@ def blueprint(
     @researcher_pages.get("")
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
-        return render(watch.now(), watch.hit, _csrf(proof), sort, order, _figures(folder))
+        return render(watch.now(), watch.hit, _csrf(proof), sort, order, _files(folder), read_so_far(folder))
 
     @researcher_pages.post("/state")
     def switch() -> Response:
         state = request.form.get("state", "")
-        given = request.form.get("csrf", "")
-        if state not in SWITCHES or not hmac.compare_digest(given.encode(), _csrf(proof).encode()):
+        if state not in SWITCHES or not _meant(proof):
             abort(400)
         watch.switch(state)
         return _back()
 
+    @researcher_pages.post("/export")
+    def export() -> Response:
+        form = request.form.get("form", "")
+        if folder is None or form not in FORMS or not _meant(proof):
+            abort(400)
+        if not export_anew(folder, database, form):
+            abort(503)
+        return redirect(f"{request.script_root}/study#files", 303)
+
     @researcher_pages.get("/file/<name>")
     def file(name: str) -> Response:
-        if folder is None or name not in FILES:
+        if folder is None or name not in (*FILES, *EXPORTS):
             abort(404)
-        return send_from_directory(folder.resolve(), name)
+        return send_from_directory(folder.resolve(), name, as_attachment=name in EXPORTS)
 
     return researcher_pages
 
 
-def render(found: Overview, hit: Hit, csrf: str, sort: str, order: str, figures: list[str]) -> str:
-    """The page as HTML; `sort` and `order` arrange the raters' table."""
+def render(
+    found: Overview, hit: Hit, csrf: str, sort: str, order: str, files: Mapping[str, float], so_far: SoFar | None = None
+) -> str:
+    """The page as HTML; `sort` and `order` arrange the raters' table, `files` are those there, with their times."""
     key = SORTS.get(sort, SORTS["votes"])
     known = [line for line in found.raters if key(line) is not None]
     lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
-    values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order, "figures": figures}
+    values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order}
+    values |= {"figures": [name for name in FILES if name in files], "so_far": so_far, "forms": FORMS}
+    values |= {"exports": [(name, iso(files[name])) for name in EXPORTS if name in files]}
     values |= {"slips": SLIPS, "doubtful": DOUBTFUL}
     drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
     template = page.jinja_environment().get_template("study/dashboard.html")
@@ -145,8 +167,15 @@ def curves(found: Overview) -> list[ExperimentCurve]:
     ]
 
 
-def _figures(folder: Path | None) -> list[str]:
-    return [name for name in FILES if folder is not None and (folder / name).exists()]
+def _files(folder: Path | None) -> dict[str, float]:
+    """The files that may be fetched and are there, with the time of each."""
+    there = {} if folder is None else {name: folder / name for name in (*FILES, *EXPORTS)}
+    return {name: path.stat().st_mtime for name, path in there.items() if path.exists()}
+
+
+def _meant(proof: str) -> bool:
+    """Whether a form comes from this page, and not from another site."""
+    return hmac.compare_digest(request.form.get("csrf", "").encode(), _csrf(proof).encode())
 
 
 def _csrf(proof: str) -> str:

@@ -21,6 +21,15 @@ SERVER = "postgresql+psycopg://root@127.0.0.1:5432/postgres"
 SHORT = Hit(
     votes_per_pair=3, pairs_per_sitting=4, first_checks=0, later_checks=0, max_failures=3, examples=(), lease_minutes=10
 )
+# What `analysis watch` writes for the researcher's page, with a name that means harm.
+SO_FAR = {
+    "written": "2026-11-23T03:36:31+00:00", "votes": 50, "rule": {"difference": 0.2, "margin": None, "stated_at": 40},
+    "contrasts": [{"first": "<b>one", "second": "two", "votes": 50, "for_first": 30, "for_second": 10, "ties": 10,
+                   "net": 0.4, "low": 0.1, "high": 0.7, "reason": None}],
+    "agreement": {"Fleiss' kappa": {"value": 0.25, "low": 0.1, "high": None}, "Gwet's AC1": None},
+    "running": [{"first": "<b>one", "second": "two", "decision": "stop", "reason": "<b>one is preferred", "votes": 50}],
+    "refusals": [],
+}  # fmt: skip
 
 
 def make_pairs(real=4, checks=0, identical=0):

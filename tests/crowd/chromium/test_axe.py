@@ -1,5 +1,7 @@
 """Every page under axe-core: WCAG 2.0, 2.1 and 2.2, levels A and AA, and its good practices, in light and dark."""
 
+import json
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
@@ -9,6 +11,7 @@ from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.page import MESSAGE_KINDS
 from dialogue.command_line import dispatch
+from tests.crowd.study import SO_FAR
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +47,8 @@ def pages(tmp_path_factory):
         place = desk.instructed(seat, number, "tie")
     while place.stage == "task":
         _, place = desk.answer(seat, place.shown.token, "left", 9.0)
-    client = create_app(ServerConfig(database=url, hit=hit)).test_client()
+    (folder / "so_far.json").write_text(json.dumps(SO_FAR), encoding="utf-8")
+    client = create_app(ServerConfig(database=url, hit=hit, folder=folder)).test_client()
     client.get(f"/study?token={study_token(app)}")
     _write(folder / "study.html", client)
     desk.store.close()

@@ -1,41 +1,51 @@
 """The researcher's page: its numbers against slow twins and published values, and its door."""
 
 import itertools
+import json
 import math
+import re
 import sqlite3
 import statistics
 import subprocess
 import sys
 from contextlib import closing
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from flask import g
 from scipy import stats
 
 from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
 from crowd.hit import Hit
+from crowd.marketplaces.ledger import set_cap
 from crowd.rating.deciding import rule_on
 from crowd.rating.desk import Desk
 from crowd.simulation.browser import PageForm
+from crowd.store.store import open_store
+from crowd.store.tables import payouts
 from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.overview import overview
+from crowd.watching.so_far import read_so_far
 from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.dashboard import render
-from dialogue.files import read_json
+from dialogue.files import read_json, write_records
+from dialogue.records import Vote
 from dialogue.seeds import child_random
-from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, work
+from tests.crowd.study import SHORT, SO_FAR, database, desk_of, make_pairs, seated, work
+from tests.house.typed import typed
 from tests.house.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 HIT = Hit(pairs_per_sitting=8, later_checks=2, pay_per_sitting=1.5, currency="EUR")
 START = 1_800_000_000.0
-DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf")
+DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf", "so_far.json")
 
 
 class Clock:
@@ -209,7 +219,8 @@ def test_the_page_shows_progress_ties_curves_raters_short_pairs_and_money(resear
 @pytest.mark.parametrize("key", ["rater", "status", "votes", "ties", "left", "checks", "seconds", "agreement"])
 def test_the_table_is_sorted_by_every_column_both_ways(researcher, key):
     up, down = (researcher.get(f"/study?sort={key}&order={way}").get_data(as_text=True) for way in ("up", "down"))
-    rows = [[row.split("</tr>")[0] for row in text.split("<tr><th scope")[1:]] for text in (up, down)]
+    tables = [text.split("<h2>Raters (")[1].split("</section>")[0] for text in (up, down)]
+    rows = [[row.split("</tr>")[0] for row in text.split("<tr><th scope")[1:]] for text in tables]
     assert len(rows[0]) == 8 and sorted(rows[0]) == sorted(rows[1])
     assert 'aria-sort="ascending"' in up and 'aria-sort="descending"' in down
 
@@ -258,6 +269,106 @@ def test_figures_are_shown_where_they_are_and_nothing_else_of_the_folder_is(stud
     finally:
         (folder / "ties.json").unlink()
         (folder / "ties.png").unlink()
+
+
+def test_the_strongest_disagreement_comes_first_as_a_slow_twin_finds_it(study):
+    found, exported = now(study)
+    mine = {}
+    for one in exported.votes:
+        if one.counted and one.kind == "real":
+            mine.setdefault(one.pair, []).append(one.choice)
+    slow = {
+        pair: statistics.fmean(one != other for one, other in itertools.combinations(choices, 2))
+        for pair, choices in mine.items()
+        if len(choices) > 1
+    }
+    first = sorted(((share, len(mine[pair]), pair) for pair, share in slow.items() if share),
+                   key=lambda row: (-row[0], -row[1], row[2]))  # fmt: skip
+    assert first
+    assert [(one.disagreement, one.votes, one.pair) for one in found.disputed] == [
+        (pytest.approx(share), number, pair) for share, number, pair in first[:10]
+    ]
+    assert all(sum(one.counts) == one.votes for one in found.disputed)
+
+
+def test_who_does_not_count_is_told_by_rule(study):
+    found, _ = now(study)
+    assert found.by_rule == (
+        ("blocked by hidden checks", 1, next(r.votes for r in found.raters if r.status == "blocked")),
+    )
+    store = study[1].store
+    first = next(line.rater for line in found.raters if line.status == "passed")
+    try:
+        rule_on(store, first, "exclude", "copied", START)
+        assert ("excluded by hand", 1) in [row[:2] for row in now(study)[0].by_rule]
+    finally:
+        rule_on(store, first, None, None, START)
+
+
+def test_what_the_analysis_found_is_shown_with_its_age_and_never_as_markup(study, researcher):
+    path = study[0].extensions["config"].folder / "so_far.json"
+    shown = {}
+    try:
+        for name, value in {"whole": SO_FAR, "none of ours": {"rule": 3}, "cut off": None}.items():
+            path.write_text('{"rule": {' if value is None else json.dumps(value), encoding="utf-8")
+            shown[name] = researcher.get("/study").get_data(as_text=True)
+    finally:
+        path.unlink()
+    whole = shown.pop("whole")
+    for part in ("from 50 votes; 6 have come since", "+40.0 (+10.0 to +70.0)", "stop: &lt;b&gt;one is preferred",
+                 "Fleiss&#39; kappa 0.25.", "Stated when 40 votes were known, so it was not planned"):  # fmt: skip
+        assert part in whole, part
+    assert "<b>one" not in whole
+    assert all("analysis watch STUDY</code> runs beside it" in text for text in shown.values())
+
+
+def test_the_analysis_writes_what_this_page_reads(study, tmp_path):
+    from analysis.notebook import agreement, preference
+
+    _, exported = now(study)
+    write_records(tmp_path / "votes.jsonl", exported.votes, signature="v", kind=Vote)
+    (tmp_path / "pairs.jsonl").write_bytes((ROOT / "examples/pairs.jsonl").read_bytes())
+    assert not typed("analysis", "watch", tmp_path, "--once", "--size", 12, "--margin", 0.1).returncode
+    found = read_so_far(tmp_path)
+    rows = preference(tmp_path).document["contrasts"]
+    assert [(one.first, one.net, one.low, one.high) for one in found.nets] == [
+        (row["first"], *((row["net"] or {}).get(key) for key in ("value", "low", "high"))) for row in rows
+    ]
+    assert found.agreement["Fleiss' kappa"]["value"] == agreement(tmp_path).document["fleiss_kappa"]["value"]
+    assert (found.votes, found.margin, found.stated_at) == (56, 0.1, 56) and found.running
+
+
+def test_votes_are_exported_by_a_button_and_only_by_this_page(study, researcher):
+    folder = study[0].extensions["config"].folder
+    csrf = re.search(r'name="csrf" value="(\w+)"', researcher.get("/study").get_data(as_text=True)).group(1)
+    assert researcher.post("/study/export", data={"csrf": "forged", "form": "csv"}).status_code == 400
+    assert researcher.post("/study/export", data={"csrf": csrf, "form": "../x"}).status_code == 400
+    assert study[0].test_client().post("/study/export", data={"csrf": csrf, "form": "csv"}).status_code == 404
+    assert not (folder / "votes.csv").exists()
+    assert researcher.post("/study/export", data={"csrf": csrf, "form": "csv"}).status_code == 303
+    assert "votes.csv</a>, written 20" in researcher.get("/study").get_data(as_text=True)
+    with researcher.get("/study/file/votes.csv") as reply:
+        assert reply.headers["Content-Disposition"].startswith("attachment")
+        assert len(reply.get_data(as_text=True).splitlines()) == 1 + len(now(study)[1].votes)
+
+
+def test_what_was_paid_stands_there_with_what_is_uncertain_and_the_cap(tmp_path):
+    url = prepare_study(tmp_path, ROOT / "examples/pairs.jsonl", HIT, None, seed=0, simulated=True)
+    store = open_store(url)
+    rows = [("confirmed", "1.50", "1.80"), ("uncertain", "0.20", "0.24"), ("refused", "9.00", "9.90")]
+    with store.write() as connection:
+        for number, (state, amount, cost) in enumerate(rows):
+            connection.execute(sa.insert(payouts).values(
+                market="prolific", submission=str(number), purpose="reward", state=state, amount=amount, cost=cost,
+                currency="USD", handle="", why="", at=0.0,
+            ))  # fmt: skip
+    set_cap(store, Decimal("25"))
+    with store.read() as connection:
+        found = overview(connection, HIT, START)
+    store.close()
+    told = page_of(found, HIT, tmp_path)
+    assert "1.80 USD" in told and "0.24 promised or on its way; 1 uncertain, see crowd pay" in told
+    assert "the study may cost 25.00" in told
 
 
 def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
@@ -329,6 +440,6 @@ def page_of(found, hit, folder):
     app = create_app(ServerConfig(f"sqlite:///{folder / 'crowd.sqlite'}", hit, rate=0))
     with app.test_request_context("/study"):
         g.nonce = "n"
-        written = render(found, hit, "", "votes", "down", [])
+        written = render(found, hit, "", "votes", "down", {})
     app.extensions["desk"].store.close()
     return written

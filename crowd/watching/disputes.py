@@ -1,0 +1,63 @@
+"""The pairs on which raters disagree most, by the votes that count."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+import sqlalchemy as sa
+
+from crowd.store.tables import pairs, votes
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """One real pair; `disagreement` is the share of its pairs of votes that differ, as kappa counts it."""
+
+    disagreement: float
+    votes: int
+    pair: str
+    counts: tuple[int, int, int]  # for a, for b, ties
+    texts: tuple[str, str]
+
+
+def most_disputed(connection: sa.Connection) -> tuple[Dispute, ...]:
+    """The strongest disagreement first, among equals the pair with more votes; none where all raters agree."""
+    ranked = heapq.nsmallest(SHOWN, ((-_differ(met), -met.total(), pair, met) for pair, met in _counted(connection)),
+                             key=lambda row: row[:3])  # fmt: skip
+    found = [(-differ, -number, pair, met) for differ, number, pair, met in ranked if differ]
+    query = sa.select(pairs.c.pair, pairs.c.body).where(pairs.c.pair.in_([row[2] for row in found]))
+    bodies = {row.pair: json.loads(row.body) for row in connection.execute(query)}
+    return tuple(
+        Dispute(differ, number, pair, (met["a"], met["b"], met["tie"]),
+                (bodies[pair]["a"]["text"], bodies[pair]["b"]["text"]))
+        for differ, number, pair, met in found
+    )  # fmt: skip
+
+
+def _counted(connection: sa.Connection) -> Iterator[tuple[str, Counter[str]]]:
+    query = (
+        sa.select(votes.c.pair, votes.c.choice, sa.func.count().label("number"))
+        .join(pairs, pairs.c.pair == votes.c.pair)
+        .where(votes.c.counted == 1, pairs.c.kind == "real")
+        .group_by(votes.c.pair, votes.c.choice)
+        .order_by(votes.c.pair)
+    )
+    for pair, rows in groupby(connection.execute(query), key=lambda row: row.pair):
+        yield pair, Counter({row.choice: row.number for row in rows})
+
+
+def _differ(met: Counter[str]) -> float:
+    """The probability that two of its votes differ.
+
+    >>> _differ(Counter(a=1, b=1)), _differ(Counter(a=2, b=1)), _differ(Counter(a=1))
+    (1.0, 0.6666666666666667, 0.0)
+    """
+    number = met.total()
+    return 0.0 if number < 2 else 1 - sum(n * (n - 1) for n in met.values()) / (number * (number - 1))
