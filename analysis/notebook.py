@@ -51,7 +51,7 @@ def ties(
     **reading: Any,
 ) -> Result:
     """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
-    from analysis.reading.clusters import with_items
+    from analysis.reading.inputs import with_items
     from analysis.ties.answer import answer
     from analysis.ties.text import document, parts
 
@@ -84,7 +84,7 @@ def agreement(
     """
     from analysis.agreement.answer import answer
     from analysis.agreement.text import document, parts
-    from analysis.reading.clusters import with_items
+    from analysis.reading.inputs import with_items
 
     read = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
     read = with_items(read, clusters, votes)

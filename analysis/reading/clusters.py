@@ -13,8 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.inputs import pairs_known
-from analysis.reading.systems import placed
 from analysis.reading.votes import Votes
 from analysis.stats.intervals import groups
 from dialogue.errors import InputError
@@ -51,14 +49,6 @@ def clusters_of(votes: Clusterable, wanted: str = "auto", *, part: bool = False)
         raise InputError(f"--clusters is {wanted!r}; write one of {', '.join(CLUSTERINGS)}.")
     asked = {name: _asked(votes, name, wanted, part) for name in wanted.split("+") if name != "vote"}
     return {name: codes for name, codes in asked.items() if _several(codes)}
-
-
-def with_items(votes: Votes, wanted: str, data: Any) -> Votes:
-    """The votes with the items of the pairs.jsonl beside them, where `wanted` asks for items that only it names."""
-    if "item" not in wanted.split("+") or votes.item is not None:
-        return votes
-    _, known = pairs_known(data, None)
-    return placed(votes, known) if known else votes
 
 
 def ways_within(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:

@@ -80,6 +80,16 @@ def pairs_known(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
     return path, pairs_of(path) if isinstance(votes, str | Path) and path.exists() else {}
 
 
+def with_items(votes: Votes, wanted: str, data: Any) -> Votes:
+    """The votes with the items of the pairs.jsonl beside them, where `wanted` asks for items that only it names."""
+    from analysis.reading.systems import placed
+
+    if "item" not in wanted.split("+") or votes.item is not None:
+        return votes
+    _, known = pairs_known(data, None)
+    return placed(votes, known) if known else votes
+
+
 def sources_of(scores: Any) -> list[Any]:
     """Files as they are, one or several; anything else as one table of columns."""
     if isinstance(scores, str | Path):

@@ -23,8 +23,7 @@ from analysis.ratings.answer import RatingsAnswer
 from analysis.ratings.answer import answer as ask_ratings
 from analysis.ratings.text import document as ratings_document
 from analysis.reading.cautions import reading_of
-from analysis.reading.clusters import with_items
-from analysis.reading.inputs import JUDGED, matches_of
+from analysis.reading.inputs import JUDGED, matches_of, with_items
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.files import Unused
 from analysis.reading.scores.paired import side_differences
