@@ -6,8 +6,8 @@ Every score is on the scale 0-100, as the papers print BLEU, and takes tokens in
   for c < r. `smooth="exp"` counts no bigram match as half a one (sacrebleu's default); a response of one word has no
   bigrams and is scored by unigrams (effective order).
 - ROUGE-1, ROUGE-L: Lin 2004; F = 2PR / (P + R) over clipped unigrams, or over the longest common subsequence.
-- METEOR: Lavie and Agarwal 2007 (alpha .9, beta 3, gamma .5) with exact and stem matches; with synonyms too
-  where a WordNet is at hand, under its own name.
+- METEOR: Lavie and Agarwal 2007 (alpha .9, beta 3, gamma .5), as nltk has it by default: exact matches, stems, then,
+  under a name of its own and where a WordNet is at hand, synonyms.
 - distinct-n: Li et al. 2016; different n-grams over n-grams of one response.
 
 To add a score: its counts and formula here, and a row in `overlap_scores`. What else may want it by name:
@@ -122,8 +122,9 @@ def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> li
         open_places = [place for place in range(len(reference)) if place not in matches.values()]
         for place in reversed(range(len(response))):
             if place not in matches:
-                alike = synonyms(response[place])
-                if found := [other for other in open_places if reference[other] in alike]:
+                # Of stems, few of which are words: so nltk has it, and scores are compared with those of others.
+                alike = synonyms(stem(response[place]))
+                if found := [other for other in open_places if stem(reference[other]) in alike]:
                     matches[place] = found[-1]
                     open_places.remove(found[-1])
     return sorted(matches.items())
@@ -141,14 +142,15 @@ def overlap_scores(
     """Every score of one item: name -> (score, summable counts, empty where a corpus score is the mean of items).
 
     `meteor_wordnet` is there where synonyms are given.
-    `bleu2_swapped` is the variant of the papers' code: response and reference exchanged, no smoothing.
+    `bleu2_swapped` is the variant of the papers' code: response and reference exchanged, no smoothing, and nothing for
+    texts without a common bigram, one-word texts too, as nltk's default has it.
     """
     bleu, swapped = bleu_counts(response, reference), bleu_counts(reference, response)
     rouge1, rouge_l = rouge1_counts(response, reference), rouge_l_counts(response, reference)
     distinct = {f"distinct{order}": distinct_counts(response, order) for order in ORDERS}
     return {
         "bleu2": (bleu2(bleu, smooth="exp"), bleu),
-        "bleu2_swapped": (bleu2(swapped, smooth="none"), swapped),
+        "bleu2_swapped": (bleu2(swapped, smooth="none") if swapped["match2"] else 0.0, swapped),
         "rouge1": (f_measure(rouge1), rouge1),
         "rouge_l": (f_measure(rouge_l), rouge_l),
         "meteor": (meteor(response, reference), {}),
