@@ -43,7 +43,8 @@ def online(features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np
     each = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
     bits, before = [each * len(blocks[0])], [np.concatenate(blocks[:number]) for number in range(1, len(blocks))]
     given = [logistic.Given(features[known], axes, labels.take(known)) for known in before]
-    for known, block, fit in zip(before, blocks[1:], logistic.fit_all(given, c=c, passes=CODE_PASSES), strict=True):
+    fits = logistic.fit_all(given, c=c, passes=CODE_PASSES, double=False)
+    for known, block, fit in zip(before, blocks[1:], fits, strict=True):
         bits.append(_price(fit.logits(features[block]), labels.take(block).dense(), labels.many, len(known)))
     return Codelength(tuple(map(len, blocks)), tuple(bits), each * sum(map(len, blocks)))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,16 @@ def write_endings(path: Path, table: pa.Table) -> None:
 
 def warnings(table: pa.Table, shown: int = 3) -> list[str]:
     """One sentence for each task of each representation that has problems short of their optimum."""
-    short: dict[tuple[str, str, str], list[str]] = {}
+    short: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in table.filter(pc.invert(table["converged"])).to_pylist():
         if not row["control"]:
-            short.setdefault((row["representation"], row["task"], row["rater"]), []).append(row["problem"])
+            short.setdefault((row["representation"], row["task"], row["rater"]), {})[row["problem"]] = row["gap"]
     return [_sentence(*key, problems, shown) for key, problems in short.items()]
 
 
-def _sentence(who: str, task: str, rater: str, problems: Sequence[str], shown: int) -> str:
-    names = ", ".join(problems[:shown]) + (", ..." if len(problems) > shown else "")
-    return f"Not converged: {len(problems):,} problems of {task} on {who}, fitted by {rater} ({names})."
+def _sentence(who: str, task: str, rater: str, gaps: Mapping[str, float], shown: int) -> str:
+    worst = sorted(gaps, key=lambda problem: gaps[problem], reverse=True)
+    names = ", ".join(worst[:shown]) + (", ..." if len(worst) > shown else "")
+    known = [gap for gap in gaps.values() if not math.isnan(gap)]
+    far = f", up to {100 * max(known):.2g} % of its value above its optimum" if known else ""
+    return f"Not converged: {len(gaps):,} problems of {task} on {who}, fitted by {rater} ({names}){far}."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -50,14 +50,17 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Minimum:
-    """Where each problem stopped (P x S), after how many passes, its value and gradient norm there, and the fall in
-    value that it still expected (P)."""
+    """Where each problem stopped (P x S), and after how many passes (P)."""
 
     points: Tensor
     passes: Tensor
-    values: Tensor
-    gradient: Tensor
-    expected_fall: Tensor
+
+
+class Until(NamedTuple):
+    """When a row is closed: the fall it expects, and half of its squared gradient, as shares of its value."""
+
+    fall: float
+    bound: float
 
 
 @dataclass(slots=True)
@@ -84,16 +87,15 @@ class _Open:
             setattr(self, field.name, [past[rows] for past in now] if isinstance(now, list) else now[rows])
 
 
-def minimise(problems: Problems, start: Start, *, tolerance: float, passes: int, memory: int = 20) -> Minimum:
+def minimise(problems: Problems, start: Start, *, until: Until, passes: int, memory: int = 20) -> Minimum:
     """Minimise every row's convex function.
 
-    A row is closed when half of g . H g, the fall that a quadratic model expects, is below `tolerance` times its value.
-    Values only fall, so an old value serves until it would close a row; only then is it computed anew.
+    The fall that a row expects is half of g . H g, by the quadratic model that its steps made: it may be wrong. Half of
+    |g|^2 is what a function with the penalty |w|^2 / 2 can fall at most. Values only fall, so an old value serves until
+    it would close a row; only then is it computed anew.
     """
     count, one = len(start.points), torch.ones_like(start.points[:, 0])
-    found = Minimum(
-        start.points.clone(), torch.full((count,), passes), start.values.clone(), one.clone(), one * torch.inf
-    )
+    found = Minimum(start.points.clone(), torch.full((count,), passes))
     if not count:
         return found
     everyone = torch.arange(count, device=one.device)
@@ -104,35 +106,32 @@ def minimise(problems: Problems, start: Start, *, tolerance: float, passes: int,
     )  # fmt: skip
     _aim(here, problems)
     for done in range(1, passes + 1):
-        _close(here, found, problems, done, tolerance)
+        _close(here, found, problems, done, until)
         if not len(here.problem):
             return found
         _advance(here, problems, memory)
-    _note(here, found, problems.values(here.point, here.problem))
+    found.points[here.problem] = here.point
     return found
 
 
-def _close(here: _Open, found: Minimum, problems: Problems, done: int, tolerance: float) -> None:
-    """Drop the problems that expect no further fall, and those that cannot go down, noting where they stand."""
-    fall = -here.slope / 2
+def _close(here: _Open, found: Minimum, problems: Problems, done: int, until: Until) -> None:
+    """Drop the problems that are near their minimum, and those that cannot go down, noting where they stand."""
+    fall, bound = -here.slope / 2, here.gradient.square().sum(1) / 2
     stuck = ~(fall >= 0) | (here.share < SHORTEST_STEP)
-    near = torch.nonzero(stuck | ((fall <= tolerance * here.value) & (here.share == 1)))[:, 0]
+
+    def ended() -> Tensor:
+        small = (fall <= until.fall * here.value) & (bound <= until.bound * here.value)
+        return stuck | (small & (here.share == 1))
+
+    near = torch.nonzero(ended())[:, 0]
     if not len(near):
         return
     # A value costs a pass over the data, so it is computed only for problems that it might close.
     here.value[near] = problems.values(here.point[near], here.problem[near])
-    finished = stuck | ((fall <= tolerance * here.value) & (here.share == 1))
+    finished = ended()
     found.passes[here.problem[finished].cpu()] = done
-    _note(here, found, here.value)
-    here.keep(torch.nonzero(~finished)[:, 0])
-
-
-def _note(here: _Open, found: Minimum, values: Tensor) -> None:
-    fall = -here.slope / 2
     found.points[here.problem] = here.point
-    found.values[here.problem] = values
-    found.gradient[here.problem] = here.gradient.norm(dim=1)
-    found.expected_fall[here.problem] = torch.where(fall >= 0, fall, torch.inf)
+    here.keep(torch.nonzero(~finished)[:, 0])
 
 
 def _advance(here: _Open, problems: Problems, memory: int) -> None:

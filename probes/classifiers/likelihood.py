@@ -7,6 +7,7 @@ W X', one sigmoid (or softmax) and one product P X, in blocks of examples that s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,6 +23,20 @@ SLOPE_SAMPLE = 4096  # examples that tell how far to go along a direction, where
 FEWEST = 256  # of fewer examples than eight times this, the sample is a larger share
 FEW_ROWS = 48  # rows of weights that are few, see _logits
 SAMPLED_TOGETHER = 128  # problems whose sample stays in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Points (P x S) with the best intercepts, their values and gradient norms, and what they can still fall at most.
+
+    The bound is proven: over the intercepts minimised, the objective less |w|^2 / 2 is convex, so it lies at most half
+    of its squared gradient above its minimum. That is the duality gap of the probabilities at hand.
+    """
+
+    points: Tensor
+    values: Tensor
+    gradient: Tensor
+    bound: Tensor
 
 
 class Likelihood:
@@ -48,17 +63,24 @@ class Likelihood:
 
         `total` is the sum of the features.
         """
-        points = torch.zeros_like(self.attained, dtype=torch.float32)
-        points[:, -1] = intercept.float()
+        points = torch.zeros_like(self.attained, dtype=self.features.dtype)
+        points[:, -1] = intercept.to(points)
         expected = self.share[:, None] * total
-        return points, (self.c * (expected - self.attained)).float(), self.c * len(self.features) * entropy
+        return points, (self.c * (expected - self.attained)).to(points), self.c * len(self.features) * entropy
 
     def _gradient(self, weights: Tensor, attained: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
         """The gradient (L' x (d + 1)) for these weights; `activate` turns a block of logits into probabilities."""
         expected = torch.zeros_like(weights)
         for block in self._blocks():
             expected.addmm_(activate(_logits(weights, block)), block)
-        return self.c * (expected - attained.float()) + self.penalty * weights
+        return self.c * (expected - attained.to(weights)) + self.penalty * weights
+
+    def _summed_gradient(self, weights: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
+        """The same for all labels, blocks added up in double precision: slower, and almost without noise."""
+        expected = torch.zeros_like(weights, dtype=torch.float64)
+        for block in self._blocks():
+            expected += activate(_logits(weights, block)) @ block
+        return self.c * (expected - self.attained) + self.penalty * weights
 
     def _loss(self, weights: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
         """What the data cost if no example had any label; `loss` sums a block of logits over its examples."""
@@ -104,7 +126,7 @@ class ManyLabels(Likelihood):
 
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
         """Times the inverse Hessian at the null model, which is diagonal: the features do not correlate."""
-        share = self.share[which, None].float()
+        share = self.share[which, None].to(vectors)
         return vectors / (share * (1 - share) * self.spread + self.penalty)
 
     def gradients(self, points: Tensor, which: Tensor) -> Tensor:
@@ -124,6 +146,15 @@ class ManyLabels(Likelihood):
         """Points as weights (L x (d + 1))."""
         return points
 
+    def certify(self, points: Tensor) -> Certificate:
+        """How near its minimum each problem is."""
+        everyone, points = torch.arange(len(points), device=points.device), points.clone()
+        expected, curvature = self._loss(points, _moments)
+        points[:, -1] -= ((expected - self.c * self.attained[:, -1]) / curvature).nan_to_num().clamp(-1, 1).to(points)
+        gradients = self._summed_gradient(points, torch.sigmoid_)
+        bound = gradients[:, :-1].square().sum(1) / 2 + gradients[:, -1].square() / curvature
+        return Certificate(points, self.values(points, everyone), gradients.norm(dim=1), bound.nan_to_num(torch.inf))
+
 
 class OneLabel(Likelihood):
     """One softmax over all labels, a single problem: its point is 1 x (L (d + 1))."""
@@ -137,7 +168,7 @@ class OneLabel(Likelihood):
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
         """Times the inverse Hessian at the null model: for each feature a diagonal less a matrix of rank one."""
         del which
-        share, gradient = self.share[:, None].float(), self.weights(vectors)
+        share, gradient = self.share[:, None].to(vectors), self.weights(vectors)
         inverse = 1 / (share * self.spread + self.penalty)
         toward = share * inverse
         weight = self.penalty * self.spread / toward.sum(0)  # none for the intercept: a shift of all of them is free
@@ -166,13 +197,28 @@ class OneLabel(Likelihood):
         """The point as weights (L x (d + 1))."""
         return points.reshape(self.attained.shape)
 
+    def certify(self, points: Tensor) -> Certificate:
+        """How near its minimum the problem is."""
+        weights, problem = self.weights(points).clone(), torch.zeros(1, dtype=torch.long, device=points.device)
+        sums = self._loss(weights, _joint_moments)
+        expected, both = sums[:, 0], sums[:, 1:]
+        # Without the last intercept: a shift of all of them changes nothing.
+        inverse = torch.linalg.pinv((expected.diag() - both)[:-1, :-1], hermitian=True)
+        step = inverse @ (expected - self.c * self.attained[:, -1])[:-1]
+        weights[:-1, -1] -= step.clamp(-1, 1).to(points)
+        points = weights.reshape(1, -1)
+        gradients = self._summed_gradient(weights, _softmax)
+        of_intercepts = gradients[:-1, -1]
+        bound = gradients[:, :-1].square().sum() / 2 + of_intercepts @ inverse @ of_intercepts
+        return Certificate(points, self.values(points, problem), gradients.norm()[None], bound[None])
+
 
 def _attained(targets: csr_array, features: Tensor) -> np.ndarray:
-    """The sum of the features over the examples that have each label: single in a block, double over the blocks."""
+    """The sum of the features over the examples that have each label, in double precision: a bound rests on it."""
     total = np.zeros((targets.shape[1], features.shape[1]))
-    of_examples, single = features.cpu().numpy(), targets.astype(np.float32)
+    of_examples, has = features.cpu().numpy(), targets.astype(np.float64)
     for rows in _slices(len(of_examples), CPU_BLOCK):
-        total += single[rows].T @ of_examples[rows]
+        total += has[rows].T @ of_examples[rows].astype(np.float64)
     return total
 
 
@@ -187,6 +233,18 @@ def _slices(count: int, size: int) -> list[slice]:
 
 def _softmax(logits: Tensor) -> Tensor:
     return logits.softmax(0)
+
+
+def _moments(logits: Tensor) -> Tensor:
+    """Sums over examples of each label's probability, and of its variance (2 x L)."""
+    chance = logits.sigmoid()
+    return torch.stack([chance.sum(1), (chance * (1 - chance)).sum(1)])
+
+
+def _joint_moments(logits: Tensor) -> Tensor:
+    """Sums over examples of each label's probability, and of the products of two (L x (1 + L))."""
+    chance = _softmax(logits)
+    return torch.cat([chance.sum(1, keepdim=True), chance @ chance.T], 1)
 
 
 def _entropy(share: Tensor) -> Tensor:

@@ -5,12 +5,14 @@ The objective is scikit-learn's, on standardised features x, with an intercept t
 
     many labels   |w|^2 / 2 + C sum_i log(1 + exp(-y_i (w.x_i + b)))       for each label on its own, y = +-1
     one label     |W|^2 / 2 + C sum_i -log softmax(W x_i + b)[y_i]         one problem for the whole task
+
+What single precision cannot bring to the optimum, as much C or data that can be separated, is ended in double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +20,16 @@ import torch
 from torch import Tensor
 
 from probes.classifiers.features import Features
-from probes.classifiers.lbfgs import Minimum
-from probes.classifiers.likelihood import ManyLabels, OneLabel
-from probes.classifiers.together import minimise_all
+from probes.classifiers.lbfgs import Start, Until, minimise
+from probes.classifiers.likelihood import Certificate, ManyLabels, OneLabel
+from probes.classifiers.together import AnyLikelihood, minimise_all
 from probes.tasks.labels import Labels
 
-FIT_PASSES = 400
-STOP = 1e-7  # a problem is closed when it expects to fall by less than this share of its value ...
-CONVERGED = 1e-5  # ... and called converged if the exact check afterwards expects less than this share
+SINGLE_PASSES = 150  # of what takes longer, rounding is the cause, and double precision the cure
+FIT_PASSES = 400  # in double precision
+CONVERGED = 1e-5  # of its value a problem may lie above its minimum to be called converged; the bound is proven
+NEAR = Until(fall=1e-7, bound=CONVERGED / 2)  # the proof then moves the intercepts, and may so end above this
+NEARER = Until(fall=1e-7, bound=CONVERGED / 20)  # in double precision, where nothing comes after it
 LARGEST = 50_000  # weights in one solve: more gain nothing, and some fifty copies of them leave the cache
 CERTAIN_LOGIT = 1e4  # the logit of a label that every training example has, or none
 
@@ -34,8 +38,8 @@ CERTAIN_LOGIT = 1e4  # the logit of a label that every training example has, or 
 class LogisticFit:
     """The solution of one task: weights ((d + 1) x labels, intercept last) and how near the optimum each problem is.
 
-    `gradient` is the Euclidean norm of the objective's gradient, `gap` the fall still expected as a share of the
-    objective. A many-label task is a problem a label, a one-label task one problem.
+    `gradient` is the Euclidean norm of the objective's gradient; `gap` the share of itself that the objective
+    is proven to lie above its minimum at most. A many-label task is a problem a label, a one-label task one problem.
     """
 
     many: bool
@@ -57,7 +61,7 @@ class LogisticFit:
 
     def logits(self, features: Tensor) -> Tensor:
         """One column a label."""
-        return features @ self.weights
+        return features.to(self.weights.dtype) @ self.weights
 
 
 def decide(logits: np.ndarray, *, many: bool) -> np.ndarray:
@@ -85,20 +89,54 @@ def fit_logistic(
     return fit_all([Given(features, axes, labels)], c=c, passes=passes)[0]
 
 
-def fit_all(tasks: Sequence[Given], *, c: float = 1.0, passes: int = FIT_PASSES) -> list[LogisticFit]:
-    """Fit each as if alone; those whose problems are of one length share a solve."""
+def fit_all(
+    tasks: Sequence[Given], *, c: float = 1.0, passes: int = FIT_PASSES, double: bool = True
+) -> list[LogisticFit]:
+    """Fit each as if alone; those whose problems are of one length share a solve.
+
+    `double` ends in double precision what single precision did not bring to its optimum.
+    """
     fits: dict[int, LogisticFit] = {}
     for group in _solves(tasks):
-        parts = [
-            (ManyLabels if one.labels.many else OneLabel)(
-                one.features, one.axes.variance, one.labels.sparse()[:, one.varied()], c
-            )
-            for one in (tasks[number] for number in group)
-        ]
-        found = minimise_all(parts, tolerance=STOP, passes=passes)
+        given = [tasks[number] for number in group]
+        parts = [_likelihood(one, one.varied(), c) for one in given]
+        found = minimise_all(parts, until=NEAR, passes=min(passes, SINGLE_PASSES))
         for number, part, minimum in zip(group, parts, found, strict=True):
-            fits[number] = _fit(tasks[number], part.weights(minimum.points), minimum)
+            task, points = tasks[number], minimum.points
+            # Rounding errors of a gradient grow with C: above 1 they could pass for a proof.
+            end = part.certify(points) if c <= 1 else _exact(task, task.varied(), c).certify(points.double())
+            end, taken = _in_double(task, end, c, passes) if double else (end, 0)
+            fits[number] = _fit(task, part.weights(end.points), end, minimum.passes + taken)
     return [fits[number] for number in range(len(tasks))]
+
+
+def _likelihood(one: Given, columns: np.ndarray, c: float) -> AnyLikelihood:
+    kind = ManyLabels if one.labels.many else OneLabel
+    return kind(one.features, one.axes.variance, one.labels.sparse()[:, columns], c)
+
+
+def _exact(one: Given, columns: np.ndarray, c: float) -> AnyLikelihood:
+    return _likelihood(one._replace(features=one.features.double()), columns, c)
+
+
+def _in_double(task: Given, end: Certificate, c: float, passes: int) -> tuple[Certificate, Tensor]:
+    """Minimise further, in double precision, what is not proven to have converged; the passes that it took."""
+    short, taken = (
+        torch.nonzero(end.bound > CONVERGED * end.values)[:, 0],
+        torch.zeros(len(end.values), dtype=torch.int),
+    )
+    if not len(short):
+        return end, taken
+    columns = task.varied()[short.cpu().numpy()] if task.labels.many else task.varied()
+    exact = _exact(task, columns, c)
+    points, everyone = end.points[short].double(), torch.arange(len(short), device=short.device)
+    start = Start(points, exact.gradients(points, everyone), exact.values(points, everyone))
+    found = minimise(exact, start, until=NEARER, passes=passes)
+    taken[short.cpu()] = found.passes.int()
+    better = exact.certify(found.points)
+    both = ((getattr(end, field.name), getattr(better, field.name)) for field in fields(Certificate))
+    # Double from here on: where C is large, weights rounded to single lie further from the optimum than is allowed.
+    return Certificate(*(old.double().index_copy(0, short, new) for old, new in both)), taken
 
 
 def _solves(tasks: Sequence[Given]) -> list[list[int]]:
@@ -117,18 +155,18 @@ def _solves(tasks: Sequence[Given]) -> list[list[int]]:
     return solves
 
 
-def _fit(task: Given, solution: Tensor, found: Minimum) -> LogisticFit:
+def _fit(task: Given, solution: Tensor, end: Certificate, passes: Tensor) -> LogisticFit:
     features, _, labels = task
     varied, seen = task.varied(), labels.counts() > 0
-    weights = torch.zeros(features.shape[1], len(seen), device=features.device)
-    weights[-1] = torch.from_numpy(np.where(seen, CERTAIN_LOGIT, -CERTAIN_LOGIT)).to(features.device)
+    weights = solution.new_zeros(features.shape[1], len(seen))
+    weights[-1] = torch.from_numpy(np.where(seen, CERTAIN_LOGIT, -CERTAIN_LOGIT)).to(weights)
     weights[:, torch.from_numpy(varied).to(features.device)] = solution.T
     return LogisticFit(
         labels.many,
         weights,
         tuple(labels.classes[column] for column in varied) if labels.many else (labels.task,),
-        found.values.cpu().numpy(),
-        found.gradient.double().cpu().numpy(),
-        (found.expected_fall.double() / found.values.clamp_min(1e-30)).cpu().numpy(),
-        found.passes.numpy(),
+        end.values.cpu().numpy(),
+        end.gradient.cpu().numpy(),
+        (end.bound / end.values.clamp_min(1e-30)).clamp_max(1).cpu().numpy(),  # no objective is below zero
+        passes.numpy(),
     )

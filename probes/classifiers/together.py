@@ -13,18 +13,18 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from probes.classifiers.lbfgs import Minimum, Start, minimise
+from probes.classifiers.lbfgs import Minimum, Start, Until, minimise
 from probes.classifiers.likelihood import ManyLabels, OneLabel
 
 AnyLikelihood = ManyLabels | OneLabel
 
 
-def minimise_all(parts: Sequence[AnyLikelihood], *, tolerance: float, passes: int) -> list[Minimum]:
+def minimise_all(parts: Sequence[AnyLikelihood], *, until: Until, passes: int) -> list[Minimum]:
     """The minima of likelihoods whose points are of one length."""
     starts = [part.start() for part in parts]
     counts = [len(start.points) for start in starts]
     begin = Start(*(torch.cat([getattr(start, field.name) for start in starts]) for field in fields(Start)))
-    found = minimise(Together(parts, counts), begin, tolerance=tolerance, passes=passes)
+    found = minimise(Together(parts, counts), begin, until=until, passes=passes)
     each = (getattr(found, field.name).split(counts) for field in fields(Minimum))
     return [Minimum(*rows) for rows in zip(*each, strict=True)]
 

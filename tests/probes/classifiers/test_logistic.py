@@ -158,8 +158,68 @@ def test_two_solves_are_equal_to_the_bit():
 
 def test_nothing_is_called_converged_that_is_not():
     x = states()
-    cut_short, _ = fitted(x, as_labels(long_tail(x)), passes=3)
+    cut_short, _ = fitted(x, as_labels(long_tail(x)), passes=2)
     assert not cut_short.converged.any() and (cut_short.gradient > 1).all()
+
+
+def planted(separable, many, classes=4):
+    """Labels of 300 states, and the states, which hold the labels if `separable`."""
+    x = states(300, 8)
+    y = long_tail(x, classes)
+    target = y.argmax(1)
+    if separable:
+        x[:, :classes] += 9 * (y if many else np.eye(classes)[target])
+    return x, (y if many else np.eye(classes, dtype=bool)[target])
+
+
+def lowest(x, y, c, many):
+    """The objective of each problem by scikit-learn's Newton solver in double precision."""
+    from sklearn.linear_model import LogisticRegression
+
+    how = {"C": c, "tol": 1e-12, "max_iter": 1000, "solver": "newton-cholesky"}
+    if many:
+        models = [LogisticRegression(**how).fit(x, column) for column in y.T]
+        return np.array([objective(model, x, column, c) for model, column in zip(models, y.T, strict=True)])
+    model = LogisticRegression(**how).fit(x, y.argmax(1))
+    return np.array([(model.coef_**2).sum() / 2 - c * model.predict_log_proba(x)[y].sum()])
+
+
+def attained(weights, x, y, c, many):
+    """The objective of each problem in double precision, at these weights."""
+    logits = x @ weights[:-1] + weights[-1]
+    penalty = (weights[:-1] ** 2).sum(0) / 2
+    if many:
+        return c * np.logaddexp(0, np.where(y, -logits, logits)).sum(0) + penalty
+    return np.array([c * (np.logaddexp.reduce(logits, 1) - logits[y]).sum() + penalty.sum()])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::scipy.linalg.LinAlgWarning")
+@pytest.mark.parametrize("many", [True, False])
+@pytest.mark.parametrize("separable", [True, False])
+@pytest.mark.parametrize("c", [1.0, 1e4])
+def test_the_gap_is_a_bound_for_any_c_and_for_labels_that_can_be_separated(c, separable, many):
+    """The lowest value that another solver found is no lower than the gap allows; "converged" means within 1e-5."""
+    x, y = planted(separable, many)
+    axes = fit_features(x)
+    features, labels = axes.apply(x), as_labels(y, many=many)
+    exact = features[:, :-1].double().numpy()  # the rotation changes no objective
+    best = lowest(exact, y, c, many)
+    for passes in (4, logistic.FIT_PASSES):
+        fit = logistic.fit_logistic(features, axes, labels, c=c, passes=passes)
+        found = attained(fit.weights.double().numpy(), exact, y, c, many)
+        assert fit.objective == pytest.approx(found, rel=1e-5)
+        assert (found * (1 - fit.gap) <= best * (1 + 1e-7)).all()
+        assert (found[fit.converged] <= best[fit.converged] * (1 + 1e-5)).all()
+        assert (fit.converged == (fit.gap <= 1e-5)).all()
+    assert fit.converged.all() or (separable and c > 1)
+
+
+def test_what_single_precision_cannot_end_is_ended_in_double(monkeypatch):
+    x, y = planted(True, False)
+    monkeypatch.setattr(logistic, "SINGLE_PASSES", 20)
+    fit, features = fitted(x, as_labels(y, many=False))
+    assert fit.converged.all() and (fit.passes > 20).all() and fit.weights.dtype is torch.float64
+    assert (fit.predict(features) == y).all()
 
 
 def test_a_label_that_every_training_example_has_or_none_is_answered_as_it_is():
