@@ -46,11 +46,23 @@ def run(args: argparse.Namespace) -> None:
     else:
         with suppress(KeyboardInterrupt):
             while True:
-                _ask(args)
+                _ask_and_go_on(args)
                 if args.every is None:
                     break
                 time.sleep(60 * args.every)
     tell_next("python -m crowd status", args.study, *given(args, "database"))
+
+
+def _ask_and_go_on(args: argparse.Namespace) -> None:
+    """With --every a marketplace that is busy or away for once is asked again next time; votes must not wait for it."""
+    from crowd.marketplaces.ledger import NotDone, Unsure
+
+    try:
+        _ask(args)
+    except (NotDone, Unsure) as error:
+        if args.every is None:
+            raise
+        print(f"{error} Asked again in {args.every} min.", flush=True)
 
 
 def _ask(args: argparse.Namespace) -> None:

@@ -22,7 +22,7 @@ from dialogue.errors import InputError
 from dialogue.records import Source
 
 State = Literal["intended", "sent", "confirmed", "uncertain", "refused"]
-Purpose = Literal["reward", "bonus", "answers", "screen-out", "compensation", "places"]
+Purpose = Literal["reward", "bonus", "answers", "screen-out", "compensation", "places", "return"]
 CAP = "cap"  # the study's setting: what all payouts together may cost
 EXTRA: tuple[Purpose, ...] = ("bonus", "answers", "compensation")  # what comes on top of the reward
 STATES: tuple[State, ...] = get_args(State)
@@ -47,7 +47,7 @@ class Payout:
     market: Source
     submission: str
     purpose: Purpose
-    amount: Decimal  # to the person; for places the reward of all of them
+    amount: Decimal  # to the person; for places the reward of all of them; 0 for a request to return
     cost: Decimal  # what the study pays for it in all; 0 for a reward that was paid for with its place
     currency: str
     state: State = "intended"

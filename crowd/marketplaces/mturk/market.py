@@ -210,7 +210,7 @@ class MTurkMarket:
             return acts.MTurkApproval(self.client)
         if purpose == "places":
             return acts.BoughtHit(self.client, self.existing, self.options.days, 0)
-        return None if purpose == "compensation" else acts.MTurkBonus(self.client, self.workers, reason)
+        return None if purpose in ("compensation", "return") else acts.MTurkBonus(self.client, self.workers, reason)
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With MTurk's fee."""

@@ -90,3 +90,26 @@ class MorePlaces:
     def ask(self, row: Payout) -> bool | None:
         """Whether Prolific has so many."""
         return int(prolific.study_at_prolific(self.client, self.launch)["total_available_places"]) >= int(row.handle)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnRequest:
+    """A message that asks for a submission back. Each call sends it again, so it is sent once, and then looked for."""
+
+    client: httpx.Client
+    reason: str
+
+    def prepare(self, row: Payout) -> str:
+        """Whether somebody has asked already, here or on Prolific's page."""
+        if prolific.return_requested(self.client, row.submission):
+            raise NotDone("it was asked back already. Nothing was sent.")
+        return ""
+
+    def send(self, row: Payout) -> bool:
+        """Ask."""
+        prolific.request_return(self.client, row.submission, self.reason)
+        return True
+
+    def ask(self, row: Payout) -> bool | None:
+        """Prolific keeps when it was asked for; where it shows nothing, it may still come."""
+        return True if prolific.return_requested(self.client, row.submission) else None

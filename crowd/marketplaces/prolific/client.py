@@ -238,6 +238,12 @@ def request_return(client: httpx.Client, submission: str, reason: str) -> None:
     call(client, "POST", f"/submissions/{submission}/request-return/", json={"request_return_reasons": [reason]})
 
 
+def return_requested(client: httpx.Client, submission: str) -> bool:
+    """Whether this submission was asked back, or is returned."""
+    found = call(client, "GET", f"/submissions/{submission}/")
+    return bool(found.get("return_requested")) or _status(found) == "RETURNED"
+
+
 def set_up_bonus(client: httpx.Client, launch: ProlificLaunch, submission: str, amount: Decimal) -> str:
     """Set a bonus up, which pays nothing yet; gives the name by which it is paid."""
     body = {"study_id": launch.study, "csv_bonuses": f"{submission},{amount:.2f}"}

@@ -211,8 +211,9 @@ class ProlificMarket:
         return LONGEST_VISIT
 
     def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
-        """How Prolific pays for this; a screen-out it has paid by itself, and it shows no reason."""
-        del reason
+        """How Prolific does this; a screen-out it has paid by itself, and with a payment it shows no reason."""
+        if purpose == "return":
+            return acts.ReturnRequest(self.client, reason)
         if purpose == "reward":
             return acts.ProlificApproval(self.client)
         if purpose == "screen-out":

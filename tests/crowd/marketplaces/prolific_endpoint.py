@@ -125,6 +125,7 @@ class Prolific:
         self.ids, self.studies, self.submissions, self.set_up, self.paid = count(1), {}, {}, {}, []
         self.calls, self.faults, self.page, self.lock = Counter(), [], 3, threading.RLock()
         self.fee, self.spent, self.coming = 0.333, 0, []
+        self.messages = []  # that participants have received
         self.slow = False  # bonuses wait in `coming` until `deliver`
         self.upset = None  # called with (method, path) for each call: a word of FAULTS, or None
 
@@ -302,8 +303,11 @@ class Handler(BaseHTTPRequestHandler):
             row["status"] = "APPROVED"  # said twice, it is ignored
             return 200, row
         if (method, general) == ("POST", "/submissions/ID/request-return/"):
-            state.submissions[name]["return_requested"] = "2025-01-01T00:00:00Z"
-            return 200, state.submissions[name]
+            state.messages.append((name, *body["request_return_reasons"]))  # with every call
+            row = state.submissions[name]
+            row["return_requested"] = "2025-01-01T00:00:00Z"
+            told = {key: row[key] for key in ("id", "status", "return_requested")}
+            return 200, {**told, "participant": row["participant_id"]}
         if (method, general) == ("POST", "/submissions/bonus-payments/"):
             lines = body["csv_bonuses"].split("\n")
             if unknown := [line for line in lines if line.split(",")[0] not in state.submissions]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from crowd.commands import verify
 from dialogue.errors import InputError
 from dialogue.files import read_json
 from tests.crowd.marketplaces.prolific_study import prolific_study
@@ -59,6 +60,27 @@ def test_votes_count_once_the_marketplace_is_asked_and_nothing_is_paid_for_it(st
     assert "1 visits confirmed" in (said := capsys.readouterr().out) and "6 of 18 count, 0 wait for Prolific" in said
     assert sum(vote.counted for vote in study.votes()) == 6
     assert not study.ledger("sent") and {row.purpose for row in study.ledger()} == {"places"}
+
+
+def test_asking_again_and_again_survives_a_marketplace_that_is_busy_or_away(study, capsys, monkeypatch):
+    study.open()
+    study.come("p0")
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        study.prolific.upset = {1: lambda *call: "busy", 2: lambda *call: "cut"}.get(len(slept))
+        if len(slept) == 4:
+            raise KeyboardInterrupt
+
+    study.prolific.upset = lambda *call: "stumbles"
+    monkeypatch.setattr(verify.time, "sleep", sleep)
+    study.command("verify", "--every", "10")
+    said = capsys.readouterr().out
+    assert slept == [600] * 4 and said.count("Asked again in 10 min.") == 3 and "1 visits confirmed" in said
+    study.prolific.upset = lambda *call: "stumbles"
+    with pytest.raises(InputError, match="stumbled"):
+        study.command("verify")
 
 
 @pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "REJECTED"])
