@@ -5,6 +5,7 @@ Scores come in and go out in points (0-100); nothing is drawn here, and no file 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,13 +32,13 @@ class Course:
 
 
 def epoch_of(checkpoint: str) -> int | None:
-    """0 for `untrained`, N for `epoch-N`, nothing for a checkpoint chosen by a metric.
+    """0 for `untrained`, N for `epoch-N` and its like elsewhere, nothing for a checkpoint chosen by a metric.
 
-    >>> epoch_of("untrained"), epoch_of("epoch-12"), epoch_of("best_bleu")
-    (0, 12, None)
+    >>> epoch_of("untrained"), epoch_of("epoch-12"), epoch_of("checkpoint-500"), epoch_of("best_bleu")
+    (0, 12, 500, None)
     """
-    number = checkpoint.removeprefix("epoch-")
-    return 0 if checkpoint == "untrained" else int(number) if number.isdigit() else None
+    number = re.fullmatch(r"(?:epoch|step|checkpoint)-(\d+)", checkpoint)
+    return 0 if checkpoint == "untrained" else int(number[1]) if number else None
 
 
 def courses(scores: Iterable[TaskScore]) -> list[Course]:
@@ -83,9 +84,19 @@ def task_difficulty(means: Means) -> dict[str, str]:
     return {task: "easy" if f1 > EASY else "medium" if f1 >= MEDIUM else "hard" for task, f1 in levels.items()}
 
 
-def means_by_difficulty(means: Means, checkpoint: str) -> list[DifficultyGroup]:
+def difficulty_by(means: Means, words: Mapping[str, float]) -> tuple[dict[str, str], str]:
+    """The level of each task, and whose scores it is by: untrained recurrent models, else any untrained, else words."""
+    if found := task_difficulty(means):
+        return found, "untrained recurrent models"
+    untrained = {(task, RECURRENT[0], at): f1 for (task, _, at), f1 in means.items() if at == "untrained"}
+    if found := task_difficulty(untrained):
+        return found, "untrained models"
+    return task_difficulty({(task, RECURRENT[0], "untrained"): f1 for task, f1 in words.items()}), "bag of words"
+
+
+def means_by_difficulty(means: Means, checkpoint: str, level: Mapping[str, str] | None = None) -> list[DifficultyGroup]:
     """Every model's mean over the easy, the medium and the hard tasks at one checkpoint."""
-    level = task_difficulty(means)
+    level = task_difficulty(means) if level is None else level
     models = dict.fromkeys(model for (task, model, at) in means if at == checkpoint and task in level)
     return [
         found for model in models for name in DIFFICULTIES if (found := _group(means, level, model, checkpoint, name))
@@ -144,27 +155,32 @@ def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], floa
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """States of two checkpoints (n x 2 each) on their two leading common axes, and the share of variance of these."""
+    """States of one or two checkpoints (n x 2 each) on their two leading common axes, and their share of variance."""
 
-    first: np.ndarray
-    last: np.ndarray
+    clouds: tuple[np.ndarray, ...]
     share: float
 
 
 def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
-    """Axes from the training states of both checkpoints together, applied to the states shown of each."""
-    both = np.concatenate([np.asarray(states, np.float64) for states in fit])
-    centre = both.mean(0)
-    variance, axes = np.linalg.eigh(np.cov(both - centre, rowvar=False))
+    """Axes from the training states of all checkpoints together, applied to the states shown of each."""
+    every = np.concatenate([np.asarray(states, np.float64) for states in fit])
+    centre = every.mean(0)
+    variance, axes = np.linalg.eigh(np.cov(every - centre, rowvar=False))
     # eigh sorts upwards: the last two columns, the largest first.
-    first, last = ((states - centre) @ axes[:, :-3:-1] for states in shown)
-    return Axes(first, last, float(variance[-2:].sum() / variance.sum()))
+    clouds = tuple((states - centre) @ axes[:, :-3:-1] for states in shown)
+    return Axes(clouds, float(variance[-2:].sum() / variance.sum()))
 
 
 def by_selector(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:
     """(model, metric) -> for each training seed the mean over tasks at the checkpoint that the metric chose."""
+    chosen = (score for score in scores if score.checkpoint.startswith("best_"))
+    return {(model, name.removeprefix("best_")): f1 for (model, name), f1 in by_checkpoint(chosen).items()}
+
+
+def by_checkpoint(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:
+    """(model, checkpoint) -> for each training seed the mean over tasks."""
     found: dict[tuple[str, str], dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:
-        if score.evaluator == "probe" and score.checkpoint.startswith("best_"):
-            found[score.model, score.checkpoint.removeprefix("best_")][score.seed].append(score.f1)
+        if score.evaluator == "probe":
+            found[score.model, score.checkpoint][score.seed].append(score.f1)
     return {key: [float(np.mean(values)) for values in seeds.values()] for key, seeds in sorted(found.items())}

@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 
 from dialogue.files import atomic
 from probes.comparisons import DIFFICULTIES, Axes, Beside, Course, DifficultyGroup
+from probes.layers import LayerCurve
 
 LOOK: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -43,6 +44,13 @@ PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 INK, GREY = "#222222", "#6f6f6f"
 FIGURE_WIDTH = 6.4  # inches: a text column of a paper
 ACROSS = 4  # panels side by side
+KIND_LINES: dict[str, Any] = {"trained": "-", "untrained": (0, (4, 2)), "control": ":"}
+BASELINE_LINES: dict[str, Any] = {
+    "majority": (0, (1, 3)), "turn_index": (0, (4, 3)), "bag_of_words": "-", "bag_of_last_turn": "-.",
+}  # fmt: skip
+BASELINE_WORDS = (
+    "dotted majority", "dashed turn index", "solid bag of words", "dash and dot the same of the last turn"
+)  # fmt: skip
 
 
 def with_look(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -118,9 +126,9 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
 
 
 @with_look
-def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str) -> Figure:
-    """For each model the mean over tasks at the checkpoint that each metric chose; a point a training seed."""
-    figure, panel = _single("Scores by the metric that selected the checkpoint", recipe)
+def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, by: str) -> Figure:
+    """For each model the mean over tasks at each checkpoint, or at the one that each metric chose; a point a seed."""
+    figure, panel = _single(f"Scores by {by}", recipe)
     models, metrics = (list(dict.fromkeys(key[part] for key in means)) for part in (0, 1))
     for (model, metric), values in means.items():
         step = metrics.index(metric) - (len(metrics) - 1) / 2
@@ -129,7 +137,7 @@ def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str) -> 
         panel.plot([at] * len(values), values, "o", color=colour, ms=4, alpha=0.6, mec="none")
         panel.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=colour, lw=2)
     for place, metric in enumerate(metrics):
-        panel.plot([], [], "o", color=PALETTE[place % len(PALETTE)], label=metric)
+        panel.plot([], [], "o", color=PALETTE[place % len(PALETTE)], label=metric or "states")
     panel.set_xticks(range(len(models)), models)
     panel.set_ylabel("micro-F1, mean over tasks, points")
     panel.legend(fontsize=8, ncols=len(metrics), loc="upper center", bbox_to_anchor=(0.5, 1.13))
@@ -138,17 +146,54 @@ def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str) -> 
 
 @with_look
 def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> Figure:
-    """A panel a model: states of the first and the last checkpoint on the two leading axes of both together."""
+    """A panel a model: states of the first and the last checkpoint, or of the last, on the two leading common axes."""
     legend = dict(zip(names, PALETTE, strict=False))
     figure, panels = _panels(list(models), "Encoder states on common axes", recipe, legend, alike=False)
     for model, axes in models.items():
-        for states, colour in ((axes.first, BLUE), (axes.last, VERMILION)):
+        for states, colour in zip(axes.clouds, (BLUE, VERMILION)[-len(axes.clouds) :], strict=True):
             panels[model].plot(*states.T, "o", color=colour, ms=1.6, alpha=0.35, mec="none")
-        first, last = axes.first.std(0, ddof=1), axes.last.std(0, ddof=1)
-        spread = f"SD {first[0]:.2g}, {first[1]:.2g} then {last[0]:.2g}, {last[1]:.2g}"
+        each = [states.std(0, ddof=1) for states in axes.clouds]
+        spread = "SD " + " then ".join(f"{one[0]:.2g}, {one[1]:.2g}" for one in each)
         panels[model].set_title(f"{model}: {axes.share:.0%} of variance\n{spread}", fontsize=7)
     _name_axes(figure, "first axis", "second axis")
     return figure
+
+
+@with_look
+def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, float]], recipe: str) -> Figure:
+    """A panel a task: each model's scores over its layers, its control and untrained twin; at the right those without.
+
+    `baselines`: task -> name -> points, for the names of BASELINE_LINES.
+    """
+    models = _colours(sorted({one.model for one in found}, key=lambda name: (not _layered(found, name), name)))
+    figure, panels = _panels([one.task for one in found], "Probe scores by layer", recipe, models)
+    highest = {name: max(1, *(int(one.layers.max()) for one in found if one.model == name)) for name in models}
+    flat = [name for name in models if not _layered(found, name)]
+    for one in found:
+        panel, colour, style = panels[one.task], models[one.model], KIND_LINES[one.kind]
+        if one.model in flat:
+            at = 1.08 + 0.05 * flat.index(one.model)
+            fill = {"trained": colour, "untrained": "white", "control": "none"}[one.kind]
+            marker = "_" if one.kind == "control" else "o"
+            panel.plot([at], [one.values.mean()], marker, color=colour, mfc=fill, ms=3.5, mew=0.9)
+            continue
+        at_layers = one.layers / highest[one.model]
+        if len(one.values) > 1:
+            panel.fill_between(at_layers, one.values.min(0), one.values.max(0), color=colour, alpha=0.15, lw=0)
+        panel.plot(at_layers, one.values.mean(0), color=colour, lw=1.4, ls=style, marker="o", ms=2)
+    for task, panel in panels.items():
+        for name, style in BASELINE_LINES.items():
+            if name in baselines.get(task, {}):
+                panel.axhline(baselines[task][name], color=GREY, lw=0.9, ls=style, zorder=0)
+        panel.set(ylim=(0, 100), xlim=(-0.03, 1.08 + 0.05 * max(len(flat) - 1, 0) + 0.04 if flat else 1.03))
+    below = "layer as a share of the highest one probed; solid: trained, dashed: random weights, dotted: control task"
+    beside = "; right: models without layers, hollow untrained" if flat else ""
+    _name_axes(figure, f"{below}{beside}\ngrey: {', '.join(BASELINE_WORDS)}", "micro-F1, points")
+    return figure
+
+
+def _layered(found: Sequence[LayerCurve], model: str) -> bool:
+    return any(one.model == model and one.layers.max() >= 0 for one in found)
 
 
 def _colours(names: Iterable[str]) -> dict[str, str]:

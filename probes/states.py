@@ -1,12 +1,14 @@
 """Reads representations: a NumPy array with one row an example, and a JSON sidecar that names the rows.
 
 Ours are `states/<model>-<seed>-<checkpoint>.npy` with a `States` record beside them. A file of the user's own needs no
-more than `ids` in its sidecar. An array with a hole is refused, by name and count.
+more than `ids` in its sidecar; with `layer`, a number, it is that layer of its model. An array with a hole is refused,
+by name and count.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,26 @@ from dialogue.errors import InputError
 from dialogue.files import read_json
 
 ROWS_AT_ONCE = 8192
+LAYER = re.compile(r"(.+)\.layer-(\d+)")
+
+
+def layer_name(model: str, layer: int) -> str:
+    """What a layer is called in the score table.
+
+    >>> layer_name("bert", 6)
+    'bert.layer-06'
+    """
+    return f"{model}.layer-{layer:02d}"
+
+
+def layer_of(name: str) -> tuple[str, int | None]:
+    """The model and the number of the layer, None for what is no layer.
+
+    >>> layer_of("bert.layer-06"), layer_of("seq2seq")
+    (('bert', 6), ('seq2seq', None))
+    """
+    found = LAYER.fullmatch(name)
+    return (found[1], int(found[2])) if found else (name, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +95,13 @@ def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation
     """Check the array at `path` against its sidecar."""
     path = Path(path)
     states, sidecar = _array(path), _sidecar(path.with_suffix(".json"))
-    ids = sidecar["ids"]
+    ids, model = sidecar["ids"], str(sidecar.get("model", path.stem))
     _check_shape(path, states, sidecar)
     _check_ids(path, ids)
     _check_numbers(path, states, ids)
     return Representation(
         evaluator,
-        str(sidecar.get("model", path.stem)),
+        model if sidecar.get("layer") is None else layer_name(model, sidecar["layer"]),
         sidecar.get("seed"),
         str(sidecar.get("checkpoint", "")),
         path,
@@ -106,6 +128,9 @@ def _sidecar(path: Path) -> dict[str, Any]:
         raise InputError(f'{path} needs at least {{"ids": [...]}}, the item id of every row of the array beside it.')
     if not isinstance(sidecar.get("seed"), int | None):
         raise InputError(f"{path}: seed is {sidecar['seed']!r}, which is not a whole number or null.")
+    layer = sidecar.get("layer")
+    if layer is not None and (not isinstance(layer, int) or isinstance(layer, bool) or layer < 0):
+        raise InputError(f"{path}: layer is {layer!r}, which is not the number of a layer (0, 1, ...) or null.")
     return sidecar
 
 

@@ -10,7 +10,15 @@ import pytest
 
 from dialogue.errors import InputError
 from probes import comparisons
-from probes.comparisons import beside, by_selector, common_axes, courses, means_by_difficulty, read_metric
+from probes.comparisons import (
+    beside,
+    by_selector,
+    common_axes,
+    courses,
+    difficulty_by,
+    means_by_difficulty,
+    read_metric,
+)
 from probes.summary import TaskScore, cells
 
 TABLES = Path(__file__).resolve().parents[3] / "shared" / "tables"
@@ -70,12 +78,23 @@ def test_selectors_average_over_tasks_for_each_seed():
     assert by_selector([*rows, score()]) == {("m", "bleu"): [0.5, 10.5]}
 
 
+def test_difficulty_is_by_untrained_models_of_any_kind_and_by_a_bag_of_words_where_there_are_none():
+    means = {("A", "mine", "last"): 90.0, ("B", "mine", "last"): 80.0}
+    words = {"A": 60.0, "B": 20.0}
+    assert difficulty_by(means, words) == ({"A": "easy", "B": "hard"}, "bag of words")
+    untrained = {("A", "mine", "untrained"): 30.0, ("B", "mine", "untrained"): 70.0}
+    assert difficulty_by({**means, **untrained}, words) == ({"A": "medium", "B": "easy"}, "untrained models")
+    recurrent = {("A", "hred", "untrained"): 10.0}
+    assert difficulty_by({**means, **untrained, **recurrent}, words) == ({"A": "hard"}, "untrained recurrent models")
+
+
 def test_common_axes_follow_the_direction_of_most_variance():
     rng = np.random.default_rng(0)
     first, last = rng.standard_normal((300, 5)), rng.standard_normal((300, 5)) * [9, 1, 1, 1, 1] + [20, 0, 0, 0, 0]
     axes = common_axes([first, last], [first, last])
-    assert np.ptp(axes.last[:, 0]) > 5 * np.ptp(axes.first[:, 0]) and axes.share > 0.9
-    assert abs(axes.last[:, 0].mean() - axes.first[:, 0].mean()) > 15
+    before, after = axes.clouds
+    assert np.ptp(after[:, 0]) > 5 * np.ptp(before[:, 0]) and axes.share > 0.9
+    assert abs(after[:, 0].mean() - before[:, 0].mean()) > 15
 
 
 def test_a_cell_keeps_the_spread_over_seeds_and_over_the_classifiers_seeds():

@@ -50,12 +50,35 @@ def study(tmp_path_factory):
 def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same_bytes(study, capsys):
     probes("plot", study)
     assert "not drawn" not in capsys.readouterr().out
-    for name in ("evolution", "difficulty", "selection", "beside-bleu2", "states"):
+    for name in ("layers", "evolution", "difficulty", "selection", "beside-bleu2", "states"):
         assert (study / "probes" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
         assert (study / "probes" / f"{name}.pdf").read_bytes()[:4] == b"%PDF"
     before = (study / "probes" / "evolution.png").read_bytes()
     probes("plot", study)
     assert (study / "probes" / "evolution.png").read_bytes() == before
+
+
+def test_arrays_of_ones_own_are_drawn_by_layer_and_in_every_picture_that_they_have_data_for(tmp_path, capsys):
+    folder = tmp_path / "own"
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
+    ids = [e.item for e in examples(read_corpus(folder / "corpus").dialogues)][::2]
+    draw = np.random.default_rng(0)
+    for name, sidecar in {
+        "plain": {}, "thin": {"model": "thin"},
+        **{f"deep{n}{c}": {"model": "deep", "layer": n, "checkpoint": c, "seed": s} for n in (0, 3)
+           for c, s in (("step-10", None), ("untrained", 0), ("untrained", 1))},
+    }.items():  # fmt: skip
+        name += str(sidecar.get("seed", ""))
+        np.save(folder / f"{name}.npy", draw.standard_normal((len(ids), 1 if "thin" in name else 4)))
+        (folder / f"{name}.json").write_text(json.dumps({"ids": ids, **sidecar}))
+    files = sorted(folder.glob("*.npy"))
+    probes("run", folder, "--tasks", "UtteranceLoc", "--jobs", 1, "--subset", "--states", *files)
+    capsys.readouterr()
+    probes("plot", folder, "--states", *files)
+    out = capsys.readouterr().out
+    drawn = {line.split(":")[0] for line in out.splitlines() if " and .pdf" in line}
+    assert drawn == {"layers", "difficulty", "selection", "states"}
+    assert "evolution: not drawn" in out and "beside-bleu2: not drawn" in out
 
 
 def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
@@ -69,7 +92,8 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     capsys.readouterr()
     probes("plot", tmp_path)
     out = capsys.readouterr().out
-    assert out.count("not drawn") == 5 and "probes run --checkpoints all" in out
+    assert out.count("not drawn") == 2 and "probes run --checkpoints all" in out
+    assert "beside-bleu2: not drawn" in out
 
 
 def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):
