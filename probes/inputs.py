@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Inputs:
     """The sides of the split of `corpus`, the labels on them, the states of the study and then the baselines.
 
-    `folder` is where the probes of the study lie.
+    `folder` is where the probes of the study lie, and `own_labels` the recipe of labels that the user brought.
     """
 
     corpus: str
@@ -28,6 +28,7 @@ class Inputs:
     plan: Plan
     representations: list[Representation]
     folder: Path
+    own_labels: list[str]
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,23 +38,31 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
     add("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: those in STUDY/states)")
     add("--subset", action="store_true", help="use only the examples that have a state in every array")
-    add("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
+    add("--tasks", help="task names, comma-separated, or all of the corpus (default: all, or with --labels none)")
+    add("--labels", nargs="+", type=Path, default=[], metavar="FILE",
+        help="tasks of your own: tables with the columns item and label, each named like its file")  # fmt: skip
     add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
 
 
 def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features."""
+    from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from probes import splits, states, suite
     from probes.plan import lay_out
+    from probes.tasks.catalogue import TASKS
+    from probes.tasks.own import read_own_labels
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    sides = splits.plan_splits(corpus, report)
+    members = list(examples(corpus.dialogues))
+    own = read_own_labels(args.labels, [task.name for task in TASKS], [one.item for one in members])
+    tasks = args.tasks or ("" if own else "all")
+    sides = splits.plan_splits(corpus, report, own, annotated=bool(tasks))
     found = states.find(args.study, args.states, args.checkpoints)
     if args.subset:
         sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
-    plan, folder = lay_out(corpus, args.tasks, sides), args.study / "probes"
+    plan, folder = lay_out(corpus, tasks, sides, own), args.study / "probes"
     for who in found:
         states.check_covers(who, plan.items)
     baselines = suite.write_baselines(folder / "baselines", sides, max(who.width for who in found))
-    return Inputs(corpus.name, sides, plan, found + baselines, folder)
+    return Inputs(corpus.name, sides, plan, found + baselines, folder, [one.recipe for one in own])

@@ -19,6 +19,7 @@ from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
 from probes.splits import Splits, kind_of_corpus
 from probes.tasks.catalogue import tasks_of
 from probes.tasks.labels import Labels, label
+from probes.tasks.own import OwnLabels, refuse_constant
 from probes.tasks.words import tokens
 
 
@@ -81,14 +82,17 @@ class Plan:
         return (*self.fit.items, *self.choose.items, *self.report.items)
 
 
-def lay_out(corpus: Corpus, tasks: str, splits: Splits) -> Plan:
-    """Label the examples of every side for the tasks wanted."""
+def lay_out(corpus: Corpus, tasks: str, splits: Splits, own: Sequence[OwnLabels] = ()) -> Plan:
+    """Label the examples of every side for the tasks wanted, and by the labels that the user brought."""
     sides = splits.fit, splits.choose, splits.report
     fitted, chosen, reported = map(_side, sides)
     words, types = _word_types(sides)
     items = "\n".join((*fitted.items, *chosen.items, *reported.items, *words))
     labelled_tasks = []
-    for task in tasks_of(kind_of_corpus(corpus), tasks):
+    for brought in own:
+        refuse_constant(brought, splits.fit, splits.names[0])
+    asked = tasks_of(kind_of_corpus(corpus), tasks) if tasks else []
+    for task in [*asked, *(brought.task() for brought in own)]:
         fit, choose, report = label(task, splits.fit, sides)
         digest = _digest((fit, choose, report), items)
         labelled_tasks.append(LabelledTask(task.name, fit, choose, report, types, digest))

@@ -12,6 +12,7 @@ from dialogue.corpora.examples import Example, examples
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
 from probes.tasks.catalogue import tasks_of
+from probes.tasks.own import OwnLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +45,38 @@ class Splits:
         return f"fit={self.names[0]},report={self.names[2]}"
 
 
-def plan_splits(corpus: Corpus, report: str) -> Splits:
+def plan_splits(corpus: Corpus, report: str, own: Sequence[OwnLabels] = (), *, annotated: bool = True) -> Splits:
     """Fit on train, choose on valid, report on test (or on valid, as the papers did).
 
-    Where train has no annotation, the split that is not reported takes its place, under a banner that says so.
+    Where train has no annotation, the split that is not reported takes its place, under a banner that says so. With
+    labels of the user's `own`, the examples that all of them label; not `annotated` where nothing else is asked.
     """
-    kind = kind_of_corpus(corpus)
-    annotated = {name: _asked(corpus, name, kind) for name in ("train", "valid", "test")}
-    if not annotated[report]:
-        lacks = "no example" if kind == "text" else "no annotated example"
-        raise InputError(f"The {report} split of this corpus has {lacks}, so nothing can be reported on it.")
-    fit, banner = "train", ""
+    kind = kind_of_corpus(corpus) if annotated else "labels"
+    found = {name: _asked(corpus, name, kind, own) for name in ("train", "valid", "test")}
+    what = {"text": "example", "labels": "labelled example"}.get(kind, "annotated example")
+    if not found[report]:
+        raise InputError(f"The {report} split of this corpus has no {what}, so nothing can be reported on it.")
+    fit, banner = "train", "\n".join(one.told(list(examples(corpus.dialogues))) for one in own)
     if kind == "text":
         free = ", ".join(task.name for task in tasks_of(kind))
-        banner = f"This corpus has no annotations: asked is what needs none ({free}); the other tasks are left out."
-    if not annotated["train"]:
+        told = f"This corpus has no annotations: asked is what needs none ({free}); the other tasks are left out."
+        banner = f"{banner}\n{told}".strip()
+    if not found["train"]:
         fit = "valid" if report == "test" else "test"
-        told = f"NOT THE OFFICIAL SPLIT: train has no annotation here, so probes are fitted on {fit}."
+        lacks = "label" if kind == "labels" else "annotation"
+        told = f"NOT THE OFFICIAL SPLIT: train has no {lacks} here, so probes are fitted on {fit}."
         banner = f"{banner}\n{told}".strip()
     elif report == "valid":
         told = "Reported on valid, the split that also chose the checkpoints: comparable with the papers, optimistic."
         banner = f"{banner}\n{told}".strip()
-    if not annotated[fit]:
-        raise InputError(f"Neither train nor {fit} has annotated examples: there is nothing to fit on.")
-    choose = "valid" if fit == "train" and annotated["valid"] else ""
+    if not found[fit]:
+        raise InputError(
+            f"Neither train nor {fit} has {what}s: there is nothing to fit on. {report} has {len(found[report]):,}."
+        )
+    choose = "valid" if fit == "train" and found["valid"] else ""
     # A dialogue on two sides would let a probe recall instead of read.
-    _check_apart(annotated)
-    return Splits((fit, choose, report), annotated[fit], annotated.get(choose, []), annotated[report], banner)
+    _check_apart(found)
+    return Splits((fit, choose, report), found[fit], found.get(choose, []), found[report], banner)
 
 
 def kind_of_corpus(corpus: Corpus) -> str:
@@ -79,14 +85,14 @@ def kind_of_corpus(corpus: Corpus) -> str:
     return "text" if corpus.name == "multiwoz" and not any(marked) else corpus.name
 
 
-def _asked(corpus: Corpus, split: str, kind: str) -> list[Example]:
-    every = examples(corpus.split(split))
+def _asked(corpus: Corpus, split: str, kind: str, own: Sequence[OwnLabels]) -> list[Example]:
+    every = (example for example in examples(corpus.split(split)) if all(example.item in one.labels for one in own))
     return [example for example in every if kind != "multiwoz" or example.context[-1].belief is not None]
 
 
-def _check_apart(annotated: dict[str, list[Example]]) -> None:
+def _check_apart(found: dict[str, list[Example]]) -> None:
     seen: dict[str, str] = {}
-    for split, members in annotated.items():
+    for split, members in found.items():
         for name in {example.dialogue.dialogue for example in members}:
             if seen.setdefault(name, split) != split:
                 raise InputError(

@@ -1,7 +1,8 @@
 """Probe the encoder states of a study: fit classifiers on frozen states, with every baseline and control.
 
-Reads STUDY/states/*.npy (or --states FILE) and the labels of the corpus. Writes STUDY/scores.parquet, one row per
-example, and tables in STUDY/probes/. Finished parts are kept there, so an interrupted run continues where it stopped.
+Reads STUDY/states/*.npy (or --states FILE) and the labels of the corpus, or your own (--labels FILE). Writes
+STUDY/scores.parquet, one row per example, and tables in STUDY/probes/. Finished parts are kept there, so an interrupted
+run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def run(args: argparse.Namespace) -> None:
     recipe = signature(
         probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
         fit=sides.names[0], choose=sides.names[1] or None, report=sides.names[2],
+        **({"labels": read.own_labels} if read.own_labels else {}),
     )  # fmt: skip
     print(sides.banner + "\n" if sides.banner else "", end="")
     _report(args.out or args.study / "scores.parquet", folder, read.corpus, parts, recipe)

@@ -29,6 +29,7 @@ NOT_RUN = {
     r"--seeds 0-9": "trains fifty models; the same command with fewer stands in generation.md",
     r"^seedvote |^pipx |^uv ": "needs the installed command; tests/house/test_installed.py installs and runs it",
     r"evaluators judge": "needs an endpoint or a model; tests/evaluators ask a stand-in and a tiny model",
+    r"--labels politeness": "needs labels of one's own; tests/probes/tasks/test_own.py has some",
     r"--hugging-face ": "needs a model; tests/generation/imports make tiny ones",
     r"analysis judge": "needs verdicts; tests/analysis/test_judge.py makes them",
     r"runs/agents": "trains agents; tests/generation/speaking and tests/probes/commands run them on small studies",

@@ -1,0 +1,137 @@
+"""Labels that the user brings: any table with the columns item and label is a task of its own, named like its file.
+
+An item that stands in several rows, or whose label is a list, has several labels. Labels of contexts that the corpus
+does not hold are refused, and so are those that tell nothing apart; contexts without a label are left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dialogue.corpora.examples import Example
+from dialogue.errors import InputError
+from dialogue.files import digest
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import cell_text
+from probes.tasks.task import ProbeTask, fixed, or_none
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLabels:
+    """One file: the labels of every item, in the order of the file, and how it was read."""
+
+    path: Path
+    labels: Mapping[str, Sequence[str]] = field(repr=False)
+    empty: int
+
+    @property
+    def name(self) -> str:
+        """The task's name: that of the file without its endings."""
+        return self.path.name.partition(".")[0]
+
+    @property
+    def many(self) -> bool:
+        """Whether any item has several labels, or none."""
+        return any(len(found) != 1 for found in self.labels.values())
+
+    @property
+    def recipe(self) -> str:
+        """Its name and the hash of its content."""
+        return f"{self.name}@{digest(self.path)[:8]}"
+
+    def task(self) -> ProbeTask:
+        """What is asked of a state."""
+        return ProbeTask(self.name, self.many, fixed(lambda example: or_none(self.labels[example.item])), "your labels")
+
+    def told(self, members: Sequence[Example]) -> str:
+        """How many of these examples have a label, and which."""
+        known = [tuple(or_none(self.labels[one.item])) for one in members if one.item in self.labels]
+        counts = Counter(name for names in known for name in names)
+        (first, most), kind = counts.most_common(1)[0], "several labels" if self.many else "one label"
+        several = sum(len(names) > 1 for names in known)
+        return (
+            f"{self.path}: task {self.name}, {kind} an example"
+            + (f" ({several:,} have more than one)" if self.many else "")
+            + f", {len(counts):,} different, {first!r} on {most / len(known):.0%}. "
+            + f"{len(known):,} of {len(members):,} examples have a label, the others are left out"
+            + (f"; {self.empty:,} rows have none." if self.empty else ".")
+        )
+
+
+def read_own_labels(paths: Sequence[Path], taken: Sequence[str], known: Sequence[str]) -> list[OwnLabels]:
+    """The labels of every file; `taken` are names of tasks, `known` the items of the corpus."""
+    found = [_read(path) for path in paths]
+    names = Counter([*taken, *(one.name for one in found)])
+    for one in found:
+        if names[one.name] > 1:
+            raise InputError(f"{one.path}: another task is called {one.name}. Give the file another name.")
+        _refuse_strange(one, known)
+        _refuse_twins(one)
+    return found
+
+
+def _read(path: Path) -> OwnLabels:
+    table = read_table(path)
+    if absent := [name for name in ("item", "label") if name not in table.columns]:
+        raise InputError(
+            f"{path} has no column {' and none '.join(absent)}; it has {', '.join(table.names) or 'none'}. Labels need "
+            "the columns item (dialogue:n, n = index of the answered utterance) and label."
+        )
+    labels: dict[str, dict[str, None]] = {}
+    empty = 0
+    for where, row in table.rows():
+        item, names = cell_text(row["item"]).strip(), _names(row["label"], where)
+        if not item:
+            raise InputError(f"{where}: no item here.")
+        if names is None:
+            empty += 1
+        else:
+            labels.setdefault(item, {}).update(dict.fromkeys(names))
+    if not labels:
+        raise InputError(f"{path} holds no label.")
+    return OwnLabels(path, {item: tuple(names) for item, names in labels.items()}, empty)
+
+
+def _names(value: Any, where: str) -> list[str] | None:
+    """The labels of a cell; None where it is empty. An empty list says that the item has none of the labels."""
+    if isinstance(value, dict):
+        raise InputError(f"{where}: label is an object, where a word or a list of words is expected.")
+    if isinstance(value, list):
+        return [text for one in value if (text := cell_text(one).strip())]
+    text = cell_text(value).strip()
+    return [text] if text else None
+
+
+def _refuse_strange(own: OwnLabels, known: Sequence[str]) -> None:
+    """A label of another corpus, or of another numbering, would be left out without a word."""
+    held = set(known)
+    if strange := [item for item in own.labels if item not in held]:
+        raise InputError(
+            f"{own.path}: {len(strange):,} of its {len(own.labels):,} items are no contexts of this corpus, e.g. "
+            f"{', '.join(map(repr, strange[:3]))}. The corpus has {', '.join(map(repr, known[:3]))} (dialogue:n, n = "
+            "index of the answered utterance)."
+        )
+
+
+def _refuse_twins(own: OwnLabels) -> None:
+    """`Yes` beside `yes` would be two answers."""
+    spelt: dict[str, str] = {}
+    for name in (name for names in own.labels.values() for name in names):
+        if (first := spelt.setdefault(name.casefold(), name)) != name:
+            raise InputError(
+                f"{own.path}: the labels {first!r} and {name!r} differ in capitals alone. Write them alike."
+            )
+
+
+def refuse_constant(own: OwnLabels, fitted: Sequence[Example], split: str) -> None:
+    """Where all fitted examples are labelled alike there is nothing to learn."""
+    if len(kinds := {frozenset(own.labels[one.item]) for one in fitted}) < 2:
+        shown = ", ".join(sorted(next(iter(kinds), ()))) or "none"
+        raise InputError(
+            f"{own.path}: all {len(fitted):,} labelled examples of {split} have the label {shown}, so there is nothing "
+            "to tell apart. Label examples of both kinds there."
+        )
