@@ -20,6 +20,7 @@ from typing import Any, Literal
 from crowd.forms.choice import ChoiceExample
 from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import WorkedExample
+from crowd.hit_about import ABOUT, AboutQuestion, about_from
 from crowd.hit_choice import CHOICE
 from crowd.hit_tables import (
     EXCLUDE,
@@ -176,6 +177,12 @@ class Hit:
         _one_of("keep", "count"),
         "answers after `lease_minutes`: keep them uncounted, or count them if the pair still needs votes",
     )
+    sitting_minutes: int = _key(
+        0, whole_number(0, 1440), "minutes after which a sitting ends, with the question in hand; 0 for no limit"
+    )
+    about: tuple[AboutQuestion, ...] = _key(
+        (), ABOUT, "what raters are asked about themselves, once, after consent; see below; leave out for nothing"
+    )
     pay_per_sitting: float = _key(0.0, _MONEY, "pay for one sitting; if 0, the page does not mention pay")
     currency: str = _key("USD", _text(8), "currency of the pay, as shown")
     completion_code: str = _key(
@@ -246,6 +253,8 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         if (number := len(values["examples"])) < FORMS[form].FEWEST_EXAMPLES:
             raise InputError(f"{where}: examples holds {number}, which is not {_EXAMPLES.says}.")
         known["examples"] = _examples(form, values["examples"], where)
+    if "about" in values:
+        known["about"] = about_from(values["about"], where)
     if "exclude" in known:
         known["exclude"] = exclusion_from(known["exclude"], where)
     if "panel" in known:
@@ -264,6 +273,7 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     """The HIT that a store keeps; keys that came later have their defaults."""
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
     known["examples"] = _examples(known.get("form", "pairs"), known["examples"], "store")
+    known["about"] = about_from(known.get("about", ()), "store")
     if known.get("exclude"):
         known["exclude"] = exclusion_from(known["exclude"], "store")
     if known.get("panel"):
@@ -288,6 +298,8 @@ def _check_together(hit: Hit, where: str) -> None:
             f"{where}: max_failures is {hit.max_failures}, but a sitting holds {checks} checks, so nobody could fail; "
             "raise first_checks or later_checks, or set both to 0 for no checks."
         )
+    if hit.form != "pairs" and hit.exclude and (hit.exclude.left or hit.exclude.ties):
+        raise InputError(f"{where}: exclude.left and exclude.ties are for pairs; the form {hit.form} has neither.")
     if hit.later_checks > hit.pairs_per_sitting:
         raise InputError(
             f"{where}: later_checks is {hit.later_checks}, which is more than pairs_per_sitting "

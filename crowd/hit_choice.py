@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crowd.forms.choice import ChoiceExample
+from crowd.hit_about import AboutQuestion
 from dialogue.records import Utterance
 
 CONSENT = """\
@@ -66,6 +67,12 @@ EXAMPLES = (
     ),
 )
 
+KNOWLEDGE = AboutQuestion(
+    "knowledge",
+    "How much do you know about what these conversations are about?",
+    ("nothing", "a little", "a good deal", "I am an expert"),
+)
+
 CHOICE: Mapping[str, Any] = {
     "title": "What was said next?",
     "question": "Which of these was really said next?",
@@ -75,4 +82,6 @@ CHOICE: Mapping[str, Any] = {
     "first_checks": 2,
     "later_checks": 2,
     "max_failures": 1,
+    "sitting_minutes": 40,
+    "about": (KNOWLEDGE,),
 }

@@ -21,9 +21,25 @@ from dialogue.errors import InputError
 from dialogue.files import atomic
 
 
-def hit_of(study: Path, given: Path | None) -> Hit:
-    """The study's own hit.toml, else the paper's HIT; one that is given becomes the study's own, and stays it."""
+def hit_of(study: Path, given: Path | None, questions: Path | None = None) -> Hit:
+    """The study's own hit.toml, else the paper's HIT; one that is given becomes the study's own, and stays it.
+
+    With questions, a study that has none yet gets one that says the form, and another form is refused.
+    """
     own = study / "hit.toml"
+    if questions is not None and given is None and not own.exists():
+        with atomic(own) as file:
+            file.write('form = "choice"\n')
+    hit = _own_hit(own, given)
+    if questions is not None and hit.form != "choice":
+        raise InputError(
+            f'{given or own} is of the form {hit.form}, and questions are of another. Add form = "choice" to it, or '
+            "serve the questions in a study folder of their own."
+        )
+    return hit
+
+
+def _own_hit(own: Path, given: Path | None) -> Hit:
     if given is not None:
         hit = read_hit(given)
         if own.exists() and read_hit(own) != hit:
@@ -93,7 +109,7 @@ def _of_another_kind(store: Store, study: Path, simulated: bool) -> str:
 
 def _too_few_checks(store: Store, hit: Hit, path: Path) -> str:
     with store.read() as connection:
-        checks, asked = len(rules_of(connection, hit).checks), hit.first_checks + hit.later_checks
+        checks, asked = rules_of(connection, hit).fewest_checks, hit.first_checks + hit.later_checks
     if checks >= asked:
         return ""
     return (

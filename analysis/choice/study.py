@@ -27,7 +27,7 @@ def choice_answer(
     if choices is not None or path.exists():
         found = read_answers(path, questions, columns=columns, first=count_from, uncounted=uncounted)
     models = read_models(study / "nuc.parquet", questions) if (study / "nuc.parquet").exists() else []
-    profiles = profiles_beside(study)
+    profiles = profiles_beside(path.parent if found else study)
     groups = strata_by(by, raters, profiles, found) if by else None
     return answer(questions, found, models, groups=groups, by=by, profiles=profiles, clusters=clusters)
 

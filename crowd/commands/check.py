@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
     parser.add_argument("check", nargs="?", metavar="ID", help="the check, as in pairs.jsonl")
-    parser.add_argument("--answer", choices=("a", "b", "tie"), help="the right answer (fix)")
+    parser.add_argument("--answer", help="the right answer (fix): a, b or tie; of a question, the index of its option")
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
 
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.errors import InputError
 
     if (args.action == "list") == (args.check is not None) or (args.action == "fix") != (args.answer is not None):
-        raise InputError("It is: check list STUDY, check void STUDY ID, or check fix STUDY ID --answer a, b or tie.")
+        raise InputError("It is: check list STUDY, check void STUDY ID, or check fix STUDY ID --answer ANSWER.")
     with opened(args.study, args.database) as store:
         if args.action == "list":
             with store.read() as connection:

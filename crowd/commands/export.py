@@ -1,4 +1,4 @@
-"""Write votes.jsonl and raters.jsonl into the study folder, and the event log on request.
+"""Write votes.jsonl (of questions: choices.jsonl) and raters.jsonl into the study folder, and the event log on request.
 
 Choices name the response and not the side it was shown on, rater ids are keyed hashes, and nothing about payment is
 written. CSV and Parquet hold the same columns.
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.exchange import exporting
     from crowd.rating.excluding import exclude_by_rule
     from crowd.study_folder import hit_in_force, not_yet_in_force, opened
-    from dialogue.records import Rater, Vote
+    from dialogue.records import Rater
 
     out = args.out or args.study
     with opened(args.study, args.database) as store:
@@ -41,14 +41,17 @@ def run(args: argparse.Namespace) -> None:
         with store.read() as connection:
             found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
             log = list(exporting.exported_events(connection)) if args.events else []
-    exporting.write(out / f"votes.{args.format}", found.votes, Vote, found.recipe)
+    answers = out / f"{found.name}.{args.format}"
+    exporting.write(answers, found.votes, found.kind, found.recipe)
     exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
     if args.events:
         exporting.write(out / f"events.{args.format}", log, None, found.recipe)
-    print(f"{found.given} votes of {len(found.raters)} raters: {out}/votes.{args.format}")
+    print(f"{found.given} {found.name} of {len(found.raters)} raters: {answers}")
     if recorded := len(found.votes) - found.given:
         print(f"And {recorded} ties recorded for identical responses: nobody gave them, and they say so (auto).")
     if unverified := sum(vote.extra.get("verified") is False for vote in found.votes):
-        told.append(f"{unverified} votes do not count: no marketplace has confirmed their visit. See crowd verify.")
+        told.append(
+            f"{unverified} {found.name} do not count: no marketplace has confirmed their visit. See crowd verify."
+        )
     print("\n".join([found.recipe, *told]))
-    tell_next(*exporting.analysis_of(out / f"votes.{args.format}", found.votes))
+    tell_next(*exporting.analysis_of(answers, found.votes))

@@ -15,7 +15,7 @@ from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from crowd.hit import Hit
-    from dialogue.records import Pair
+    from dialogue.records import Pair, Question
 
 SAMPLE = Path("examples/pairs.jsonl")
 
@@ -23,20 +23,23 @@ SAMPLE = Path("examples/pairs.jsonl")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The HIT, the pairs and the folder to write to."""
     parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the paper's HIT)")
-    parser.add_argument("--pairs", type=Path, metavar="FILE", default=SAMPLE, help=f"pairs to show (default: {SAMPLE})")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help=f"pairs to show (default: {SAMPLE})")
+    parser.add_argument("--questions", type=Path, metavar="FILE", help="questions to show instead: the form choice")
     parser.add_argument("--number", type=int, default=8, help="how many pairs to show (default: 8)")
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("runs/preview"), help="default: runs/preview")
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the pages and say where they are."""
-    from crowd.hit import read_hit
+    from crowd.forms.known import FORMS
+    from crowd.hit import hit_from, read_hit
     from crowd.web import page
-    from dialogue.files import atomic, read_records
-    from dialogue.records import Pair
+    from dialogue.files import atomic
 
-    hit, pairs = read_hit(args.hit), read_records(args.pairs, Pair)[: args.number]
-    pages = dict(_pages(hit, pairs))
+    hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
+    form = FORMS[hit.form]
+    rows = form.read(args.questions or args.pairs or SAMPLE.with_name(form.FILE))[: args.number]
+    pages = dict(_pages(hit, [form.record_of(row.body) for row in rows]))
     links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
     pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
     for name, text in pages.items():
@@ -44,24 +47,29 @@ def run(args: argparse.Namespace) -> None:
             file.write(text)
     shutil.copytree(page.STATIC, args.out / "static", dirs_exist_ok=True)
     print(f"{len(pages)} pages: open {args.out / 'index.html'}")
-    tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "hit"), "--open")
+    tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "questions", "hit"), "--open")
 
 
-def _pages(hit: Hit, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
+def _pages(hit: Hit, pairs: Sequence[Pair | Question]) -> Iterator[tuple[str, str]]:
     from crowd.forms.known import FORMS
-    from crowd.forms.pairs import on_page
     from crowd.web import page
 
-    frame = page.Frame(base=".", seat="", nonce="")
+    form, frame = FORMS[hit.form], page.Frame(base=".", seat="", nonce="")
     yield "glance", page.glance_page(hit, frame)
     yield "consent", page.consent_page(hit, frame)
+    if hit.about:
+        yield "about", page.about_page(hit, frame)
     for number, example in enumerate(hit.examples, 1):
         yield f"example-{number}", page.example_page(hit, frame, number, None)
-        yield f"example-{number}-answered", page.example_page(hit, frame, number, FORMS[hit.form].right(example))
+        yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right(example))
     for number, pair in enumerate(pairs, 1):
-        shown = on_page("preview", pair, "a", number)
+        layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if hit.form == "pairs" else None)
+        shown = form.on_page("preview", pair, layout, number)
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
-        yield f"pair-{number}", page.task_page(hit, frame, shown, progress, "saved" if number > 1 else "")
+        yield (
+            f"{hit.form.removesuffix('s')}-{number}",
+            page.task_page(hit, frame, shown, progress, "saved" if number > 1 else ""),
+        )
     for kind in page.MESSAGE_KINDS:
         code = hit.screened_out_code if kind == "no_more" else hit.completion_code if kind in page.ENDINGS else ""
         over = kind in ("done", "handed_in")

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.store import event_log
     from crowd.study_folder import hit_in_force, opened
     from dialogue.errors import InputError
-    from dialogue.records import Rater, Vote
+    from dialogue.records import Rater
 
     if (args.max_failures is not None and args.max_failures < 1) or (
         args.out and args.out.resolve() == args.study.resolve()
@@ -52,9 +52,10 @@ def run(args: argparse.Namespace) -> None:
         blocked = sum(rater.status == "blocked" for rater in found.raters)
         print(f"  {name + ':':<22}{blocked} raters blocked, {sum(vote.counted for vote in found.votes)} votes counted")
     if args.out:
-        exporting.write(args.out / "votes.jsonl", after.votes, Vote, after.recipe)
+        answers = args.out / f"{after.name}.jsonl"
+        exporting.write(answers, after.votes, after.kind, after.recipe)
         exporting.write(args.out / "raters.jsonl", after.raters, Rater, after.recipe)
         print(f"Written to {args.out}")
-        tell_next(*exporting.analysis_of(args.out / "votes.jsonl", after.votes))
+        tell_next(*exporting.analysis_of(answers, after.votes))
     else:
         tell_next("python -m crowd export", args.study, *given(args, "database"))

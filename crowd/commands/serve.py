@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created if missing")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
+    parser.add_argument("--questions", type=Path, metavar="FILE", help="questions to answer instead: the form choice")
     parser.add_argument(
         "--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, or the paper's HIT)"
     )
@@ -72,10 +73,11 @@ def run(args: argparse.Namespace) -> None:
     from crowd.web.app import ServerConfig, create_app, log_to_stderr
     from crowd.web.serving import serve
 
-    hit = hit_of(args.study, args.hit)
+    hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
-    url = prepare_study(args.study, args.pairs, hit, args.database, **options, tell=_tell)
-    _warn_of_leaks(args)
+    url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell)
+    if hit.form == "pairs":
+        _warn_of_leaks(args)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
     with opened(args.study, args.database) as store:

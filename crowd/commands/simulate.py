@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--leave", type=float, default=0.0, help="probability of leaving during a sitting (default: 0)")
     parser.add_argument("--url", help="address of a running server (default: start one)")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs (default: STUDY/pairs.jsonl)")
+    parser.add_argument("--questions", type=Path, metavar="FILE", help="questions instead: the form choice of hit.toml")
     parser.add_argument(
         "--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, or the paper's HIT)"
     )
@@ -33,17 +34,24 @@ def run(args: argparse.Namespace) -> None:
     from contextlib import nullcontext
 
     from crowd.simulation.crowd import SimulatedCrowd, reached, server
+    from crowd.simulation.question_readers import QuestionReader
     from crowd.simulation.raters import Reader, habits
-    from crowd.study_folder import pairs_file
+    from crowd.study_folder import hit_of, pairs_file
     from dialogue.errors import InputError
     from dialogue.files import read_records
-    from dialogue.records import Pair
+    from dialogue.records import Pair, Question
 
     if args.raters < 1 or args.concurrency < 1:
         raise InputError("--raters and --concurrency must be whole numbers, 1 or more.")
     if not (0 <= args.clickers <= 1 and 0 <= args.leave <= 1):
         raise InputError(f"--clickers is {args.clickers} and --leave {args.leave}; both must be shares from 0 to 1.")
-    reader = Reader(read_records(pairs_file(args.study, args.pairs), Pair), seed=args.seed)
+    hit = hit_of(args.study, args.hit, args.questions)
+    path = pairs_file(args.study, args.pairs or args.questions, hit.form)
+    reader = (
+        QuestionReader(read_records(path, Question), seed=args.seed)
+        if hit.form == "choice"
+        else Reader(read_records(path, Pair), seed=args.seed)
+    )
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
     with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
         result = SimulatedCrowd(url, reader, raters, args.concurrency).work()
@@ -56,5 +64,11 @@ def run(args: argparse.Namespace) -> None:
 
 def _serving(args: argparse.Namespace) -> list[str]:
     """The arguments of `serve` that give the same study."""
-    options = {"--pairs": args.pairs, "--hit": args.hit, "--database": args.database, "--seed": args.seed}
+    options = {
+        "--pairs": args.pairs,
+        "--questions": args.questions,
+        "--hit": args.hit,
+        "--database": args.database,
+        "--seed": args.seed,
+    }
     return [str(args.study), *(str(x) for name, value in options.items() if value is not None for x in (name, value))]

@@ -38,8 +38,9 @@ def run(args: argparse.Namespace) -> None:
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     if now.waiting:
         print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
-    print(f"Ties:    {_ties(found)}")
-    print(f"Pairs:   {now.complete} of {now.pairs} complete, {now.held} being answered")
+    choice = hit.form == "choice"
+    print(f"{'Right:  ' if choice else 'Ties:   '} {_ties(found, choice=choice)}")
+    print(f"{'Asked:  ' if choice else 'Pairs:  '} {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     if excluded := [line for line in found.raters if line.status == "excluded"]:
         print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
@@ -59,16 +60,17 @@ def _mend(line: CheckLine, args: argparse.Namespace) -> str:
     return f"{line.says()}\n  Take it out:    {void}\n  Or correct it:  {fix}"
 
 
-def _ties(found: Overview) -> str:
-    """As the dashboard and `python -m analysis ties` show them."""
+def _ties(found: Overview, *, choice: bool = False) -> str:
+    """As the dashboard and `python -m analysis ties` show them; of questions, the first choices that are right."""
     if not found.real:
         return "no counted vote yet"
+    chance = f"; chance {found.chance:.1%}" if choice else ""
     share = f"{found.ties / found.real:.1%} of {found.real} votes"
     if found.automatic:
         share += f" ({found.automatic} of them recorded for identical responses)"
     if found.interval is None:
         return f"{share}; one vote has no interval"
-    return f"{share}, 95% interval {found.interval.low:.1%} to {found.interval.high:.1%}"
+    return f"{share}, 95% interval {found.interval.low:.1%} to {found.interval.high:.1%}{chance}"
 
 
 def _next(now: Progress) -> str:

@@ -6,7 +6,7 @@ import csv
 import json
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -14,8 +14,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import record_of
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
+from crowd.rating.pool import TEXTS
 from crowd.rating.replaying import Replayed, replay
 from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log, tables
@@ -23,9 +25,10 @@ from crowd.store.event_log import iso
 from crowd.store.store import settings
 from crowd.watching.signals import rater_signals
 from dialogue.files import as_json, atomic, write_records
-from dialogue.records import Pair, Rater, Source, Vote
+from dialogue.records import OptionChoice, Pair, Question, Rater, Source, Vote
 from dialogue.signature import signature
 
+Answer = Vote | OptionChoice
 VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
 # Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
@@ -36,9 +39,20 @@ HERE: tuple[Source, ...] = ("local", "simulated", "imported", "judge")
 class Export:
     """What a store holds at one moment."""
 
-    votes: Sequence[Vote]
+    votes: Sequence[Answer]
     raters: Sequence[Rater]
     recipe: str
+    form: FormName = "pairs"
+
+    @property
+    def name(self) -> str:
+        """Of the file of answers, without its ending."""
+        return FORMS[self.form].ANSWERS
+
+    @property
+    def kind(self) -> type:
+        """The record of an answer."""
+        return OptionChoice if self.form == "choice" else Vote
 
     @property
     def given(self) -> int:
@@ -53,7 +67,9 @@ def export(
 
     With `replayed`, what counts and who is blocked is as another gate has it.
     """
-    pairs = {row.pair: record_of(row.body) for row in connection.execute(sa.select(tables.pairs))}
+    hit, values = kept_hit(connection), settings(connection)
+    form: FormName = hit.form if hit else "pairs"
+    pairs = {row.pair: FORMS[form].record_of(row.body) for row in connection.execute(sa.select(tables.pairs))}
     joined = sa.select(tables.votes, tables.leases.c.sitting).join(
         tables.leases, tables.leases.c.lease == tables.votes.c.lease
     )
@@ -65,35 +81,37 @@ def export(
     raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
-    hit = kept_hit(connection)
     waiting = _waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
-    votes = list(_votes(rows, pairs, status, counted, confirmed, waiting))
+    made = _choice_of if form == "choice" else _vote_of
+    votes = list(_votes(rows, pairs, status, counted, confirmed, waiting, made))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
     if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
         votes = list(_as_without_rules(connection, votes, rows, broke))
     recipe = signature(
-        votes=len(votes),
+        **{FORMS[form].ANSWERS: len(votes)},
         counted=sum(vote.counted for vote in votes),
         simulated=sum(vote.source == "simulated" for vote in votes),
         pairs=sum(pair.kind != "check" for pair in pairs.values()),
         votes_per_pair=votes_per_pair,
         raters=len(raters),
         blocked=sum(status[row.rater] == "blocked" for row in raters),
-        seed=int(settings(connection)["seed"]),
+        seed=int(values["seed"]),
+        texts=values.get(TEXTS) or None,
     )
     doubts = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
-    return Export(votes, _raters(raters, rows, status, doubts), recipe)
+    return Export(votes, _raters(raters, rows, status, doubts), recipe, form)
 
 
 def _votes(
     rows: Sequence[sa.Row[Any]],
-    pairs: Mapping[str, Pair],
+    pairs: Mapping[str, Any],
     status: Mapping[str, Any],
     counted: Mapping[int, bool],
     confirmed: Collection[tuple[str, int]],
     waiting: Collection[int],
-) -> Iterable[Vote]:
+    made: Callable[[sa.Row[Any], Any, Mapping[str, Any]], Answer],
+) -> Iterable[Answer]:
     """Votes on real and control pairs; `round` counts a pair's counted votes in the order in which they came."""
     rounds: dict[str, int] = defaultdict(int)
     for row in rows:
@@ -101,22 +119,28 @@ def _votes(
             continue
         pair = pairs[row.pair]
         rounds[row.pair] += counted[row.lease]
-        yield Vote(
-            pair=row.pair,
-            rater=row.rater,
-            choice=row.choice,
-            round=rounds[row.pair] if counted[row.lease] else 0,
-            left=row.left,
-            seconds=row.seconds,
-            submitted=iso(row.submitted),
-            source=row.source,
-            rater_status=status[row.rater],
-            counted=counted[row.lease],
-            kind=pair.kind,
-            identical=pair.identical,
-            dialogue=pair.dialogue,
-            extra={"late": bool(row.late)} | _verified(row, confirmed, waiting),
-        )
+        common = {
+            "rater": row.rater,
+            "round": rounds[row.pair] if counted[row.lease] else 0,
+            "seconds": row.seconds,
+            "submitted": iso(row.submitted),
+            "source": row.source,
+            "rater_status": status[row.rater],
+            "counted": counted[row.lease],
+            "kind": pair.kind,
+            "dialogue": pair.dialogue,
+            "extra": {"late": bool(row.late)} | _verified(row, confirmed, waiting),
+        }
+        yield made(row, pair, common)
+
+
+def _vote_of(row: sa.Row[Any], pair: Pair, common: Mapping[str, Any]) -> Vote:
+    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, **common)
+
+
+def _choice_of(row: sa.Row[Any], _: Question, common: Mapping[str, Any]) -> OptionChoice:
+    first, second = (*map(int, row.choice.split(",")), None)[:2]
+    return OptionChoice(question=row.pair, first=first, second=second, shown=row.left, **common)
 
 
 def _rule(clause: str) -> str:
@@ -125,19 +149,24 @@ def _rule(clause: str) -> str:
 
 
 def _as_without_rules(
-    connection: sa.Connection, votes: Sequence[Vote], rows: Sequence[sa.Row[Any]], broke: Mapping[str, str]
-) -> Iterable[Vote]:
+    connection: sa.Connection,
+    votes: Sequence[Answer],
+    rows: Sequence[sa.Row[Any]],
+    broke: Mapping[str, str],
+) -> Iterable[Answer]:
     """The votes, each with what it would be if hit.toml had no [exclude], so that a report can show both."""
     rules = rules_in_force(connection)
     k, late = rules.assignment.votes_per_pair, rules.assignment.late_votes
     log = event_log.read_events(connection)
     counted = replay(log, rules.gate, votes_per_pair=k, late_votes=late, excluding=False).counted
-    leases = iter([row.lease for row in rows if row.failed is None])  # the automatic ties come after them
+    given = iter([row for row in rows if row.failed is None])  # the automatic ties come after them
     rounds: dict[str, int] = defaultdict(int)
     for vote in votes:
-        would = vote.counted if vote.extra.get("auto") else counted[next(leases)]
-        rounds[vote.pair] += would
-        said = {"counted_without_rules": would, "round_without_rules": rounds[vote.pair] if would else 0}
+        row = None if vote.extra.get("auto") else next(given)
+        would = vote.counted if row is None else counted[row.lease]
+        pair = vote.pair if isinstance(vote, Vote) else vote.question
+        rounds[pair] += would
+        said = {"counted_without_rules": would, "round_without_rules": rounds[pair] if would else 0}
         yield replace(vote, extra={**vote.extra, **said, "excluded_by": broke.get(vote.rater, "")})
 
 
@@ -210,6 +239,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, doubts: S
         votes=len(mine) - len(checks),
         consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
+        profile=json.loads(row.about or "{}"),
         extra={"doubts": "; ".join(doubts)} if doubts else {},
     )
 
@@ -241,8 +271,10 @@ def write(path: Path, records: Sequence[Any], kind: type | None, recipe: str) ->
         write_records(path, records, signature=recipe, kind=kind)
 
 
-def analysis_of(path: Path, votes: Sequence[Vote]) -> list[str]:
+def analysis_of(path: Path, votes: Sequence[Answer]) -> list[str]:
     """The command that draws these votes; few votes cannot be drawn without replacement."""
+    if votes and isinstance(votes[0], OptionChoice):
+        return ["python -m analysis choose", str(path.parent)]
     rounds = Counter(vote.round for vote in votes if vote.counted and vote.kind == "real")
     few = min(rounds.values(), default=0) <= VOTES_PER_SET
     return ["python analyze_ties.py", str(path), *(["--replace"] if few else [])]

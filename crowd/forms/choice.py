@@ -13,16 +13,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of
+from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of, decisive
 from crowd.hit_tables import value_in_short
 from dialogue.errors import InputError
 from dialogue.files import as_json, from_json
-from dialogue.questions import read_questions
+from dialogue.questions import read_questions, texts_hash
 from dialogue.records import Question, Utterance
 from dialogue.seeds import child_random, child_seed
 from dialogue.validity import option_order
 
 FILE = "questions.jsonl"
+ANSWERS = "choices"
 MAKE = "python -m evaluators questions"
 FEWEST_EXAMPLES = 1
 PLACES = True
@@ -60,6 +61,11 @@ def read(path: Path) -> list[FormRow]:
     found = read_questions(path)
     parted = len({one.version for one in found}) > 1
     return [FormRow(q.question, q.kind, _body(q), _key(q), version=q.version if parted else 0) for q in found]
+
+
+def fingerprint(rows: Sequence[FormRow]) -> str:
+    """The hash that choices.jsonl carries: an index means something only beside the texts that were shown."""
+    return texts_hash(record_of(row.body) for row in rows)
 
 
 def _key(one: Question) -> str | None:
@@ -168,3 +174,8 @@ def answer_of(pressed: str, layout: str) -> str:
     if len(places) == 1 and len(order) > 2:
         raise Incomplete("the second best is asked for too")
     return ",".join(order[place] for place in places)
+
+
+def button(answer: str, layout: str) -> str:
+    """The place of the best, from 1."""
+    return str(option_order(layout).index(decisive(answer)) + 1)

@@ -81,6 +81,8 @@ class HitForm(Protocol):
 
     FILE: str
     """Name of its file in a study folder."""
+    ANSWERS: str
+    """Name, without its ending, of the file of answers."""
     MAKE: str
     """The command that makes one."""
     FEWEST_EXAMPLES: int
@@ -90,6 +92,9 @@ class HitForm(Protocol):
 
     def read(self, path: Path) -> Sequence[FormRow]:
         """The records of a file, in its order; refused with their line where they are wrong."""
+
+    def fingerprint(self, rows: Sequence[FormRow]) -> str:
+        """What a file of answers carries, so that it is refused beside other texts; empty: nothing."""
 
     def record_of(self, body: str) -> Any:
         """The record of a row of the store."""
@@ -132,3 +137,6 @@ class HitForm(Protocol):
 
     def answer_of(self, pressed: str, layout: str) -> str:
         """What was chosen, whatever the layout, or NoAnswer."""
+
+    def button(self, answer: str, layout: str) -> str:
+        """What was pressed first, so that who always presses the same is seen."""

@@ -17,6 +17,7 @@ from dialogue.records import Choice, Pair, Utterance
 from dialogue.seeds import child_seed
 
 FILE = "pairs.jsonl"
+ANSWERS = "votes"
 MAKE = "python -m generation pair"
 FEWEST_EXAMPLES = 4  # A, B, tie both good, tie both poor
 PLACES = False
@@ -56,6 +57,12 @@ def read(path: Path) -> list[FormRow]:
 
 def _body(record: Pair) -> str:
     return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
+
+
+def fingerprint(rows: Sequence[FormRow]) -> str:
+    """None: votes name responses, whatever became of the texts."""
+    del rows
+    return ""
 
 
 @lru_cache(4096)  # k raters see each pair, and reading it costs more than storing a vote
@@ -139,3 +146,8 @@ def answer_of(pressed: str, layout: str) -> str:
     if pressed == "tie":
         return "tie"
     return layout if pressed == "left" else ("b" if layout == "a" else "a")
+
+
+def button(answer: str, layout: str) -> Button:
+    """A tie, or the side of the response that was chosen."""
+    return "tie" if answer == "tie" else "left" if answer == layout else "right"

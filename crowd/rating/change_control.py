@@ -55,8 +55,9 @@ def refuse_changes(store: Store, hit: Hit) -> None:
     """Refuse a HIT that cannot follow the one in force, before anything is written."""
     with store.read() as connection:
         before = kept_hit(connection)
-        for change in changed_keys(before, hit) if before else ():
-            _refuse(connection, change, [one.name for one in changed_keys(before or hit, hit)])
+        changes = changed_keys(before, hit) if before else []
+        for change in sorted(changes, key=lambda one: one.name != "form"):  # whose texts are others by default
+            _refuse(connection, change, [one.name for one in changes])
 
 
 def take_up(store: Store, hit: Hit, now: float) -> list[str]:
@@ -87,6 +88,8 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
 
 def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str]) -> None:
     """One sentence on why, and the way out."""
+    if change.name == "form" and connection.scalar(sa.select(leases.c.lease).limit(1)) is not None:
+        raise InputError(f"form was changed, but raters were shown what the old one shows. {WAY_OUT}")
     if change.name == "question" and _any(connection, votes.c.failed.is_(None)):
         raise InputError(f"question was changed, but the votes so far answer the old one. {WAY_OUT}")
     if change.name == "consent_text" and "consent_version" not in changed:

@@ -5,6 +5,7 @@ The web pages call this and nothing below it. Each call is one transaction of th
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -19,6 +20,7 @@ from crowd.rating.doors import ASKED_LATER, doors
 from crowd.rating.ending import over_for_all
 from crowd.rating.gate import asked_of, standing
 from crowd.rating.leasing import Step
+from crowd.rating.next_pair import version_for
 from crowd.rating.rules import StudyRules, first_source, fits, kept_hit, revision_of, rules_of
 from crowd.rating.seating import Moment, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
@@ -63,6 +65,7 @@ class Desk:
     def _go_by(self, rules: StudyRules) -> None:
         self.hit, self.assignment, self.gate, self.checks = rules.hit, rules.assignment, rules.gate, rules.checks
         self.revision, self.offered = rules.revision, rules.offered
+        self.parts, self.fewest_checks = rules.parts, rules.fewest_checks
 
     def read_rules(self) -> None:
         """Go by the rules that are in force by now: another server, or a command, has changed them."""
@@ -70,9 +73,9 @@ class Desk:
             self._go_by(rules_of(connection, kept_hit(connection) or self.hit))
 
     def _moment(self, connection: sa.Connection) -> Moment:
-        now, hit = self.clock(), self.hit
+        now, hit, checks, parts = self.clock(), self.hit, self.checks, self.parts
         return Moment(
-            connection, now, hit, self.assignment, self.gate, self.seed, self.secret, self.checks, self.revision
+            connection, now, hit, self.assignment, self.gate, self.seed, self.secret, checks, parts, self.revision
         )
 
     def rater_id(self, worker: str) -> str:
@@ -83,7 +86,7 @@ class Desk:
     def first_sitting(self) -> int:
         """The pairs of a first sitting, hidden checks among them, as a newcomer is told."""
         reals = min(self.assignment.pairs_per_sitting + self.assignment.later_checks, self.offered)
-        return min(self.hit.shown_per_sitting, reals + len(self.checks))
+        return min(self.hit.shown_per_sitting, reals + self.fewest_checks)
 
     def study_token(self) -> str:
         """What opens the researcher's page: the same in every process that serves this store."""
@@ -156,6 +159,18 @@ class Desk:
             return leasing.next_step(moment, seat)
 
     @_by_rules_in_force
+    def tell_about(self, seat: Seat, told: Mapping[str, str]) -> Step:
+        """Keep what a rater told about themselves; the first time holds. The log says that, not what, they told."""
+        with self.store.write() as connection:
+            moment = self._moment(connection)
+            seated = seated_rater(moment, seat)
+            if seated.consent == self.hit.consent_version and seated.about is None:
+                kept = json.dumps(dict(told), ensure_ascii=False)
+                connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=kept))
+                event_log.append(connection, "described", moment.now, seat.rater)
+            return leasing.next_step(moment, seat)
+
+    @_by_rules_in_force
     def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
         with self.store.write() as connection:
@@ -204,6 +219,7 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     connection = moment.connection
     if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
         known = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
+        known["version"] = version_for(connection)
         asked = asked_of(0, moment.gate, None)
         connection.execute(sa.insert(raters).values(known | {"asked": asked}))
         if asked is not None:

@@ -16,7 +16,7 @@ from crowd.rating.next_pair import NEXT_PAIR
 from crowd.store.store import fetch
 from crowd.store.tables import pairs, study_settings, votes
 
-Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "none_left", "no_more"]
+Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more"]
 
 _OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
@@ -61,7 +61,7 @@ def at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -
     return number >= assignment.max_votes_per_rater
 
 
-def ending(found: Outlook, *, whole: bool, stopped: bool) -> Ending:
+def ending(found: Outlook, *, whole: bool, stopped: bool, timed: bool = False) -> Ending:
     """The word for it; what was promised and done comes first, then what holds for everybody, then for this rater.
 
     >>> ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), whole=False, stopped=False)
@@ -75,4 +75,6 @@ def ending(found: Outlook, *, whole: bool, stopped: bool) -> Ending:
         return "complete"
     if found.at_cap:
         return "cap"
-    return "handed_in" if found.rater else "none_left"
+    if not found.rater:
+        return "none_left"
+    return "time" if timed else "handed_in"

@@ -15,6 +15,8 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
+from crowd.forms.form import HitForm, decisive
+from crowd.forms.known import FORMS
 from crowd.hit_tables import Exclusion
 from crowd.rating import standing
 from crowd.rating.deciding import tell
@@ -32,13 +34,9 @@ class JudgedPair:
 
     pair: str
     choice: str
-    left: str
+    pressed: str
+    """The button."""
     seconds: float | None
-
-    @property
-    def pressed(self) -> str:
-        """The button."""
-        return "tie" if self.choice == "tie" else "left" if self.choice == self.left else "right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,8 @@ def broken_rules(connection: sa.Connection, rules: Exclusion | None) -> dict[str
         return {}
     key = settings(connection)["rater_key"]
     named = {*rules.raters, *(rater_hash(key, name) for name in rules.raters)}
-    given = _given(connection)
+    hit = kept_hit(connection)
+    given = _given(connection, FORMS[hit.form if hit else "pairs"])
     answers, ties, total = defaultdict[str, Counter[str]](Counter), 0, 0
     for mine in given.values():
         for one in mine:
@@ -123,13 +122,15 @@ def broken_rules(connection: sa.Connection, rules: Exclusion | None) -> dict[str
     return found
 
 
-def _given(connection: sa.Connection) -> dict[str, list[JudgedPair]]:
+def _given(connection: sa.Connection, form: HitForm) -> dict[str, list[JudgedPair]]:
     v = votes.c
     query = sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).join(raters, raters.c.rater == v.rater)
     query = query.where(v.failed.is_(None), raters.c.status != "blocked").order_by(v.vote)
     found = defaultdict[str, list[JudgedPair]](list)
     for row in connection.execute(query):
-        found[row.rater].append(JudgedPair(row.pair, row.choice, row.left, row.seconds))
+        found[row.rater].append(
+            JudgedPair(row.pair, decisive(row.choice), form.button(row.choice, row.left), row.seconds)
+        )
     return found
 
 

@@ -18,7 +18,7 @@ from crowd.forms.form import Told
 from crowd.rating import pool
 from crowd.rating.assignment import Fewest, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
+from crowd.rating.next_pair import FOR_RATER, NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
 from crowd.rating.seating import (
     CHECK,
     HIDDEN,
@@ -37,11 +37,11 @@ from crowd.rating.seating import (
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import Query, fetch, later
-from crowd.store.tables import leases, pairs, sittings
+from crowd.store.tables import leases, pairs, raters, sittings
 from dialogue.records import Pair, Question
 from dialogue.seeds import child_seed
 
-Stage = Literal["consent", "instructions", "task", "wait", "paused"] | Ending
+Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
 
 
 _LIVED = sa.select(sa.func.count()).add_columns(*LIFE).where(leases.c.rater == param("rater"))
@@ -51,7 +51,7 @@ _WAITING = sa.select(sa.func.count().filter(_MAY_WAIT, CHECK).label("checks")).a
 )
 _WAITING = _WAITING.where(leases.c.rater == param("rater"))
 _ANY_OPEN = sa.select(pairs.c.pair).where(
-    pairs.c.open == 1, ~sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
+    pairs.c.open == 1, FOR_RATER, ~sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
 )
 _OPEN_TO: sa.Select[Any] = sa.select(sa.func.count().label("pairs")).select_from(
     _ANY_OPEN.limit(param("most")).subquery("open_to")
@@ -67,7 +67,12 @@ _LAID = (
     .where(leases.c.lease == param("this"))
     .values(left=param("how"), token=param("token"), attempt=param("attempt"))
 )
-_SHOWN = sa.select(leases.c.pair).where(leases.c.rater == param("rater"), HIDDEN)
+_SHOWN = (  # one row at least: with the version, which says what may still be shown
+    sa.select(raters.c.version, leases.c.pair)
+    .join_from(raters, leases, sa.and_(leases.c.rater == raters.c.rater, HIDDEN), isouter=True)
+    .where(raters.c.rater == param("rater"))
+)
+_VERSION = sa.select(raters.c.version).where(raters.c.rater == param("rater"))
 
 
 LEFT_STANDING = 3  # real pairs that are judged in one visit before what stands in another one comes there
@@ -111,6 +116,8 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
     done, row = seated.done, seated.waiting
     if seated.consent != moment.hit.consent_version:
         return Step("consent")
+    if moment.hit.about and seated.about is None:
+        return Step("about")
     if seated.instructed < len(moment.hit.examples):
         return Step("instructions", number=seated.instructed + 1)
     if seated.status == "blocked":
@@ -131,8 +138,8 @@ def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
     """
     who = {"rater": rater}
     waiting, open_to = (_WAITING, {**who, "held": int(held)}), (_OPEN_TO, {**who, "most": most})
-    found, waits, reals = fetch(moment.connection, (_LIVED, who), waiting, open_to)
-    life, checks = life_of(moment, found[0]), waits[0].checks
+    found, waits, reals, whose = fetch(moment.connection, (_LIVED, who), waiting, open_to, (_VERSION, who))
+    life, checks = life_of(moment, found[0], whose[0].version), waits[0].checks
     judged = reals[0].pairs + waits[0].reals
     first = max(0, moment.assignment.first_checks - life.checks - checks)
     later_ = later_checks(moment.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
@@ -140,7 +147,7 @@ def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
 
 
 def shown_checks(seat: Seat) -> Query:
-    """The hidden checks that this rater was shown, as a question."""
+    """The hidden checks that this rater was shown, with their version, as a question."""
     return _SHOWN, {"rater": seat.rater}
 
 
@@ -256,7 +263,7 @@ def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Lite
     rater = seated.seat.rater
     if seated.done == 0 and (offer.pair is None or _capped(moment, seated)):
         return "finished"  # told before the checks, not after them
-    if seated.done >= len(seated.slots):
+    if seated.done >= len(seated.slots) or (seated.done and seated.timed):
         return "finished"
     if check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=rater):
         return _lease(moment, seated, offer.check or _next_check(moment, seated.seat))
@@ -277,8 +284,8 @@ def _next_check(moment: Moment, seat: Seat) -> Any:
 
 def _unseen(moment: Moment, rater: str, shown: Sequence[Any]) -> str | None:
     """The next check in this rater's own order, if one is left."""
-    known = {row.pair for row in shown}
-    return next((check for check in _own_order(moment.checks, moment.seed, rater) if check not in known), None)
+    known, mine = {row.pair for row in shown}, moment.checks_of(shown[0].version) if shown else ()
+    return next((check for check in _own_order(mine, moment.seed, rater) if check not in known), None)
 
 
 @lru_cache(1024)
@@ -327,6 +334,6 @@ def _finish(moment: Moment, seated: SeatedRater) -> Step:
 def _over(moment: Moment, seated: SeatedRater) -> Step:
     of, running = len(seated.slots), seated.state == "running"
     found = outlook(moment.connection, seated.seat.rater, moment.assignment)
-    stage = ending(found, whole=0 < of <= seated.done, stopped=seated.state == "stopped")
+    stage = ending(found, whole=0 < of <= seated.done, stopped=seated.state == "stopped", timed=seated.timed)
     undo = seated.last_token if running else None  # a pair taken back could not be judged again
     return Step(stage, seated.done, of, undo=undo, more=found.now and running)

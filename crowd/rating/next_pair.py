@@ -15,13 +15,20 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.store.store import Query, fetch
-from crowd.store.tables import leases, pairs, votes
+from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.records import Side
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
 _LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
 _SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
-_OPEN = sa.select(pairs).where(pairs.c.open == 1, ~_SEEN).order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+_VERSION = sa.select(raters.c.version).where(raters.c.rater == param("rater")).scalar_subquery()
+FOR_RATER = sa.or_(pairs.c.version == 0, pairs.c.version == _VERSION)  # of a question set with versions, their own
+_OPEN = (
+    sa.select(pairs)
+    .where(pairs.c.open == 1, FOR_RATER, ~_SEEN)
+    .order_by(pairs.c.live, pairs.c.position)
+    .limit(_LITERAL_ONE)
+)
 IS_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
 SIDES: tuple[Side, ...] = get_args(Side)
 
@@ -70,3 +77,23 @@ def due_by(now: float) -> Query:
 def named(connection: sa.Connection, pair: str) -> Any:
     """The row of one pair, with the columns of NEXT_PAIR."""
     return fetch(connection, (NAMED, {"pair": pair}))[0][0]
+
+
+_OPEN_PARTS = (
+    sa.select(pairs.c.version, sa.func.sum(pairs.c.open).label("open"))
+    .where(pairs.c.version > 0, pairs.c.offered == 1)
+    .group_by(pairs.c.version)
+)
+_AT_WORK = (
+    sa.select(raters.c.version, sa.func.count().label("raters"))
+    .where(raters.c.status.not_in(("blocked", "excluded")))
+    .group_by(raters.c.version)
+)
+
+
+def version_for(connection: sa.Connection) -> int | None:
+    """The version of a newcomer: one that is short of answers, then the one with the fewest raters."""
+    there = connection.execute(_OPEN_PARTS).all()
+    at_work = {row.version: row.raters for row in connection.execute(_AT_WORK)} if there else {}
+    order = [(row.open == 0, at_work.get(row.version, 0), row.version) for row in there]
+    return min(order)[-1] if order else None

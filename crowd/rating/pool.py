@@ -29,6 +29,8 @@ from dialogue.errors import InputError
 from dialogue.files import digest
 from dialogue.seeds import child_seed
 
+TEXTS = "texts"  # the study's setting that holds the form's fingerprint of what is shown
+
 
 def load(store: Store, path: Path, hit: Hit, now: float) -> None:
     """Bring the store up to the pairs file: new pairs are added; a pair that was served may not change or go."""
@@ -47,19 +49,23 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
         if fresh := [row for row in rows if row["pair"] not in known]:
             connection.execute(sa.insert(pairs), fresh)
         put(connection, "pairs", fingerprint)
+        put(connection, TEXTS, form.fingerprint(records))
         event_log.append(connection, "study", now, pairs=len(records), digest=fingerprint)
 
 
 def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     if twice := [name for name, number in Counter(record.name for record in records).items() if number > 1]:
         raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair a unique id.")
-    checks = sum(record.kind == "check" for record in records)
+    all_checks = [record for record in records if record.kind == "check"]
+    versions = {record.version for record in records if record.kind != "check" and record.version} or {0}
+    checks = min(sum(one.version in (0, version) for one in all_checks) for version in versions)
     if checks < hit.first_checks:
         raise InputError(
-            f"{path} holds {checks} checks, but first_checks is {hit.first_checks}. "
+            f"{path} holds {checks} checks{' of a version' if len(versions) > 1 else ''}, "
+            f"but first_checks is {hit.first_checks}. "
             "Add pairs of kind check with their answer, or lower first_checks in hit.toml."
         )
-    if checks == len(records):
+    if len(all_checks) == len(records):
         raise InputError(f"{path} holds no pair to be rated: add pairs of kind real or control.")
 
 
@@ -101,6 +107,7 @@ def _row(record: FormRow, hit: Hit, *, seed: int) -> dict[str, object]:
         "open": int(offered),
         "offered": int(offered),
         "body": record.body,
+        "version": record.version,
     }
 
 

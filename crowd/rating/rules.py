@@ -7,6 +7,7 @@ that, so that a file that was edited meanwhile cannot make two of them count dif
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
@@ -32,8 +33,12 @@ class StudyRules:
     gate: GateRule
     checks: tuple[str, ...]
     """The checks that raters may still be shown."""
+    parts: Mapping[int, tuple[str, ...]]
+    """Version -> those that its raters see; 0 is there in any case, for who has no version."""
+    fewest_checks: int
+    """The checks that a rater may be shown: of several versions, of the one with the fewest."""
     offered: int
-    """The pairs that raters may be shown beside them."""
+    """The pairs that a rater may be shown beside them: of several versions, of the smallest."""
     revision: str | None
     """Turned whenever anything here changes, so that every server of the study sees it in its next transaction."""
 
@@ -41,11 +46,19 @@ class StudyRules:
 def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
     """The rules that this HIT makes in this store."""
     valid = sa.and_(pairs.c.kind == "check", sa.or_(pairs.c.mended.is_(None), pairs.c.mended != "void"))
-    checks = tuple(connection.scalars(sa.select(pairs.c.pair).where(valid)))
-    gate = rule_within(GateRule(hit.max_failures, hit.count_failures, hit.first_checks), len(checks))
+    checks = connection.execute(sa.select(pairs.c.pair, pairs.c.version).where(valid)).all()
+    counts = (
+        sa.select(pairs.c.version, sa.func.count().label("n")).where(pairs.c.offered == 1).group_by(pairs.c.version)
+    )
+    offered = {row.version: row.n for row in connection.execute(counts)}
+    versions = [version for version in offered if version] or [0]
+    parts = {v: tuple(row.pair for row in checks if row.version in (0, v)) for v in (0, *versions)}
+    fewest = min(len(parts[version]) for version in versions)
+    gate = rule_within(GateRule(hit.max_failures, hit.count_failures, hit.first_checks), fewest)
     assignment = replace(assignment_of(hit), first_checks=gate.first_checks)
-    offered = connection.scalar(sa.select(sa.func.count()).select_from(pairs).where(pairs.c.offered == 1)) or 0
-    return StudyRules(hit, assignment, gate, checks, offered, _setting(connection, REVISION))
+    smallest = min(offered.get(0, 0) + (offered[version] if version else 0) for version in versions)
+    names = tuple(row.pair for row in checks)
+    return StudyRules(hit, assignment, gate, names, parts, fewest, smallest, _setting(connection, REVISION))
 
 
 def rules_in_force(connection: sa.Connection) -> StudyRules:

@@ -74,6 +74,7 @@ _LEASE = (
 )
 SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
+    .add_columns(raters.c.version, raters.c.about, sittings.c.begun)
     .add_columns(
         sittings.c.slots,
         sittings.c.finished,
@@ -132,7 +133,12 @@ class Moment:
     seed: int
     secret: str
     checks: tuple[str, ...]
+    parts: Mapping[int, tuple[str, ...]]
     revision: str | None
+
+    def checks_of(self, version: int | None) -> tuple[str, ...]:
+        """The checks that a rater of this version sees."""
+        return self.parts.get(version or 0, self.parts[0])
 
     @property
     def form(self) -> HitForm:
@@ -150,8 +156,12 @@ class SeatedRater:
     """As long as the sitting may be."""
     life: Life
     finished: bool
+    timed: bool
+    """Whether the sitting is, or was when it ended, as long as it may last."""
     consent: str | None
     instructed: int
+    about: str | None
+    """What they told about themselves, as JSON."""
     last_vote: int | None
     last_token: str | None
     done: int
@@ -181,11 +191,13 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
         seat=seat,
         status=row.status,
         slots=row.slots,
-        life=life_of(moment, row),
+        life=life_of(moment, row, row.version),
+        timed=_time_is_up(moment, row),
         # a sitting in which nothing was to be had is not over: there may be something later
         finished=row.finished is not None and row.done > 0,
         consent=row.consent,
         instructed=row.instructed,
+        about=row.about,
         last_vote=row.last_vote,
         last_token=row.last_token,
         done=row.done,
@@ -196,8 +208,14 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
     )
 
 
-def life_of(moment: Moment, row: Any) -> Life:
-    unseen = max(0, len(moment.checks) - row.seen)
+def _time_is_up(moment: Moment, row: Any) -> bool:
+    until = moment.now if row.finished is None else row.finished
+    limit = 60 * moment.hit.sitting_minutes
+    return bool(0 < limit <= until - row.begun)
+
+
+def life_of(moment: Moment, row: Any, version: int | None) -> Life:
+    unseen = max(0, len(moment.checks_of(version)) - row.seen)
     return Life(row.reals, row.checks, row.last_check or 0, unseen)
 
 

@@ -6,30 +6,41 @@ It uses nothing of the server but what a page shows, so that what works for it w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import httpx
 
-from crowd.simulation.raters import Habits, Reader
+from crowd.simulation.raters import Habits
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
 VisitEnd = Literal["done", "closed", "no_more", "stopped", "paused", "wait", "left"]
 # A sitting that ended like this is done if anything was done in it; if not, the study is closed to the rater.
-EARLY = ("handed_in", "complete", "cap", "none_left")
+EARLY = ("handed_in", "complete", "cap", "time", "none_left")
 FETCH = {"X-Requested-With": "fetch"}
 SERVER_PATIENCE = 60.0  # seconds for which a server may be away
 
 
+class PageReader(Protocol):
+    """What a rater makes of a page: one for each form of HIT."""
+
+    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str: ...
+    def learns(self, rater: Habits, number: int) -> str: ...
+    def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]: ...
+    def fields(self, pressed: str) -> dict[str, str]: ...
+    def whim(self, rater: Habits, name: str, *key: str) -> float: ...
+
+
 class PageForm(HTMLParser):
-    """The hidden fields and the visible texts of a page that shows a pair."""
+    """The hidden fields, the answers to choose from and the visible texts of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.fields: dict[str, str] = {}
+        self.radios: dict[str, list[str]] = {}
         self._texts: list[tuple[str, str]] = []
         self._within = ""
         self.feed(html)
@@ -38,8 +49,10 @@ class PageForm(HTMLParser):
         values = {name: value or "" for name, value in attributes}
         if tag == "input" and values.get("type") == "hidden":
             self.fields[values["name"]] = values.get("value", "")
-        elif tag == "section":
-            self._within = values.get("class", "")
+        elif tag == "input" and values.get("type") == "radio":
+            self.radios.setdefault(values["name"], []).append(values.get("value", ""))
+        elif tag in ("section", "div"):
+            self._within = values.get("class", "").partition(" ")[0]
         elif tag == "span" and values.get("class") == "who":
             self._texts.append(("who", ""))
         elif tag == "p" and self._within in ("chat", "response"):
@@ -55,15 +68,15 @@ class PageForm(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag in ("p", "span"):
             self._texts.append(("", ""))
-        if tag == "section":
+        if tag in ("section", "div"):
             self._within = ""
 
-    def shown(self) -> tuple[list[Utterance], str, str]:
-        """Context, left, right."""
+    def shown(self) -> tuple[Any, ...]:
+        """The context, then each text that is to be judged, from left to right or from top to bottom."""
         who = [text for kind, text in self._texts if kind == "who"]
         said = [text for kind, text in self._texts if kind == "chat"]
-        left, right = (text for kind, text in self._texts if kind == "response")
-        return [Utterance(speaker, text) for speaker, text in zip(who, said, strict=True)], left, right
+        texts = [text for kind, text in self._texts if kind == "response"]
+        return [Utterance(speaker, text) for speaker, text in zip(who, said, strict=True)], *texts
 
 
 @dataclass
@@ -71,7 +84,7 @@ class SimulatedVisit:
     """One sitting of one simulated rater; `answered` counts what this visit added."""
 
     client: httpx.Client
-    reader: Reader
+    reader: PageReader
     rater: Habits
     sitting: int
     on_answer: Callable[[], object]
@@ -87,8 +100,8 @@ class SimulatedVisit:
         if reply.status_code == 200:
             self._send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
         place = self._look()
-        while place["status"] == "instructions":
-            self._learn(place["number"])
+        while place["status"] in ("about", "instructions"):
+            self._tell() if place["status"] == "about" else self._learn(place["number"])
             place = self._look()
         return self._work(place)
 
@@ -98,8 +111,14 @@ class SimulatedVisit:
     def _learn(self, number: int) -> None:
         """Answer a worked example, not always well."""
         fields = PageForm(self._send("GET", f"/instructions/{number}").text).fields
-        choice = ("left", "right", "tie")[int(self.reader.whim(self.rater, "example", str(number)) * 3)]
-        self._send("POST", f"/instructions/{number}", data=fields | {"choice": choice})
+        pressed = self.reader.fields(self.reader.learns(self.rater, number))
+        self._send("POST", f"/instructions/{number}", data=fields | pressed)
+
+    def _tell(self) -> None:
+        """Say something about oneself."""
+        form = PageForm(self._send("GET", "/about").text)
+        told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
+        self._send("POST", "/about", data=form.fields | told)
 
     def _work(self, place: dict[str, Any]) -> VisitEnd:
         waited = 0
@@ -127,23 +146,24 @@ class SimulatedVisit:
 
     def _judge(self, place: dict[str, Any]) -> dict[str, Any]:
         form = PageForm(place["html"])
-        context, left, right = form.shown()
-        choice, seconds = self.reader.judge(self.rater, context, left, right)
-        fields = form.fields | {"choice": choice, "seconds": str(seconds)}
+        context, *texts = form.shown()
+        pressed, seconds = self.reader.judge(self.rater, context, *texts)
+        fields = form.fields | self.reader.fields(pressed) | {"seconds": str(seconds)}
         answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
-        if self.reader.whim(self.rater, "twice", left, right) < self.rater.twice:
+        if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
             answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
-        if answered["status"] == "task" and self._regrets(left, right):
+        if answered["status"] == "task" and self._regrets(texts):
             return dict(self._send("POST", "/undo", data=PageForm(answered["html"]).fields, headers=FETCH).json())
         self.answered += 1
         self.on_answer()
         return dict(answered)
 
-    def _regrets(self, left: str, right: str) -> bool:
+    def _regrets(self, texts: Sequence[str]) -> bool:
         """Whether the answer is taken back, once."""
-        if left + right in self._undone or self.reader.whim(self.rater, "regret", left, right) >= self.rater.regret:
+        told = "".join(texts)
+        if told in self._undone or self.reader.whim(self.rater, "regret", *texts) >= self.rater.regret:
             return False
-        self._undone.add(left + right)
+        self._undone.add(told)
         return True
 
     def _send(self, method: str, path: str, **what: Any) -> httpx.Response:

@@ -16,8 +16,8 @@ from queue import SimpleQueue
 import httpx
 from tqdm import tqdm
 
-from crowd.simulation.browser import SimulatedVisit, VisitEnd
-from crowd.simulation.raters import Habits, Reader
+from crowd.simulation.browser import PageReader, SimulatedVisit, VisitEnd
+from crowd.simulation.raters import Habits
 from dialogue.errors import InputError
 
 TIMEOUT = 30.0  # seconds for one reply
@@ -35,7 +35,7 @@ class CrowdResult:
 class SimulatedCrowd:
     """Simulated raters before one server, `concurrency` of them at a time."""
 
-    def __init__(self, url: str, reader: Reader, raters: Sequence[Habits], concurrency: int) -> None:
+    def __init__(self, url: str, reader: PageReader, raters: Sequence[Habits], concurrency: int) -> None:
         self.reader, self.raters, self.concurrency = reader, raters, concurrency
         self._url, self._clients = url, SimpleQueue[httpx.Client]()
         self._bar = tqdm(desc="judgements", unit="", disable=None)

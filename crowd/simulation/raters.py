@@ -80,12 +80,13 @@ class Reader:
         self.seed = seed
         self._known: dict[tuple[str, ...], tuple[Pair, bool]] = {}
         for pair in pairs:
-            self._known.setdefault(_key(pair.context, pair.a.text, pair.b.text), (pair, True))
-            self._known.setdefault(_key(pair.context, pair.b.text, pair.a.text), (pair, False))
+            self._known.setdefault(page_key(pair.context, (pair.a.text, pair.b.text)), (pair, True))
+            self._known.setdefault(page_key(pair.context, (pair.b.text, pair.a.text)), (pair, False))
 
-    def judge(self, rater: Habits, context: Sequence[Utterance], left: str, right: str) -> tuple[Button, float]:
+    def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
         """The side that this rater presses and the seconds that it takes."""
-        key = _key(context, left, right)
+        left, right = texts
+        key = page_key(context, (left, right))
         generator = child_random(self.seed, "judgement", rater.number, *key)
         seconds = round(generator.lognormvariate(math.log(rater.seconds), 0.5), 2)
         lapse, blind, draw = generator.random(), generator.choice(BUTTONS), generator.random()
@@ -105,6 +106,18 @@ class Reader:
             return "tie", seconds
         return ("left" if perceived > 0 else "right"), seconds
 
+    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
+        """What the rater answers about themselves, of the page's answers."""
+        return answers[int(self.whim(rater, "about", name) * len(answers))]
+
+    def fields(self, pressed: str) -> dict[str, str]:
+        """The fields of the form."""
+        return {"choice": pressed}
+
+    def learns(self, rater: Habits, number: int) -> str:
+        """What is pressed in a worked example, not always well."""
+        return BUTTONS[int(self.whim(rater, "example", str(number)) * 3)]
+
     def whim(self, rater: Habits, name: str, *key: str) -> float:
         """A uniform number for a habit such as clicking twice, the same whenever it is asked for."""
         return child_random(self.seed, name, rater.number, *key).random()
@@ -116,7 +129,7 @@ def _side(check: Pair, straight: bool) -> Button:
     return "left" if (check.answer == "a") == straight else "right"
 
 
-def _key(context: Sequence[Utterance], left: str, right: str) -> tuple[str, ...]:
+def page_key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:
     """What a page shows, as text: control signs made visible, space at the ends gone."""
     parts = [part for line in context for part in (line.speaker, line.text)]
-    return tuple(literal(part).strip() for part in (*parts, left, right))
+    return tuple(literal(part).strip() for part in (*parts, *texts))

@@ -19,6 +19,7 @@ from crowd.store.tables import events
 EventKind = Literal[
     "arrived",
     "consented",
+    "described",
     "instructed",
     "shown",
     "answered",

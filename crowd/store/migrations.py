@@ -1,4 +1,4 @@
-"""How a store of each older version becomes the next one; `MIGRATIONS` is read by store.py, one transaction a step."""
+"""How a store of each older version becomes the next one; store.py takes all steps that are due in one transaction."""
 
 from __future__ import annotations
 
@@ -75,4 +75,11 @@ def _fourth(connection: sa.Connection) -> None:
     connection.execute(sa.delete(study_settings).where(study_settings.c.key == "settled"))  # count anew at a start
 
 
-MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth}
+def _fifth(connection: sa.Connection) -> None:
+    """Questions with versions, and what raters tell about themselves."""
+    added = {"pairs": "version INTEGER NOT NULL DEFAULT 0", "raters": "version INTEGER"}
+    for table, column in (*added.items(), ("raters", "about TEXT")):
+        connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
+
+
+MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth}

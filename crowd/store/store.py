@@ -25,7 +25,7 @@ from crowd.store.sqlite import DirectPipe
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Change = tuple[sa.Insert | sa.Update, Mapping[str, Any]]
 
@@ -177,10 +177,9 @@ def _migrate(store: Store) -> None:
         raise InputError(
             f"The store has schema version {version}; this program knows {SCHEMA_VERSION}. Use the newer program."
         )
-    while version < SCHEMA_VERSION:
-        with store.write() as connection:
-            version = int(settings(connection)["schema"])
-            if version < SCHEMA_VERSION:
-                MIGRATIONS[version](connection)
-                put(connection, "schema", str(version + 1))
-        version += 1
+    if version == SCHEMA_VERSION:
+        return
+    with store.write() as connection:  # all steps or none, however this process ends
+        for step in range(int(settings(connection)["schema"]), SCHEMA_VERSION):
+            MIGRATIONS[step](connection)
+            put(connection, "schema", str(step + 1))

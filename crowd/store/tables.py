@@ -23,6 +23,7 @@ pairs = sa.Table(
     sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
     sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON, as the file had it when it was loaded
     sa.Column("mended", sa.Text),  # checks: the answer that holds instead of the body's, or "void"
+    sa.Column("version", sa.Integer, nullable=False, server_default="0"),  # whose raters see it; 0: everybody
     sa.Index("pairs_next", "open", "live", "position"),
 )
 
@@ -40,6 +41,8 @@ raters = sa.Table(
     sa.Column("ruling", sa.Text),  # what a person decided: block or exclude
     sa.Column("why", sa.Text),
     sa.Column("broke", sa.Text),  # the rule of [exclude] in hit.toml that this rater broke
+    sa.Column("version", sa.Integer),  # the part of the study that they see, where it has parts
+    sa.Column("about", sa.Text),  # what they told about themselves, as JSON; null: not asked yet
     sa.Column("asked", sa.Integer),  # the fewest first checks that were asked of them when they had answered as many
 )
 
@@ -69,7 +72,7 @@ leases = sa.Table(
     sa.Column("slot", sa.Integer, nullable=False),  # how many real pairs the rater had judged when it was shown
     sa.Column("pair", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),  # real, control, check, or void: a check that was declared void
-    sa.Column("left", sa.Text, nullable=False),
+    sa.Column("left", sa.Text, nullable=False),  # the layout, see crowd/forms/: of a pair, the response on the left
     sa.Column("state", sa.Text, nullable=False),  # held, answered, expired, or void: replaced by another
     sa.Column("issued", sa.Float, nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
@@ -86,8 +89,8 @@ votes = sa.Table(
     sa.Column("rater", sa.Text, nullable=False),
     sa.Column("pair", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
-    sa.Column("choice", sa.Text, nullable=False),
-    sa.Column("left", sa.Text, nullable=False),
+    sa.Column("choice", sa.Text, nullable=False),  # the answer, whatever the layout
+    sa.Column("left", sa.Text, nullable=False),  # as in leases
     sa.Column("seconds", sa.Float),
     sa.Column("submitted", sa.Float, nullable=False),
     sa.Column("late", sa.Integer, nullable=False),

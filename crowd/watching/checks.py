@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from crowd.forms.form import decisive
 from crowd.store.tables import pairs, votes
 
 SLIPS = 0.03  # of a careful rater, as `crowd plan-checks` assumes them
@@ -52,9 +53,9 @@ def check_lines(connection: sa.Connection) -> tuple[CheckLine, ...]:
     given = defaultdict[str, Counter[str]](Counter)
     cast = sa.select(votes.c.pair, votes.c.choice, sa.func.count()).where(votes.c.failed.is_not(None))
     for pair, choice, number in connection.execute(cast.group_by(votes.c.pair, votes.c.choice)):
-        given[pair][choice] = number
+        given[pair][decisive(choice)] += number
     rows = connection.execute(sa.select(pairs).where(pairs.c.kind == "check").order_by(pairs.c.pair))
-    return tuple(_line(row.pair, row.mended, json.loads(row.body)["answer"], given[row.pair]) for row in rows)
+    return tuple(_line(row.pair, row.mended, str(json.loads(row.body)["answer"]), given[row.pair]) for row in rows)
 
 
 def _line(check: str, mended: str | None, written: str, given: Counter[str]) -> CheckLine:

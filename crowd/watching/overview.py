@@ -8,13 +8,16 @@ from __future__ import annotations
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 
+from crowd.forms.choice import answers
+from crowd.forms.form import decisive
+from crowd.forms.known import FormName
 from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
@@ -34,6 +37,8 @@ class Tally:
     """What one rater did, among all judgements of real and control pairs."""
 
     choices: Counter[str] = field(default_factory=Counter)
+    marked: int = 0
+    """Ties; of questions, right ones."""
     left: int = 0
     same: int = 0
     others: int = 0
@@ -81,7 +86,8 @@ class Overview:
     per_hour: float
     hours_to_go: float | None
     real: int
-    ties: int
+    ties: int  # of questions: those whose true option was taken for the best
+    chance: float  # the share that blind clicks would have
     automatic: int  # of these ties, recorded for identical responses by `identical = "tie"`
     interval: ShareInterval | None  # of the ties among all counted votes; None below two of them
     rounds: tuple[tuple[int, int], ...]
@@ -102,7 +108,7 @@ class Overview:
 
 def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     """Read it all in one transaction."""
-    rounds, gathered, tallies = _votes(connection)
+    rounds, gathered, tallies = _votes(connection, hit.form)
     by_rater, same = _by_rater(tallies), _identical(connection) if hit.identical == "tie" else []
     rounds = _with_automatic(rounds, gathered, by_rater, same, hit.votes_per_pair)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
@@ -114,10 +120,11 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
+        chance=_chance(connection) if hit.form == "choice" else 1 / 3,
         automatic=len(same) * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
-        raters=(lines := _lines(connection, tallies)),
+        raters=(lines := _lines(connection, tallies, sided=hit.form == "pairs")),
         signals=rater_signals(connection),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
@@ -175,8 +182,11 @@ class Gathered:
         sums[0], sums[1] = sums[0] + ties, sums[1] + number
 
 
-def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
-    """One pass over the judgements, dialogue by dialogue: rounds (votes, ties), sums over pairs, tallies of raters."""
+def _votes(connection: sa.Connection, form: FormName) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
+    """One pass over the judgements, dialogue by dialogue: rounds (votes, ties), sums over pairs, tallies of raters.
+
+    Of questions, an answer whose first choice is the true option stands where a tie stands of pairs.
+    """
     v = votes.c
     dialogue = _dialogue(connection)
     columns = (
@@ -190,7 +200,9 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Gath
         pairs.c.kind,
         dialogue,
         raters.c.status,
+        _in_body(connection, "answer"),
     )
+    is_marked = _is_right if form == "choice" else _is_tie
     query = sa.select(*columns).join_from(votes, pairs, v.pair == pairs.c.pair)
     query = query.join(raters, raters.c.rater == v.rater)
     rows = connection.execute(query.where(pairs.c.kind != "check").order_by(dialogue, v.pair, v.vote))
@@ -203,8 +215,8 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Gath
         cells: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
         for _, group in groupby(of_dialogue, key=lambda row: row.pair):
             judged = list(group)
-            _tally(judged, tallies)
-            counted = [(row.rater, row.choice == "tie") for row in judged if row.counted and row.kind == "real"]
+            _tally(judged, tallies, is_marked)
+            counted = [(row.rater, is_marked(row)) for row in judged if row.counted and row.kind == "real"]
             for place, (rater, tie) in enumerate(counted, 1):
                 rounds[place] += 1
                 tied[place] += tie
@@ -218,26 +230,46 @@ def _votes(connection: sa.Connection) -> tuple[tuple[tuple[int, int], ...], Gath
     return tuple((rounds[place], tied[place]) for place in sorted(rounds)), gathered, tallies
 
 
+def _is_tie(row: Any) -> bool:
+    return bool(row.choice == "tie")
+
+
+def _is_right(row: Any) -> bool:
+    return decisive(row.choice) == str(row.answer)
+
+
+def _chance(connection: sa.Connection) -> float:
+    """The mean of 1 / options over the questions that are asked."""
+    bodies = connection.scalars(sa.select(pairs.c.body).where(pairs.c.kind == "real"))
+    return statistics.fmean([1 / len(answers(body)) for body in bodies] or [0.0])
+
+
 def _dialogue(connection: sa.Connection) -> sa.Label[Any]:
-    """The dialogue of a pair, out of its record; SQLite keeps JSON as text, PostgreSQL must be told that it is JSON."""
-    lite: sa.ColumnElement[Any] = sa.func.json_extract(pairs.c.body, "$.dialogue")
-    told: sa.ColumnElement[Any] = sa.cast(pairs.c.body, sa.JSON)["dialogue"].as_string()
-    return (lite if connection.dialect.name == "sqlite" else told).label("dialogue")
+    """The dialogue of a pair, out of its record."""
+    return _in_body(connection, "dialogue")
 
 
-def _tally(judged: list[Any], tallies: defaultdict[str, Tally]) -> None:
+def _in_body(connection: sa.Connection, name: str) -> sa.Label[Any]:
+    """A field of the record; SQLite keeps JSON as text, PostgreSQL must be told that it is JSON."""
+    lite: sa.ColumnElement[Any] = sa.func.json_extract(pairs.c.body, f"$.{name}")
+    told: sa.ColumnElement[Any] = sa.cast(pairs.c.body, sa.JSON)[name].as_string()
+    return (lite if connection.dialect.name == "sqlite" else told).label(name)
+
+
+def _tally(judged: list[Any], tallies: defaultdict[str, Tally], is_marked: Callable[[Any], bool]) -> None:
     """`same` and `others` are held against raters in good standing alone: who was blocked or excluded, and whose visit
     was taken back, is no measure for anybody else."""
-    measures = Counter(row.choice for row in judged if _is_measure(row))
+    measures = Counter(decisive(row.choice) for row in judged if _is_measure(row))
     for row in judged:
         tally, own = tallies[row.rater], int(_is_measure(row))
         tally.choices[row.choice] += 1
+        tally.marked += is_marked(row)
         tally.left += row.choice == row.left
-        tally.same += measures[row.choice] - own
+        tally.same += measures[decisive(row.choice)] - own
         tally.others += measures.total() - own
         if row.counted and row.kind == "real":
             tally.counted += 1
-            tally.ties += row.choice == "tie"
+            tally.ties += is_marked(row)
         if row.seconds is not None:
             tally.seconds.append(row.seconds)
 
@@ -299,7 +331,7 @@ def _earned(connection: sa.Connection) -> int:
     return connection.scalar(joined.where(over, worked)) or 0
 
 
-def _lines(connection: sa.Connection, tallies: dict[str, Tally]) -> tuple[RaterLine, ...]:
+def _lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool) -> tuple[RaterLine, ...]:
     query = sa.select(votes.c.rater, sa.func.count(), sa.func.sum(votes.c.failed)).group_by(votes.c.rater)
     checks = {rater: (seen, failed) for rater, seen, failed in connection.execute(query.where(votes.c.failed >= 0))}
     known = connection.execute(
@@ -307,18 +339,20 @@ def _lines(connection: sa.Connection, tallies: dict[str, Tally]) -> tuple[RaterL
             raters.c.arrived
         )
     )
-    return tuple(_line(row, tallies.get(row.rater, Tally()), *checks.get(row.rater, (0, 0))) for row in known)
+    return tuple(
+        _line(row, tallies.get(row.rater, Tally()), *checks.get(row.rater, (0, 0)), sided=sided) for row in known
+    )
 
 
-def _line(row: Any, tally: Tally, seen: int, failed: int) -> RaterLine:
+def _line(row: Any, tally: Tally, seen: int, failed: int, *, sided: bool) -> RaterLine:
     number = tally.choices.total()
     decided = number - tally.choices["tie"]
     return RaterLine(
         rater=row.rater,
         status=row.status,
         votes=number,
-        tie_rate=_rate(tally.choices["tie"], number),
-        left_rate=_rate(tally.left, decided),
+        tie_rate=_rate(tally.marked, number),
+        left_rate=_rate(tally.left, decided) if sided else None,
         checks_seen=seen,
         checks_failed=failed,
         median_seconds=statistics.median(tally.seconds) if tally.seconds else None,

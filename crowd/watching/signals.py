@@ -16,7 +16,9 @@ from itertools import combinations
 
 import sqlalchemy as sa
 
-from crowd.store.tables import pairs, votes
+from crowd.forms.form import decisive
+from crowd.forms.known import FORMS
+from crowd.store.tables import pairs, study_settings, votes
 
 FEWEST = 20  # judgements below which nothing is said of a rater
 TOGETHER = 10  # pairs that two raters must share to be compared
@@ -56,24 +58,30 @@ class Signals:
 
 def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
     """Of every rater with enough judgements of real and control pairs."""
+    hit = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == "hit"))
+    form = FORMS[json.loads(hit or "{}").get("form", "pairs")]
     length = {row.pair: _characters(row.body) for row in connection.execute(sa.select(pairs.c.pair, pairs.c.body))}
     v = votes.c
     rows = connection.execute(
         sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).where(v.failed.is_(None)).order_by(v.vote)
     )
     return signals_of(
-        TimedAnswer(row.rater, row.pair, row.choice, _button(row.choice, row.left), row.seconds, length[row.pair])
+        TimedAnswer(
+            row.rater,
+            row.pair,
+            decisive(row.choice),
+            form.button(row.choice, row.left),
+            row.seconds,
+            length[row.pair],
+        )
         for row in rows
     )
 
 
 def _characters(body: str) -> int:
     known = json.loads(body)
-    return sum(len(line["text"]) for line in known["context"]) + len(known["a"]["text"]) + len(known["b"]["text"])
-
-
-def _button(choice: str, left: str) -> str:
-    return "tie" if choice == "tie" else "left" if choice == left else "right"
+    judged = known["options"] if "options" in known else (known["a"], known["b"])
+    return sum(len(line["text"]) for line in (*known["context"], *judged))
 
 
 def signals_of(given: Iterable[TimedAnswer]) -> Mapping[str, Signals]:

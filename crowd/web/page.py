@@ -106,6 +106,12 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
     return _render("hit/consent.html", hit=hit, frame=frame, pairs=shown, decline=decline)
 
 
+def about_page(hit: Hit, frame: Frame, note: Note = "") -> str:
+    """What raters are asked about themselves: a form to /about with one answer a question; empty is withheld."""
+    told = "Please choose an answer to each question" if note else ""
+    return _render("hit/about.html", hit=hit, frame=frame, said=told)
+
+
 def example_page(hit: Hit, frame: Frame, number: int, chosen: str | None, note: Note = "") -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
     example = hit.examples[number - 1]

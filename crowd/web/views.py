@@ -12,6 +12,7 @@ from flask import Blueprint, Response, current_app, g, jsonify, redirect, reques
 
 from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
+from crowd.hit_about import told_of_rater
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused
 from crowd.web import arriving, page
@@ -48,6 +49,21 @@ def of_another_kind() -> Any:
 def consent() -> PageReply:
     """Agree to take part."""
     return arriving.consented()
+
+
+@rater_pages.route("/about", methods=["GET", "POST"])
+def about() -> PageReply:
+    """What raters are asked about themselves, once."""
+    desk, seat = the_desk(), seat_at_hand()
+    if seat is None:
+        return go("/")
+    if request.method != "POST":
+        return page.about_page(desk.hit, frame_at_hand())
+    told = told_of_rater(desk.hit.about, request.form)
+    if told is None:
+        return page.about_page(desk.hit, frame_at_hand(), "incomplete")
+    desk.tell_about(seat, told)
+    return go("/task")
 
 
 @rater_pages.route("/instructions/<int:number>", methods=["GET", "POST"])
@@ -176,6 +192,8 @@ def _page_of(step: Step, note: page.Note) -> PageReply:
     hit, frame = the_desk().hit, frame_at_hand()
     if step.stage == "consent":
         return arriving.ask_consent()
+    if step.stage == "about":
+        return go("/about")
     if step.stage == "instructions":
         return go(f"/instructions/{step.number}")
     if step.stage == "task":

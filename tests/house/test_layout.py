@@ -52,13 +52,14 @@ ROOMS = {
     "crowd": {
         "hit_tables": set(),
         "forms": {"hit_tables"},
-        "hit_choice": {"forms"},
-        "hit": {"forms", "hit_choice", "hit_tables"},
+        "hit_about": {"hit_tables"},
+        "hit_choice": {"forms", "hit_about"},
+        "hit": {"forms", "hit_about", "hit_choice", "hit_tables"},
         "store": set(),
         "rating": {"forms", "hit", "hit_tables", "store"},
         "watching": {"forms", "hit", "store"},
         "study_folder": {"forms", "hit", "store", "rating"},
-        "web": {"forms", "hit", "store", "rating", "watching"},
+        "web": {"forms", "hit", "hit_about", "store", "rating", "watching"},
         "exchange": {"forms", "store", "rating", "watching"},
         "marketplaces": {"hit", "hit_tables", "store", "rating", "watching", "web", "study_folder"},
         "simulation": {"forms", "hit", "web"},
@@ -143,7 +144,7 @@ PATTERN = {"answer", "document", "parts", "figures", "section"}  # every room of
 COMMAND = {"add_arguments", "run"}  # and every command these
 # and every form of HIT these, see crowd/forms/form.py
 FORM = {"read", "record_of", "with_key", "answers", "layout", "on_page", "right", "pressed", "answer_of"}
-FORM |= {"example_from", "example_on_page"}
+FORM |= {"example_from", "example_on_page", "fingerprint", "button"}
 TWINS = {"threads", "pick_device", "DifficultyGroup"}  # packages do not import each other: tests/house/test_twins.py
 
 

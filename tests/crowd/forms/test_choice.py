@@ -1,16 +1,37 @@
 """Several options at once: squares that balance the places, and answers that do not depend on them."""
 
+import dataclasses
+import json
 import random
+import re
 from collections import Counter
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowd.exchange import exporting
 from crowd.forms import choice
 from crowd.forms.form import Incomplete, NoAnswer
+from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit_choice import EXAMPLES, KNOWLEDGE
+from crowd.rating import pool
+from crowd.rating.change_control import changed_keys, refuse_changes
+from crowd.rating.deciding import mend
+from crowd.rating.forgetting import forget
+from crowd.simulation.browser import PageForm
+from crowd.store.tables import raters, votes
+from crowd.study_folder import hit_of
+from crowd.watching.checks import check_lines
+from crowd.watching.overview import overview
+from crowd.web.app import ServerConfig, create_app
+from dialogue.errors import InputError
+from dialogue.questions import read_choices, read_questions, write_questions
 from dialogue.records import Option, Question, Utterance
-from dialogue.validity import option_order
+from dialogue.validity import complaint, option_order
+from tests.crowd.questions import PLAIN, choose, desk_of_questions, make_questions
+from tests.crowd.study import seated
 
 
 def question(options=5, name="q1"):
@@ -27,13 +48,13 @@ def test_the_rows_of_a_square_put_each_option_in_each_place_once(options, seed):
         assert sorted(map(int, row)) == list(range(options))
 
 
-@given(st.integers(2, 7), st.integers(1, 23), st.integers(0, 1000))
+@given(st.integers(2, 6), st.integers(1, 13), st.integers(0, 1000))
 def test_every_option_stands_in_every_place_equally_often_also_where_raters_drop_out(options, raters, seed):
     asked, draw, placed = question(options), random.Random(seed), Counter()
-    for number in range(3 * raters):
+    for number in range(6):
         while sum(placed.values()) < raters:
             placed[choice.layout(asked, placed, {}, seed=seed, name=(number, sum(placed.values())))] += 1
-        for row in draw.sample(sorted(placed.elements()), draw.randint(0, raters)) if number < 3 * raters - 1 else []:
+        for row in draw.sample(sorted(placed.elements()), draw.randint(0, raters)) if number < 5 else []:
             placed[row] -= 1
     stood = Counter((place, index) for row in placed.elements() for place, index in enumerate(option_order(row)))
     each = [stood[place, str(index)] for place in range(options) for index in range(options)]
@@ -80,3 +101,171 @@ def test_of_two_options_only_the_best_is_asked_for():
 def test_more_than_ten_options_have_commas():
     rows = choice.square_rows("q", 12, seed=0)
     assert choice.answer_of("3,0", rows[0]) == ",".join(rows[0].split(",")[place] for place in (3, 0))
+
+
+HIT = dataclasses.replace(PLAIN, first_checks=1, later_checks=1, max_failures=2, examples=EXAMPLES, about=(KNOWLEDGE,))
+FETCH = {"X-Requested-With": "fetch"}
+HIDDEN = re.compile("secret|987654|[\"']version|answer[\"'].{0,3}[0-4]", re.IGNORECASE)
+
+
+@pytest.fixture
+def app(tmp_path):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with desk_of_questions(url, tmp_path, HIT, make_questions(12, checks=8, versions=2)):
+        pass
+    app = create_app(ServerConfig(url, HIT, rate=0))
+    yield app
+    app.extensions["desk"].store.close()
+
+
+def arrive(app, rater):
+    """A client that has consented, told about itself and answered the examples."""
+    client, seen = app.test_client(), []
+    seen.append(client.get("/", query_string={"rater": rater}))
+    client.post("/consent", data=PageForm(seen[-1].text).fields)
+    seen.append(client.get("/about"))
+    client.post("/about", data=PageForm(seen[-1].text).fields | {"about-knowledge": "a little"})
+    for number in (1, 2):
+        seen.append(client.get(f"/instructions/{number}"))
+        fields = PageForm(seen[-1].text).fields | {"first": "0", "second": "1"}
+        seen.append(client.post(f"/instructions/{number}", data=fields))
+    return client, seen
+
+
+def test_no_page_reply_or_cookie_tells_which_option_is_true_who_speaks_or_where_it_is_from(app):
+    shapes = set()
+    for number in range(4):
+        client, seen = arrive(app, f"r{number}")
+        place = client.get("/task", headers=FETCH).json
+        while place["status"] == "task":
+            form = PageForm(place["html"])
+            seen += [client.get("/task"), client.get("/done")]
+            reply = client.post("/answer", data=form.fields | {"first": "1", "second": "3"}, headers=FETCH)
+            seen.append(reply)
+            if reply.json["html"]:
+                seen.append(client.post("/undo", data=PageForm(reply.json["html"]).fields, headers=FETCH))
+                again = PageForm(seen[-1].json["html"])
+                assert again.shown() == form.shown()
+                reply = client.post("/answer", data=again.fields | {"first": "2", "second": "4"}, headers=FETCH)
+            shapes.add((tuple(form.fields), tuple(form.radios), tuple(reply.json) if reply.json["html"] else ()))
+            place = reply.json
+        seen += [client.get("/task"), client.get("/study")]
+        for page in seen:
+            assert not HIDDEN.search(page.text + str(page.headers)), page.text
+    assert len(shapes) == 2  # one for every question but the last of a sitting, and that one
+
+
+def test_without_a_script_equal_or_missing_picks_are_met_with_a_sentence_and_a_full_answer_is_saved_once(app):
+    client, _ = arrive(app, "ann")
+    fields = PageForm(client.get("/task").text).fields
+    for sent in ({}, {"first": "2"}, {"second": "2"}, {"first": "2", "second": "2"}):
+        again = client.get(client.post("/answer", data=fields | sent).location)
+        assert "Choose the best option, and another one as second best" in again.text
+        assert PageForm(again.text).fields["lease"] == fields["lease"]
+    assert client.post("/answer", data=fields | {"first": "9", "second": "2"}).status_code == 400
+    for _ in range(2):
+        client.post("/answer", data=fields | {"first": "2", "second": "0"})
+    with app.extensions["desk"].store.read() as connection:
+        ((answer, layout),) = connection.execute(sa.select(votes.c.choice, votes.c.left)).all()
+    assert answer == f"{layout[2]},{layout[0]}"
+
+
+def test_nobody_passes_the_page_about_them_without_an_answer_and_it_may_be_withheld(app):
+    client = app.test_client()
+    client.post("/consent", data=PageForm(client.get("/?rater=bob").text).fields)
+    fields = PageForm(client.get("/about").text).fields
+    for sent in ({}, {"about-knowledge": "everything"}, {"knowledge": "a little"}):
+        assert "Please choose an answer" in client.post("/about", data=fields | sent).text
+    assert client.get("/task").location.startswith("/about")
+    assert client.post("/about", data=fields | {"about-knowledge": ""}).location.startswith("/task")
+    with app.extensions["desk"].store.read() as connection:
+        assert connection.scalars(sa.select(raters.c.about)).all() == ["{}"]
+
+
+def test_what_is_exported_is_what_the_analysis_reads_and_forgetting_erases_what_was_told(app, tmp_path):
+    desk = app.extensions["desk"]
+    for number in range(8):
+        arrive(app, f"r{number}")
+        seat = desk.arrive(f"r{number}", "1", "local")
+        while desk.next_step(seat).stage == "task":
+            choose(desk, seat, right=number != 3)
+    with desk.store.read() as connection:
+        found = exporting.export(connection, votes_per_pair=3)
+    exporting.write(tmp_path / "choices.jsonl", found.votes, found.kind, found.recipe)
+    questions = read_questions(tmp_path / "questions.jsonl")
+    read = read_choices(tmp_path / "choices.jsonl", questions)
+    assert len(read) == len(found.votes) > 12 and not complaint(read[0])
+    truth = {one.question: one.answer for one in questions}
+    blocked = {one.rater for one in found.raters if one.status == "blocked"}
+    assert len(blocked) == 1
+    for one in read:
+        assert (one.first == truth[one.question]) == (one.rater not in blocked)
+        assert one.counted == (one.round > 0) and not (one.counted and one.rater in blocked)
+    assert {one.profile["knowledge"] for one in found.raters} == {"a little"}
+    with desk.store.read() as connection:
+        assert overview(connection, HIT, 0.0).ties == sum(one.counted for one in read)
+    write_questions(tmp_path / "questions.jsonl", make_questions(12, options=4))
+    with pytest.raises(InputError, match="belongs to other questions"):
+        read_choices(tmp_path / "choices.jsonl", read_questions(tmp_path / "questions.jsonl"))
+    for number in range(8):
+        forget(desk.store, desk.rater_id(f"r{number}"), votes_per_pair=3, now=0.0)
+    assert b'"knowledge": "a little"' not in (tmp_path / "crowd.sqlite").read_bytes()
+
+
+def test_a_check_is_mended_by_the_index_of_an_option(tmp_path):
+    hit = dataclasses.replace(PLAIN, first_checks=1, later_checks=1, max_failures=1)
+    with desk_of_questions(f"sqlite:///{tmp_path}/s", tmp_path, hit, make_questions(4, checks=1)) as desk:
+        seat = seated(desk, "r")
+        choose(desk, seat, right=False)
+        assert desk.next_step(seat).stage == "no_more"
+        with desk.store.read() as connection:
+            (line,) = check_lines(connection)
+        assert line.answer == "0" and line.usual != "0" and line.failed == 1
+        with pytest.raises(InputError, match="no answer 7"):
+            mend(desk.store, "c0", "7", 0.0)
+        mend(desk.store, "c0", line.usual, 0.0)
+        desk.read_rules()
+        assert desk.next_step(seat).stage == "task"
+
+
+def test_a_study_keeps_its_form_and_questions_that_were_shown_keep_their_texts(tmp_path):
+    with desk_of_questions(f"sqlite:///{tmp_path}/s", tmp_path) as desk:
+        assert desk.next_step(seated(desk, "r")).stage == "task"
+        with pytest.raises(InputError, match="form was changed"):
+            refuse_changes(desk.store, Hit())
+        write_questions(tmp_path / "questions.jsonl", make_questions(options=4))
+        with pytest.raises(InputError, match="changed after launch"):
+            pool.load(desk.store, tmp_path / "questions.jsonl", PLAIN, 0.0)
+
+
+def test_questions_that_are_served_make_the_study_s_hit_and_another_form_is_refused(tmp_path):
+    questions = tmp_path / "questions.jsonl"
+    assert hit_of(tmp_path, None, questions) == hit_from({"form": "choice"}, "")
+    assert hit_of(tmp_path, None).form == "choice"
+    (tmp_path / "hit.toml").write_text("votes_per_pair = 2\n")
+    with pytest.raises(InputError, match='Add form = "choice"'):
+        hit_of(tmp_path, None, questions)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"exclude": {"ties": 0.01}}, "are for pairs"),
+        ({"examples": [{"context": [], "options": ["a"], "best": 1, "why": ""}]}, "two texts or more"),
+        ({"examples": [{"context": [], "options": ["a", "b"], "best": 3, "why": ""}]}, "not 1 to 2"),
+        ({"examples": [{"context": [], "options": ["a", "b"], "best": 1, "second": 1, "why": ""}]}, "not the best"),
+        ({"about": [{"name": "Age", "ask": "?", "answers": ["a", "b"]}]}, "small letters"),
+        ({"about": [{"name": "age", "ask": "?", "answers": ["a", "a"]}]}, "different texts"),
+        ({"about": [{"name": "age", "ask": "?", "answers": ["a", "b"]}] * 2}, "twice"),
+        ({"about": [{"name": "age", "ask": "?"}]}, "name, ask and answers"),
+    ],
+)
+def test_mistakes_in_hit_toml_are_told_in_a_sentence(values, says):
+    with pytest.raises(InputError, match=says):
+        hit_from({"form": "choice", **values}, "hit.toml")
+
+
+def test_the_hit_of_questions_is_kept_as_it_is():
+    hit = hit_from({"form": "choice", "exclude": {"same": 9}}, "hit.toml")
+    assert hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
+    assert changed_keys(hit, hit_from_kept(json.loads(json.dumps(hit_as_kept(hit))))) == []

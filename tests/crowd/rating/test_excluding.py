@@ -29,7 +29,8 @@ def url(request, tmp_path):
 def given(buttons, seconds=5.0):
     """Judgements with response a on the left."""
     choice = {"l": "a", "r": "b", "t": "tie"}
-    return [JudgedPair(f"p{n}", choice[button], "a", seconds) for n, button in enumerate(buttons)]
+    pressed = {"l": "left", "r": "right", "t": "tie"}
+    return [JudgedPair(f"p{n}", choice[button], pressed[button], seconds) for n, button in enumerate(buttons)]
 
 
 OTHERS = Others({f"p{n}": Counter({"a": 2}) for n in range(40)}, ties=0.2)

@@ -20,7 +20,7 @@ from crowd.rating.seating import Refused
 from crowd.store import event_log
 from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.files import write_records
-from dialogue.records import Pair
+from dialogue.records import Pair, Vote
 from tests.crowd.study import SHORT, database, desk_of, make_pairs
 
 HIT = dataclasses.replace(
@@ -143,6 +143,10 @@ def as_counted(vote):
     return dataclasses.replace(vote, extra={k: v for k, v in vote.extra.items() if k not in rules})
 
 
+def named(vote):
+    return vote.pair if isinstance(vote, Vote) else vote.question
+
+
 def check_books(desk):
     """Status, counted, rounds, open and live are what the log gives; settling again changes nothing."""
     with desk.store.read() as connection:
@@ -165,7 +169,7 @@ def check_books(desk):
         places = min(k, sum(may))  # one that waits for its marketplace has a place and does not count
         assert (row.votes, row.live) == (places, places + held.count(row.pair)), row.pair
         assert row.open == int(row.offered and places < k) and number <= places
-        rounds = sorted(vote.round for vote in exported.votes if vote.pair == row.pair and vote.counted)
+        rounds = sorted(vote.round for vote in exported.votes if named(vote) == row.pair and vote.counted)
         assert rounds == list(range(1, number + 1))
     with desk.store.write() as connection:
         assert not standing.settle(connection, rules.assignment, rules.gate, 0.0)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from crowd.exchange import exporting
 from crowd.rating.change_control import OLDER, take_up
 from crowd.rating.desk import Desk
+from crowd.store.migrations import MIGRATIONS
 from crowd.store.store import open_store, settings
 from crowd.store.tables import leases, pairs, raters, votes
 from tests.crowd.study import SHORT, Clock, database, seated, vote
@@ -85,3 +86,20 @@ def test_a_new_store_has_the_tables_of_a_migrated_one(url):
             assert found == {column.name for column in table.columns}
     finally:
         engine.dispose()
+
+
+def test_a_migration_that_is_cut_off_leaves_the_store_as_it_was(tmp_path, monkeypatch):
+    def cut(connection):
+        raise KeyboardInterrupt
+
+    url = f"sqlite:///{tmp_path / 'old.sqlite'}"
+    with monkeypatch.context() as patch:
+        patch.setitem(MIGRATIONS, max(MIGRATIONS), cut)
+        with pytest.raises(KeyboardInterrupt):
+            restored(url)
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        assert settings(connection)["schema"] == "1"
+        assert "ruling" not in {column["name"] for column in sa.inspect(engine).get_columns("raters")}
+    engine.dispose()
+    open_store(url).close()
