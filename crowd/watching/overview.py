@@ -129,7 +129,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_by_rule(lines),
-        disputed=most_disputed(connection),
+        disputed=most_disputed(connection) if hit.form == "pairs" else (),
         spending=spending_of(connection),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
