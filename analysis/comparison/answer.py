@@ -16,6 +16,7 @@ from analysis.comparison.costs import Cost, cost
 from analysis.comparison.methods import Baseline, baselines_beside, compared_panels
 from analysis.comparison.orders import Generalisability, Order, between_architectures, between_seeds, ordered
 from analysis.comparison.published import Published, published
+from analysis.comparison.untrained import AboveUntrained, above_untrained
 from analysis.reading.scores.files import Unused
 from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
 from analysis.reading.study import Study
@@ -108,6 +109,7 @@ class ComparisonAnswer:
     costs: tuple[Cost, ...]
     published: tuple[Published, ...]
     baselines: tuple[Baseline, ...]
+    above: tuple[AboveUntrained, ...]  # every probe task: whether training was shown to help
     within: float
     voters: Voters | None
     left_out: tuple[Unused, ...]  # what was read and not compared, and why
@@ -183,6 +185,7 @@ def answer(
         ),
         tuple(cell for cell in published() if cell.checkpoint == "last") if papers else (),
         baselines_beside(study.scores) if study.scores else (),
+        above_untrained(study.scores) if study.scores else (),
         within,
         study.voters,
         tuple(left),

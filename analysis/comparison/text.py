@@ -14,6 +14,7 @@ from analysis.comparison.answer import ComparedMethod, ComparedOrder, Comparison
 from analysis.comparison.costs import Cost
 from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
+from analysis.comparison.untrained import sentences_above, table_above
 from analysis.comparison.verdicts import verdicts
 from analysis.reading.scores.panel import Panel
 from analysis.reading.voters import marked_parts, not_people
@@ -45,6 +46,8 @@ def parts(answer: ComparisonAnswer) -> list[Table | str]:
         shown.append(order_tables(answer.orders, FLIPS.format(first=_first_in_words(answer)))[0])
     if answer.trained_costs:
         shown.append(_costs(answer))
+    if answer.above:
+        shown += [table_above(answer.above), *sentences_above(answer.above)]
     if answer.published:
         shown += _papers(answer.published)
     shown = [*marked_parts(shown, answer.voters), *verdicts(answer), *not_people(answer.voters), *answer.warnings]
@@ -166,6 +169,7 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
         ],
         "verdicts": verdicts(answer),
         "costs": [_cost(one) for one in answer.costs],
+        "above_untrained": [asdict(one) | {"shown": one.shown} for one in answer.above],
         "published": [
             {"corpus": c.corpus, "task": c.task, "model": c.model, "f1": c.f1, "printed": c.printed, "sd": c.sd}
             for c in answer.published

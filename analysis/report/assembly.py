@@ -136,12 +136,13 @@ def report(
     pairs = [(one.panel, one.order) for one in beside.trained_orders] if beside else []
     votes = votes_answers(study, margin, clusters)
     table = None if study.scores is None else probe_table(study.scores.values)
-    sentences = findings.found(votes, made, table)
+    above = beside.above if beside else ()
+    sentences = findings.found(votes, made, above)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
     apart = read_discriminated(study.folder)
     sentences += discriminators_finding(apart)
-    shown, probed = comparison.section(beside), probes_section(table, panels)
+    shown, probed = comparison.section(beside), probes_section(table, panels, above)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels, beside.left_out if beside else ())

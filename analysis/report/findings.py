@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.section import reach
 from analysis.comparison.answer import median_spread
+from analysis.comparison.untrained import AboveUntrained, sentences_above
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
 from analysis.ratings.section import rated_findings
@@ -15,7 +16,6 @@ from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.reading.study import Study
 from analysis.report.answers import VotesAnswers
-from analysis.report.probes import ProbeTable
 from analysis.showing.words import count, percent
 from analysis.stats.between_raters.agreement import landis_koch
 from analysis.stats.intervals import Interval
@@ -27,7 +27,7 @@ NAMED = 3  # evaluators in a sentence
 POOR = 0.2  # below it Landis and Koch say "slight"
 
 
-def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | None) -> list[str]:
+def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
     """The findings, most important first."""
     if votes.ratings is not None:
         return rated_findings(votes.ratings)
@@ -38,7 +38,7 @@ def found(votes: VotesAnswers, methods: Sequence[Method], probes: ProbeTable | N
         _chance(votes.ties),
         _agreed(votes.agreement),
         _seeds(methods),
-        _probes(probes),
+        *sentences_above(above),
     ]
     return [part for part in parts if part] or ["Nothing yet: the study holds too little data."]
 
@@ -150,24 +150,6 @@ def _seeds(methods: Sequence[Method]) -> str:
     )
     text += f"; {len(told) - NAMED} other ways of judging are in the table" if len(told) > NAMED else ""
     return text + (". There are too few seeds to rank the two." if over.few else ".")
-
-
-def _probes(table: ProbeTable | None) -> str:
-    if table is None or not table.trained or not table.plain:
-        return ""
-    tasks = count(len(table.tasks), "probe task")
-    beaten = [t for t in table.tasks if table.best(t, table.plain) >= table.best(t, table.trained)]
-    if not beaten:
-        rivals = _rivals(table, "every baseline", " and ", "one")
-        return f"On every probe task ({len(table.tasks)}) a trained encoder does better than {rivals}."
-    rivals = _rivals(table, "a baseline", " or ", "encoder")
-    return f"On {len(beaten)} of {tasks} ({', '.join(beaten)}) {rivals} does as well as the best trained encoder."
-
-
-def _rivals(table: ProbeTable, baseline: str, joined: str, thing: str) -> str:
-    """What needs no trained model: baselines, the untrained encoder, or both."""
-    untrained = [f"the untrained {thing}"] if any(UNSEEN in name for name in table.plain) else []
-    return joined.join([*([baseline] if len(table.plain) > len(untrained) else []), *untrained])
 
 
 def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:

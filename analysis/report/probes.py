@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -11,6 +10,7 @@ import numpy as np
 
 from analysis.comparison.published import published
 from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_colours
+from analysis.comparison.untrained import AboveUntrained, sentences_above, table_above
 from analysis.reading.scores.panel import UNSEEN, Panel
 from analysis.reading.scores.values import Key, Value
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
@@ -32,10 +32,6 @@ class ProbeTable:
     def columns(self) -> tuple[str, ...]:
         """Trained encoders, then baselines and controls."""
         return (*self.trained, *self.plain)
-
-    def best(self, task: str, columns: Sequence[str]) -> float:
-        """The highest value of the task among the columns."""
-        return max((self.value[task, name] for name in columns if (task, name) in self.value), default=-math.inf)
 
 
 def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
@@ -61,7 +57,9 @@ def _column(key: Key) -> str:
     return key.model.replace("_", " ") if key.evaluator == "baseline" else ""
 
 
-def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section | None:
+def probes_section(
+    table: ProbeTable | None, panels: Sequence[Panel], above: Sequence[AboveUntrained]
+) -> Section | None:
     """Figure 2: probe scores of every seed, before and after training, beside what needs no trained model."""
     if table is None or not table.tasks:
         return None
@@ -70,10 +68,10 @@ def probes_section(table: ProbeTable | None, panels: Sequence[Panel]) -> Section
     adds += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
     text = "Micro-F1 of a linear classifier on the frozen encoder's states, in points."
     if adds:
-        text += f" Only the points above {' and above '.join(adds)} are due to training."
+        text += f" Only the points above {' and above '.join(adds)} can be due to training."
     figures = (probe_figure(table, probes),) if probes else ()
-    tables = (_means(table), *papers_table(table.tasks))
-    return Section("probes", "Probes beside their baselines", (text,), figures, tables=tables)
+    tables = (*((table_above(above),) if above else ()), _means(table), *papers_table(table.tasks))
+    return Section("probes", "Probes beside their baselines", (text, *sentences_above(above)), figures, tables=tables)
 
 
 def _means(table: ProbeTable) -> Table:

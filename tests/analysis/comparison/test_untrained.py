@@ -1,0 +1,69 @@
+"""Whether training was shown to help: from the score table to the sentence."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.comparison.untrained import above_untrained, sentences_above, table_above
+from analysis.reading.scores.files import scores_of
+
+DIALOGUES = 30
+
+
+def rows(evaluator, model, seed, checkpoint, rate, task="T", rater="logistic", condition="fit=train,report=test"):
+    """Two examples a dialogue, right at this rate."""
+    rng = np.random.default_rng([DIALOGUES, seed or 0, len(model), len(checkpoint), int(100 * rate)])
+    for n in range(2 * DIALOGUES):
+        hit = float(rng.random() < rate)
+        yield {
+            "evaluator": evaluator, "task": task, "model": model, "seed": seed, "checkpoint": checkpoint,
+            "item": f"d{n // 2}:{n}", "cluster": f"d{n // 2}", "rater": rater, "condition": condition,
+            "score": hit, "stats": {"tp": hit, "fp": 1 - hit, "fn": 1 - hit},
+        }  # fmt: skip
+
+
+def scores(tmp_path, made, seeds=3):
+    table = [
+        row
+        for task, trained, baseline in made
+        for seed in range(seeds)
+        for row in (
+            *rows("probe", "hred", seed, "last", trained, task),
+            *rows("probe", "hred", seed, "untrained", 0.3, task),
+            *rows("control", "hred", seed, "last", 0.99, task, condition="fit=train,report=test,labels=control-task"),
+            *(rows("baseline", "bag_of_last_turn", None, "", baseline, task) if not seed else ()),
+            *(rows("baseline", "majority", None, "", 0.2, task, "majority") if not seed else ()),
+        )
+    ]
+    pq.write_table(pa.Table.from_pylist(table), tmp_path / "scores.parquet")
+    return scores_of([tmp_path / "scores.parquet"])
+
+
+def test_a_claim_names_the_tasks_where_it_holds_and_the_rival_that_came_nearest(tmp_path):
+    found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6), ("B", 0.6, 0.9)]))
+    good, bad = found
+    assert good.shown and not bad.shown
+    assert (good.margin.cell, good.margin.rival) == ("hred last", "bag of last turn")
+    assert (good.margin.cells, good.margin.rivals) == (1, 3)  # two baselines and the untrained encoder; no control
+    assert good.margin.difference == pytest.approx(37, abs=12) and bad.margin.difference < 0
+    (sentence,) = sentences_above(found)
+    assert sentence.startswith("On 1 of 2 probe tasks (A) a trained encoder beats everything untrained")
+    assert "1 of them with confidence over all tasks at once" in sentence
+    assert [row[0] for row in table_above(found).rows] == ["A", "B"]
+
+
+def test_the_best_mean_alone_is_no_claim(tmp_path):
+    """Above every baseline by the means, and not by more than seeds and dialogues move it."""
+    found = above_untrained(scores(tmp_path, [("A", 0.52, 0.5)]))
+    assert not found[0].shown
+    (sentence,) = sentences_above(found)
+    assert sentence.startswith("On none of 1 probe task was a trained encoder shown to beat everything untrained")
+
+
+def test_one_seed_says_nothing(tmp_path):
+    found = above_untrained(scores(tmp_path, [("A", 0.99, 0.1)], seeds=1))
+    assert found[0].margin is None and not found[0].shown
+    (sentence,) = sentences_above(found)
+    assert "cannot be told: no trained encoder has two seeds" in sentence
+    assert list(sentences_above(())) == []
