@@ -16,7 +16,7 @@ from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ra
 from analysis.notebook_tasks import leaderboard as leaderboard
 from analysis.notebook_tasks import robustness as robustness
 from analysis.reading.cautions import reading_of, told_of_reading
-from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, votes_of
+from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
 from analysis.reading.naming import Names
 from analysis.showing.result import Result
 from dialogue.errors import InputError
@@ -126,7 +126,7 @@ def preference(
     matches, known = matches_of(votes, pairs, kinds=JUDGED, **reading)
     found = answer(
         matches, known=known, margin=margin, model=model, clusters=clusters, sets=sets, careful=careful, mixed=mixed,
-        seed=seed,
+        seed=seed, alone=unverified_apart(votes, pairs, matches, **reading),
     )  # fmt: skip
 
     def draw() -> Any:

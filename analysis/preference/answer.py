@@ -107,6 +107,7 @@ class PreferenceAnswer:
     careful: Careful | None  # the Bayesian answer beside it, where raters are few or it was asked for
     mixed: tuple[MixedContrast, ...] | None  # a crossed mixed logit for each two systems, where it was asked for
     index: TieIndex | None
+    unverified: tuple[Preference | Untested, ...]  # the same of votes that no marketplace has confirmed, alone
     shares: tuple[TieShare, ...]  # of the real pairs, then of every kind of control pairs
     voters: Voters
     warnings: tuple[str, ...]
@@ -129,12 +130,14 @@ def answer(
     careful: bool | None = None,
     mixed: bool = False,
     seed: int = 0,
+    alone: Matches | None = None,
 ) -> PreferenceAnswer:
     """Every number on these votes; `margin` is the smallest net preference that matters, as a share, if one was stated.
 
     `careful` asks for the Bayesian answer, or forbids it; None gives it where raters are few. Two systems whose votes
     are one, or all in one cluster, have no interval; where neither any two systems have one nor a ranking, there is no
-    answer.
+    answer. `alone` are votes that no marketplace has confirmed; they are shown beside the others and never pooled
+    with them here.
     """
     votes, every = matches.votes, contrasts(matches)
     ways = clusters_of(votes, clusters)  # refuses what all votes together do not have
@@ -168,11 +171,24 @@ def answer(
         careful=beside,
         mixed=mixed_answer(every, clusters) if mixed else None,
         index=calibrated(matches),
+        unverified=() if alone is None else _apart(alone, clusters),
         shares=_shares(matches),
         voters=cast,
         warnings=(*votes.warnings, *_cautions(matches, known), *doubts),
         signature=recipe,
     )
+
+
+def _apart(matches: Matches, clusters: str) -> tuple[Preference | Untested, ...]:
+    """Every two systems by these votes, with an interval where they give one."""
+    ways = list(clusters_of(matches.votes, "auto" if len(matches.votes) < 2 else clusters, part=True))
+    found: list[Preference | Untested] = []
+    for one in contrasts(matches):
+        if reason := without_interval(one.votes, ways):
+            found.append(Untested(one.first, one.second, sign_test(one.votes.choice), reason))
+        else:
+            found.append(prefer(one, margin=None, clusters=clusters))
+    return tuple(found)
 
 
 def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", alpha: float = 0.05) -> Preference:

@@ -18,6 +18,7 @@ from analysis.preference.text import (
     ranks,
     told_of_ranking,
     untested_in_words,
+    unverified_in_words,
 )
 from analysis.reading.study import Study
 from analysis.reading.systems import DIFFERENT, SAME
@@ -50,7 +51,7 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     if study.controls is not None and len(answer.shares) > 1:
         drawn.append(_controls_figure(answer.shares))
     told = () if ranking is None else told_of_ranking(ranking)
-    items = (*told, *alike(answer.led), *_index(answer.index), *_checks(answer))
+    items = (*told, *alike(answer.led), *_index(answer.index), *_checks(answer), *unverified_in_words(answer))
     tables = (*_ranking_table(ranking), *_table(answer))
     if answer.careful is not None:
         items += (*careful_sentences(answer.careful), careful_points(answer.careful))

@@ -47,6 +47,7 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
             "davidson": None if answer.ranking is None else _ranking(answer.ranking),
             "careful": None if answer.careful is None else careful_document(answer.careful),
             "mixed": None if answer.mixed is None else mixed_document(answer.mixed),
+            "unverified": [_alone(one) for one in answer.unverified],
             "tie_index": None if answer.index is None else asdict(answer.index),
             "voters": asdict(answer.voters),
             "warnings": [*not_people(answer.voters), *answer.warnings],
@@ -121,6 +122,7 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
         shown += [*careful_tables(answer.careful), *careful_sentences(answer.careful)]
     if answer.mixed is not None:
         shown += mixed_parts(answer.mixed)
+    shown += unverified_in_words(answer)
     if index := answer.index:
         shown.append(
             f"Tie index {number(index.value)} ({_reach(index)}): 0 is the tie share of clearly different pairs "
@@ -154,6 +156,29 @@ def differing(answer: PreferenceAnswer) -> Iterator[str]:
 def _reach(found: Bounded) -> str:
     low, high = number(found.low), number(found.high)
     return "no bound" if "-" in (low, high) else f"{low} to {high}"
+
+
+def unverified_in_words(answer: PreferenceAnswer) -> list[str]:
+    """What votes say that no marketplace has confirmed, which are in no other number; the first ones of very many."""
+    return [_said_alone(one) for one in answer.unverified[:MOST_ROWS]]
+
+
+def _said_alone(one: Preference | Untested) -> str:
+    cast = f"{one.sign.a} for {one.first}, {one.sign.b} for {one.second}, {one.sign.ties} ties"
+    if isinstance(one, Untested):
+        said = f"net preference {one.net:+z.3f} (no interval: {one.reason})"
+    else:
+        said = f"net preference {one.net.value:+z.3f} (95 % interval {_reach(one.net)})"
+    return f"Unverified votes alone, {one.first} against {one.second}: {cast}; {said}."
+
+
+def _alone(one: Preference | Untested) -> dict[str, Any]:
+    net = None if isinstance(one, Untested) else one.net
+    return {
+        "first": one.first, "second": one.second, "for_first": one.sign.a, "for_second": one.sign.b,
+        "ties": one.sign.ties, "net": one.net if isinstance(one, Untested) else one.net.value, "low": net and net.low,
+        "high": net and net.high, "no_interval": one.reason if isinstance(one, Untested) else "",
+    }  # fmt: skip
 
 
 def _net_table(answer: PreferenceAnswer) -> list[Table | str]:

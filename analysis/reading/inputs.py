@@ -7,10 +7,12 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.reading.keeping import VERIFIED
 from analysis.reading.naming import Names
 from analysis.reading.votes import Votes, read_votes, votes_from_columns
 from dialogue.ballots.ledger import Ledger
 from dialogue.ballots.naming import meanings
+from dialogue.errors import InputError
 from dialogue.files import digest
 from dialogue.records import Pair
 from dialogue.tables.reading import read_table
@@ -65,6 +67,16 @@ def matches_of(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **
             return match(found, path, known), True
     found = votes_of(votes, **reading)
     return (fixed_sides(found), False) if found.system_a is None else (named_sides(found), True)
+
+
+def unverified_apart(votes: Any, pairs: Any, matches: Matches, **reading: Any) -> Matches | None:
+    """The votes of visits that no marketplace has confirmed, by themselves; None where there are none beside others."""
+    if reading.get("unverified") == "only" or not any(said.startswith(VERIFIED) for said in matches.votes.warnings):
+        return None
+    try:
+        return matches_of(votes, pairs, kinds=JUDGED, **{**reading, "unverified": "only"})[0]
+    except InputError:  # none of them compares two systems
+        return None
 
 
 def pairs_known(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:

@@ -23,7 +23,7 @@ from analysis.ratings.answer import RatingsAnswer
 from analysis.ratings.answer import answer as ask_ratings
 from analysis.ratings.text import document as ratings_document
 from analysis.reading.cautions import reading_of
-from analysis.reading.inputs import JUDGED, matches_of, with_items
+from analysis.reading.inputs import JUDGED, matches_of, unverified_apart, with_items
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.files import Unused
 from analysis.reading.scores.paired import side_differences
@@ -172,12 +172,14 @@ def _preference(
     """The answer, or None with the reason, which is empty where the report gives it anyway."""
     try:
         reading = {**study.how, **study.reading, **({"columns": columns} if columns else {})}
-        matches, known = matches_of(study.table or study.folder, None, kinds=JUDGED, **reading)
+        data = study.table or study.folder
+        matches, known = matches_of(data, None, kinds=JUDGED, **reading)
         # From our own pages the sides are drawn by chance: without pairs.jsonl they mean nothing. Of a table alone the
         # report says what `preference` says, with its caution.
         if study.table is None and not known and set(matches.votes.source) - {"imported"}:
             return None, ""
-        return ask_preference(matches, known=known, margin=margin, clusters=clusters), ""
+        apart = unverified_apart(data, None, matches, **reading)
+        return ask_preference(matches, known=known, margin=margin, clusters=clusters, alone=apart), ""
     except InputError as error:
         reason = str(error).replace(f"{study.folder}/", "")
         return None, f"Which system is preferred is unknown. {reason}"

@@ -10,6 +10,9 @@ from analysis.reading.study import read_study
 from analysis.reading.votes import read_votes
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import Candidate, Pair
+from tests.house.typed import typed
 
 
 def vote(pair, rater, choice, *, round=1, counted=True, **more):
@@ -92,3 +95,27 @@ def test_the_commands_print_both_and_take_the_wish(tmp_path, path, capsys, comma
     assert "Verified: 36 votes" in " ".join(capsys.readouterr().out.split())
     dispatch("analysis", "", COMMANDS, [command, str(path), "--unverified", "with", *small])
     assert "which are used too" in " ".join(capsys.readouterr().out.split())
+
+
+def test_preference_shows_unverified_votes_alone_by_system_as_only_would_find_them(tmp_path):
+    """Sides are drawn by chance, so that shares of a and b say nothing of the systems."""
+    ours, theirs = Candidate("x", "ours"), Candidate("y", "theirs")
+    pairs = [
+        Pair(f"p{n}", f"p{n}:1", (), *((ours, theirs), (theirs, ours))[n % 2], dialogue=f"p{n}") for n in range(12)
+    ]
+    write_records(tmp_path / "pairs.jsonl", pairs, signature="p", kind=Pair)
+    likes_ours = [vote(f"p{n}", f"w{n % 4}", "ab"[n % 2] if n % 3 else "tie", round=0, counted=False, verified=False,
+                       waiting=True) for n in range(12)]  # fmt: skip
+    write(tmp_path, [*(one for one in rows() if one["verified"]), *likes_ours])
+    found = notebook.preference(tmp_path)
+    only = notebook.preference(tmp_path, unverified="only").document
+    (alone,) = found.document["unverified"]
+    net = only["contrasts"][0]["net"]
+    assert (alone["net"], alone["low"], alone["high"]) == (net["value"], net["low"], net["high"]) and net["value"] > 0.6
+    assert (alone["for_first"], alone["for_second"], alone["ties"]) == (8, 0, 4)
+    assert "Unverified votes alone, ours against theirs: 8 for ours, 0 for theirs, 4 ties; net" in str(found)
+    assert only["unverified"] == [] == notebook.preference(write(tmp_path, list(rows())[:3])).document["unverified"]
+    write(tmp_path, [*(one for one in rows() if one["verified"]), *likes_ours])
+    assert not typed("analysis", "report", tmp_path).returncode
+    assert json.loads((tmp_path / "report.json").read_text())["preference"]["unverified"] == [alone]
+    assert "Unverified votes alone" in (tmp_path / "report.html").read_text()
