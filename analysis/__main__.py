@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "choose": "who picks what was really said: people and models on the same questions",
     "robustness": "what typos, paraphrases and speech errors cost: paired drops by dose, with intervals",
     "leaderboard": "systems in order of a mean over tasks, with ranks that hold all at once",
+    "erasure": "whether decoders use what their encoders hold: what changes when a task is erased",
     "import-scores": "bring the scores of your own metric into a study, beside people",
     "report": "one self-contained HTML page of a whole study",
     "browse": "one page of every pair with its votes, to filter and to search",

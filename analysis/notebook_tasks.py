@@ -1,4 +1,4 @@
-"""Questions to the scores of task-oriented systems as functions; `analysis.notebook` offers them with the others."""
+"""Questions to the scores of systems as functions; `analysis.notebook` offers them with the others."""
 
 from __future__ import annotations
 
@@ -39,6 +39,21 @@ def leaderboard(
 
     def draw() -> Any:
         from analysis.leaderboard.figures import figures
+
+        return figures(found)
+
+    return Result(document(found), parts(found), draw)
+
+
+def erasure(study: Any, *, margin: float = 0.01) -> Result:
+    """Whether decoders use what their encoders hold (`python -m analysis erasure`); `study` is a folder."""
+    from analysis.erasure import answer as room
+    from analysis.erasure.text import document, parts
+
+    found = room.answer(Path(study), margin=margin)
+
+    def draw() -> Any:
+        from analysis.erasure.figures import figures
 
         return figures(found)
 

@@ -9,6 +9,7 @@ COMMANDS = {
     "sample": "let the trained models answer the same contexts: responses.jsonl",
     "import": "import responses of other models into responses.jsonl",
     "encode": "write encoder states for probes: states/",
+    "erased": "decode again while something is erased from what the decoder sees: erased/",
     "rank": "answer questions of next-utterance choice by likelihood: ranks.parquet",
     "score": "score responses with token metrics: metrics.parquet",
     "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",

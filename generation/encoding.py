@@ -21,6 +21,7 @@ from dialogue.files import as_json, atomic, write_json
 from dialogue.records import States
 from dialogue.signature import signature
 from generation.batches import Contexts, stack_contexts
+from generation.erasing import seen_by_decoder, view_widths
 from generation.models.interface import DialogueModel
 from generation.numbering import Numbered
 from generation.vocabulary import LONGEST_CONTEXT, PAD
@@ -33,8 +34,8 @@ class Form:
     """Which numbers stand for a context.
 
     pooling: `own` (the architecture's: last state of recurrent models, mean over real tokens of the transformer),
-    `mean` (of the top outputs, over real tokens), or `padded` (as in the papers' code: padding up to 100 tokens is
-    read like words).
+    `mean` (of the top outputs, over real tokens), `padded` (as in the papers' code: padding up to 100 tokens is
+    read like words), or `decoder` (all that the decoder sees: generation/erasing.py).
     layers: `top`, or `all` side by side from the lowest (own and padded only).
     """
 
@@ -50,23 +51,28 @@ def write_states(
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
     with atomic(path, "wb") as handle:
         width = _stream(handle, path.name, model, examples, form, device)
-    pooling = pooling_name(model, form)
+    pooling, views = pooling_name(model, form), {}
+    if form.pooling == "decoder":
+        views = {"views": view_widths(model, examples[0].context, device)}
     recipe = signature(
         model=name, seed=seed, checkpoint=checkpoint, pooling=pooling, splits=splits, states=len(examples),
         threads=torch.get_num_threads(), weights=weights[:12],
     )  # fmt: skip
     sidecar = States(
         name, seed, checkpoint, [e.item for e in examples], pooling, width, form.dtype, torch.get_num_threads(),
-        weights, recipe, {"splits": list(splits), "key": key},
+        weights, recipe, {"splits": list(splits), "key": key, **views},
     )  # fmt: skip
     write_json(path.with_suffix(".json"), as_json(sidecar))
 
 
 def pooling_name(model: DialogueModel, form: Form) -> str:
     """What the sidecar says: `last`, `mean`, `padded last`, `last of all layers`, ..."""
-    if form.pooling == "mean" and form.layers == "all":
-        raise InputError("--pooling mean reads the top layer alone; with --layers all, use --pooling own or padded.")
-    pooling = {"own": model.pooling, "mean": "mean", "padded": f"padded {model.pooling}"}[form.pooling]
+    if form.pooling in ("mean", "decoder") and form.layers == "all":
+        raise InputError(
+            f"--pooling {form.pooling} knows no single layers; with --layers all, use --pooling own or padded."
+        )
+    names = {"own": model.pooling, "mean": "mean", "padded": f"padded {model.pooling}", "decoder": "decoder"}
+    pooling = names[form.pooling]
     return pooling if form.layers == "top" else f"{pooling} of all layers"
 
 
@@ -111,6 +117,8 @@ def _vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
         tokens = pad(batch.tokens, (0, longest - batch.tokens.shape[1]), value=PAD)
         batch = Contexts(tokens, torch.full_like(batch.lengths, longest))
     encoded = model.encode(batch)
+    if form.pooling == "decoder":
+        return torch.cat(list(seen_by_decoder(model, encoded).values()), 1)
     if form.pooling == "mean":
         real = encoded.mask[:, :, None]
         return (encoded.memory * real).sum(1) / real.sum(1)

@@ -6,6 +6,7 @@ from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
     "codelength": "description length: bits needed to encode the labels from each state",
+    "erase": "take tasks out of all that a decoder sees, by linear maps: erasers/",
     "list": "list the probe tasks of a corpus, with their labels and majority shares",
     "outside": "whether states tell talk that no domain covers: a probe, and a distance",
     "plot": "draw the figures: evolution, difficulty, selection, token metric, states",

@@ -22,6 +22,8 @@ from dialogue.errors import InputError
 if TYPE_CHECKING:
     from generation.checkpoints import TrainedModel
 
+THEN = {"decoder": "probes erase"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which contexts and which checkpoints."""
@@ -35,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
     add("--questions", action="store_true", help="states for next-utterance choice, in STUDY/question_states: the "
         "questions with their options, and training pairs to fit a head on (default 4000)")  # fmt: skip
-    add("--pooling", choices=["own", "last", "mean", "first", "padded"], default="own",
-        help="a context's states to one vector (default: as the model does it itself)")  # fmt: skip
+    add("--pooling", choices=["own", "last", "mean", "first", "padded", "decoder"], default="own",
+        help="states to one vector (default: as the model does it itself); decoder: for probes erase")  # fmt: skip
     add("--layers", default="top", help="top (default), or all side by side; of --hugging-face each, or 0,6,12")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
-    add("--out", help="folder inside STUDY (default states, or question_states)")
+    add("--out", help="folder inside STUDY (default states, question_states or decoder_states)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     other = parser.add_argument_group("a model from elsewhere").add_argument
     other("--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch")
@@ -69,13 +71,13 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.layers not in ("top", "all") or args.pooling in ("last", "first"):
         raise InputError(
-            "The study's own models have --layers top or all, and --pooling own, mean or padded; other words are for "
-            "a model from elsewhere: --hugging-face."
+            "The study's own models have --layers top or all, and --pooling own, mean, padded or decoder; other words "
+            "are for a model from elsewhere: --hugging-face."
         )
     models = (repliers if args.questions else find_trained)(args.study)
     for folder in folders:
         _encode_corpus(args, models, folder)
-    then = "evaluators choose" if args.questions else "generation pair"
+    then = "evaluators choose" if args.questions else THEN.get(args.pooling, "generation pair")
     tell_next(f"python -m {then}", args.study, *([] if args.questions else given(args, "corpus")))
 
 
@@ -86,6 +88,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from dialogue.corpora.reading import read_corpus
     from generation.checkpoints import kind_of
     from generation.encoding import Form
+    from generation.erasing import FOLDERS
     from generation.matrices import Encoding, encode_matrix, matrices
     from generation.numbering import evenly_spread, number_examples
     from generation.question_rows import QUESTION_STATES, rows_of_study
@@ -95,7 +98,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     splits, place = args.splits.split(","), running.place_of(args, device=args.device)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     corpus = with_databases(read_corpus(args.corpus or folder / "corpus"), args.db)
-    name = args.out or (QUESTION_STATES if args.questions else "states")
+    name = args.out or (QUESTION_STATES if args.questions else FOLDERS.get(args.pooling, "states"))
     if args.questions:
         splits, rows = rows_of_study(args.study, corpus, vocabulary, args.limit)
     else:
@@ -115,8 +118,10 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
 
 
 def _check_elsewhere(args: argparse.Namespace) -> None:
-    if args.questions or args.on != "local":
-        raise InputError("With --hugging-face, leave --questions and --on out: contexts are encoded, on this machine.")
+    if args.questions or args.on != "local" or args.pooling == "decoder":
+        raise InputError(
+            "With --hugging-face, leave --questions, --on and --pooling decoder out: contexts are encoded, right here."
+        )
     if "," in (args.checkpoints or ""):
         raise InputError("A folder holds one checkpoint: --checkpoints names it (default last), e.g. epoch-3.")
 

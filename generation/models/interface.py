@@ -41,6 +41,7 @@ class DialogueModel(nn.Module):
     """One architecture: words in, words out."""
 
     pooling: str
+    attends = True  # whether the decoder looks at `memory`, beside the state that it starts from
 
     def __init__(self, vocabulary: int, hidden: int) -> None:
         super().__init__()

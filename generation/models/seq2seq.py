@@ -26,6 +26,7 @@ class Seq2Seq(DialogueModel):
     """Encoder LSTM, decoder LSTM, no attention."""
 
     pooling = "last"
+    attends = False
 
     def __init__(self, vocabulary: int, sizes: Seq2SeqSizes) -> None:
         super().__init__(vocabulary, sizes.hidden)

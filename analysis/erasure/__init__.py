@@ -1,0 +1,1 @@
+"""Does the decoder use what the encoder holds?"""

@@ -1,0 +1,206 @@
+"""Does the decoder use what the encoder holds? What changes when a task is erased, beyond what a random eraser changes.
+
+Four things are measured on the same contexts: what the reference costs (nats a token), how many replies change, how
+unlike the new replies are (100 minus BLEU-2 against the old ones), and how many have other dialogue acts. Each is the
+task's effect minus the mean of random erasers of the same rank, paired by context; its interval is for new dialogues
+and new training seeds. Random erasers are drawn anew for each seed, so that the spread over seeds holds their luck too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from analysis.reading.erased import ErasedCheckpoint, ErasedReplies, read_erased
+from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
+from analysis.stats.reruns import both_levels
+from analysis.stats.sign_tests import holm
+from dialogue.errors import InputError
+from dialogue.signature import signature
+
+Floats = NDArray[np.float64]
+MARGIN = 0.01  # nats a token
+SURE = 0.05
+USED, UNUSED, OPEN = "used", "not used", "open"
+MEASURES = {"nats": "nats a token", "changed": "replies changed", "unlike": "unlike", "acts": "other acts"}
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureEffect:
+    """One measure of one task: its own effect, that of random erasers, and the difference with its interval."""
+
+    task: float
+    random: float
+    found: SeedMean
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedTask:
+    """One task erased from one model by one method: means over training seeds."""
+
+    model: str
+    checkpoint: str
+    task: str
+    method: str
+    ranks: str  # directions of the state, and of every vector of the memory
+    seeds: int
+    before: float  # micro-F1 of a probe on all that the decoder sees, in points
+    after: float
+    constant: float
+    effects: dict[str, ErasureEffect]
+    whole: float  # nats a token that the whole context is worth
+    p_holm: float  # of the nats, over all rows
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureAnswer:
+    """Every task of every model."""
+
+    rows: tuple[ErasedTask, ...]
+    left_out: tuple[str, ...]
+    margin: float
+    draws: int
+    dialogues: int
+    contexts: int
+    lone: tuple[str, ...]
+    signature: str
+
+
+def answer(study: Path, *, margin: float = MARGIN) -> ErasureAnswer:
+    """Read what `generation erased` wrote, and compare."""
+    if not 0 < margin < math.inf:
+        raise InputError(f"--margin is {margin}; a number of nats above 0 is expected, such as .01.")
+    return with_and_without(read_erased(study), margin=margin)
+
+
+def with_and_without(every: Sequence[ErasedCheckpoint], *, margin: float = MARGIN) -> ErasureAnswer:
+    """Every task of these models against random erasers, and against none."""
+    rows = [row for group in _by_model(every) for row in _rows(group)]
+    if not rows:
+        raise InputError(
+            "No task was erased from all seeds of a model. Name others: python -m probes erase --tasks ..."
+        )
+    adjusted = holm(np.array([row.effects["nats"].found.p for row in rows]))
+    first = every[0]
+    draws = sum(one.told["kind"] == "random" for one in first.erased)
+    ranks = len({str(one.told["ranks"]) for one in first.erased if one.told["kind"] == "random"})
+    dialogues = int(first.clusters.max()) + 1
+    return ErasureAnswer(
+        tuple(_judged(row, float(p), margin) for row, p in zip(rows, adjusted, strict=True)),
+        tuple(f"{one.model}: {task} ({why})" for one in _one_each(every) for task, why in one.left_out.items()),
+        margin, draws // max(ranks, 1), dialogues, len(first.items),
+        tuple(dict.fromkeys(row.model for row in rows if row.seeds == 1)),
+        signature(
+            erased=len(rows), against=f"{draws // max(ranks, 1)} random of the same rank", contexts=len(first.items),
+            unit="dialogue+seed", interval="t by dialogue and by seed", p="Holm", margin=margin, level=0.95,
+        ),
+    )  # fmt: skip
+
+
+def _by_model(every: Sequence[ErasedCheckpoint]) -> list[list[ErasedCheckpoint]]:
+    groups: dict[tuple[str, str], list[ErasedCheckpoint]] = {}
+    for one in every:
+        groups.setdefault((one.model, one.checkpoint), []).append(one)
+    return list(groups.values())
+
+
+def _one_each(every: Sequence[ErasedCheckpoint]) -> list[ErasedCheckpoint]:
+    return [group[0] for group in _by_model(every)]
+
+
+def _rows(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
+    named = [{_name(one): one for one in seed.erased if one.told["kind"] == "task"} for seed in seeds]
+    whole = [_worth(seed) for seed in seeds]
+    for name in [name for name in named[0] if all(name in one for one in named)]:
+        tasks = [one[name] for one in named]
+        randoms = [_like(seed, task) for seed, task in zip(seeds, tasks, strict=True)]
+        measures = [key for key in MEASURES if key != "acts" or seeds[0].plain.acts is not None]
+        effects = {key: _effect(key, seeds, tasks, randoms) for key in measures}
+        read = [float(np.mean([one.told[key] for one in tasks])) for key in ("before", "after", "constant")]
+        ranks = "/".join(dict.fromkeys(_said_ranks(one) for one in tasks))
+        yield ErasedTask(
+            seeds[0].model, seeds[0].checkpoint, name[0], name[1], ranks, len(seeds), read[0], read[1], read[2],
+            effects, float(np.mean(whole)), math.nan, OPEN,
+        )  # fmt: skip
+
+
+def _name(one: ErasedReplies) -> tuple[str, str]:
+    return one.told["task"], one.told["method"]
+
+
+def _said_ranks(one: ErasedReplies) -> str:
+    return "+".join(str(rank) for rank in one.told["ranks"].values())
+
+
+def _like(seed: ErasedCheckpoint, task: ErasedReplies) -> list[ErasedReplies]:
+    """The random erasers of its rank."""
+    return [one for one in seed.erased if one.told["kind"] == "random" and one.told["ranks"] == task.told["ranks"]]
+
+
+def _worth(seed: ErasedCheckpoint) -> float:
+    """Nats a token that go with the whole context."""
+    (all_gone,) = [one for one in seed.erased if one.told["kind"] == "everything"]
+    return float((all_gone.nll - seed.plain.nll).sum() / seed.plain.tokens.sum())
+
+
+def _effect(
+    measure: str, seeds: Sequence[ErasedCheckpoint], tasks: Sequence[ErasedReplies],
+    randoms: Sequence[Sequence[ErasedReplies]],
+) -> ErasureEffect:  # fmt: skip
+    """The task's effect beyond the random ones', as a ratio of sums in each seed."""
+    weight = seeds[0].plain.tokens if measure == "nats" else np.ones(len(seeds[0].items))
+    total = weight.sum()
+    one = np.array([_numbers(measure, seed.plain, task) for seed, task in zip(seeds, tasks, strict=True)])
+    drawn = [
+        np.array([_numbers(measure, seed.plain, random) for random in of])
+        for seed, of in zip(seeds, randoms, strict=True)
+    ]
+    beyond = one - np.array([each.mean(0) for each in drawn])
+    values = beyond.sum(1) / total
+    parts = np.array(
+        [
+            np.bincount(seed.clusters, (line - value * weight) / total)
+            for seed, line, value in zip(seeds, beyond, values, strict=True)
+        ]
+    )
+    found = mean_over_seeds(replicates_by_dialogue(values, parts))
+    if len(seeds) == 1:
+        found = _with_luck(found, drawn[0].sum(1) / total)
+    by_chance = float(np.mean([each.mean(0).sum() for each in drawn]) / total)
+    return ErasureEffect(float(one.sum() / total / len(seeds)), by_chance, found)
+
+
+def _numbers(measure: str, plain: ErasedReplies, erased: ErasedReplies) -> Floats:
+    if measure == "nats":
+        return erased.nll - plain.nll
+    if measure == "acts":
+        return 100.0 * np.asarray(erased.acts != plain.acts, np.float64)
+    return 100 * erased.changed if measure == "changed" else 100 - erased.bleu2
+
+
+def _with_luck(found: SeedMean, draws: Floats) -> SeedMean:
+    """One seed has no spread over seeds in which the luck of random erasers could show: theirs is added."""
+    n = len(draws)
+    if n < 2:
+        return found
+    variance, freedom = both_levels((found.se**2, found.freedom), (float(draws.var(ddof=1)) * (1 + 1 / n), n - 1.0))
+    se = math.sqrt(variance)
+    if not se > 0:
+        return found
+    reach = float(stdtrit(freedom, 0.975)) * se
+    p = 2 * float(stdtr(freedom, -abs(found.value) / se))
+    return SeedMean(found.value, se, freedom, found.value - reach, found.value + reach, p, 1)
+
+
+def _judged(row: ErasedTask, p: float, margin: float) -> ErasedTask:
+    found = row.effects["nats"].found
+    inside = -margin < found.low and found.high < margin
+    verdict = USED if p < SURE and found.value > 0 else UNUSED if inside else OPEN
+    return replace(row, p_holm=p, verdict=verdict)

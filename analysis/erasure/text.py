@@ -1,0 +1,86 @@
+"""What erasing found, as a table, sentences and the document of `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from analysis.erasure.answer import MEASURES, OPEN, UNUSED, USED, ErasedTask, ErasureAnswer, ErasureEffect
+from analysis.showing.tables import Table
+from analysis.showing.words import number, p_value, percent, plain, signed
+
+
+def parts(answer: ErasureAnswer) -> list[Table | str]:
+    """The table, what to know of it, and the recipe."""
+    return [erasure_table(answer), "\n".join(erasure_notes(answer)), answer.signature]
+
+
+def erasure_table(answer: ErasureAnswer) -> Table:
+    """A line for every model, task and method."""
+    measures = [name for name in MEASURES if name in answer.rows[0].effects]
+    titles = [f"{MEASURES[name]}{' (95 %)' if name == 'nats' else ''}" for name in measures]
+    probe = ["probe: before", "after", "constant"]
+    head = ["model", "task", "method", "rank", *probe, *titles, "of the context", "p (Holm)", "the decoder"]
+    rows = [_line(one, measures, answer.margin) for one in answer.rows]
+    return Table(head, rows, "What erasing a task changes beyond a random eraser")
+
+
+def _line(one: ErasedTask, measures: list[str], margin: float) -> list[str]:
+    nats = one.effects["nats"]
+    share = percent(nats.found.value / one.whole, 0) if one.whole > margin else "-"
+    says = {USED: "uses it", UNUSED: "does not use it", OPEN: "not known"}[one.verdict]
+    return [
+        f"{one.model} {one.checkpoint}", one.task, one.method, one.ranks, *(f"{value:.1f}" for value in
+        (one.before, one.after, one.constant)), *(_cell(name, one.effects[name]) for name in measures), share,
+        p_value(one.p_holm), says,
+    ]  # fmt: skip
+
+
+def _cell(name: str, one: ErasureEffect) -> str:
+    if name == "nats":
+        return f"{signed(one.found.value, 3)} ({signed(one.found.low, 3)} to {signed(one.found.high, 3)})"
+    return f"{signed(one.found.value)} (of {number(one.task, 1)})"
+
+
+def erasure_notes(answer: ErasureAnswer) -> Iterator[str]:
+    """What the reader of the table must know."""
+    yield (
+        f"Each number is the effect of erasing the task minus the mean effect of {answer.draws} random erasers of the "
+        f"same rank, on {answer.contexts:,} contexts of {answer.dialogues:,} dialogues; in brackets its interval, "
+        "or the effect of the task alone. Replies, unlikeness (100 minus BLEU-2 against the reply without erasure) and "
+        "acts are in points."
+    )
+    yield (
+        f"The decoder uses a task if p < .05 over all lines, and does not if the whole interval lies within "
+        f"{answer.margin:g} nats. What is not linear, or stands in single positions only, is not erased: 'does not use "
+        "it' is said of what a linear reader finds."
+    )
+    worth = {f"{one.model} {one.checkpoint}": one.whole for one in answer.rows}
+    said = ", ".join(f"{model} {number(nats, 3)}" for model, nats in worth.items())
+    yield f"Erasing the whole context costs, in nats a token: {said}. 'Of the context' is the share of that."
+    if idle := [model for model, nats in worth.items() if nats <= answer.margin]:
+        yield f"The context is worth next to nothing to {', '.join(idle)}: there nothing can be found to be used."
+    if answer.lone:
+        yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
+    if answer.left_out:
+        yield "Left out: " + "; ".join(answer.left_out) + "."
+
+
+def document(answer: ErasureAnswer) -> dict[str, Any]:
+    """The stable keys of `--json`."""
+    found = {
+        "rows": [_row(one) for one in answer.rows],
+        "left_out": answer.left_out, "margin": answer.margin, "draws": answer.draws, "dialogues": answer.dialogues,
+        "contexts": answer.contexts, "one_seed": answer.lone, "signature": answer.signature,
+    }  # fmt: skip
+    return dict(plain(found))
+
+
+def _row(one: ErasedTask) -> dict[str, Any]:
+    effects = {
+        name: {"task": part.task, "random": part.random, "beyond": part.found.value, "se": part.found.se,
+               "low": part.found.low, "high": part.found.high, "p": part.found.p, "freedom": part.found.freedom}
+        for name, part in one.effects.items()
+    }  # fmt: skip
+    return {**asdict(one), "effects": effects}

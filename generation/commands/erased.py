@@ -1,0 +1,90 @@
+"""Decode again while something is erased from all that the decoder sees: STUDY/erased/.
+
+Reads the erasers of `probes erase`. For each of them, and once without: the reply to every context, how alike it is to
+the reply without erasure, its dialogue acts as read from its words, and the likelihood of the reference.
+
+  python -m generation erased runs/demo --limit 200
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue import jobs
+from dialogue.command_line import refuse_below, tell_next
+from dialogue.engines import running
+
+if TYPE_CHECKING:
+    from generation.redecoding import ErasedPart, Redecoding
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which contexts, and how to decode."""
+    add = parser.add_argument
+    add("study", type=Path, help="study folder")
+    add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--split", choices=["train", "valid", "test"], default="test", help="split to answer (default test)")
+    add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
+    add("--decoding", default="greedy", help="one decoding, as for sample (default greedy)")
+    add("--seed", type=int, default=0, help="seed of the draws, where replies are drawn (default 0)")
+    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    running.add_job_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Decode what is not there yet."""
+    from tqdm import tqdm
+
+    from generation.checkpoints import repliers
+    from generation.redecoding import erased_parts
+
+    refuse_below(args, limit=1)
+    shared = _shared(args)
+    every = erased_parts(args.study, repliers(args.study), shared)
+    todo = [
+        jobs.Job(name, jobs.content_key(*[part.key for part in parts]), parts)
+        for name, parts in ((name, list(group)) for name, group in groupby(every, lambda part: part.path.parent.name))
+        if not all(part.done for part in parts)
+    ]
+    work = jobs.Work(_redecode, (shared, args.device), args.study / "logs" / "erased")
+    missing = sum(not part.done for part in every)
+    with tqdm(total=len(every), initial=len(every) - missing, disable=None, unit="eraser") as bar:
+        for done in running.run_jobs(work, todo, running.place_of(args, device=args.device)):
+            bar.update(done)
+    print(f"{args.study / 'erased'}: {len(every)} files of {len(shared.contexts)} replies")
+    print(f"{len(every) - missing} of {len(every)} files were already there.")
+    tell_next("python -m analysis erasure", args.study)
+
+
+def _shared(args: argparse.Namespace) -> Redecoding:
+    from dialogue.corpora.examples import examples
+    from dialogue.corpora.reading import read_corpus
+    from generation.decoding import parse_decoding
+    from generation.numbering import contexts_of, number_examples
+    from generation.reading_acts import act_reader
+    from generation.redecoding import Redecoding
+    from generation.vocabulary import read_vocabulary
+
+    corpus = read_corpus(args.corpus or args.study / "corpus")
+    vocabulary, chosen = read_vocabulary(args.study / "vocabulary.json"), contexts_of(corpus, args.split, args.limit)
+    others = [example for split in ("train", "valid", "test") if split != args.split
+              for example in examples(corpus.split(split))]  # fmt: skip
+    if acts := act_reader(others):
+        held = [example for example in chosen if example.target.acts is not None]
+        told = f" (of {len(held)} references: {acts.accuracy(held):.0%} right)" if held else ""
+        print(f"Acts are read from the most alike annotated reply of the other splits{told}.")
+    return Redecoding(
+        number_examples(chosen, vocabulary), parse_decoding(args.decoding), args.seed, vocabulary, acts, args.split
+    )
+
+
+def _redecode(shared: tuple[Redecoding, str], parts: list[ErasedPart]) -> int:
+    from generation.devices import pick_device
+    from generation.redecoding import redecode
+
+    missing = sum(not part.done for part in parts)
+    redecode(shared[0], parts, pick_device(shared[1]))
+    return missing

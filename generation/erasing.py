@@ -1,0 +1,114 @@
+"""What a decoder sees of a context, and the same model after something was erased from it.
+
+A decoder sees two things: the state that it starts from (h and c of every layer, one vector a context) and, if it
+attends, the memory (one vector a position). Erasing what a probe read from one vector would leave all others as they
+were, so an eraser has a linear map for each of the two, and that of the memory is applied to every position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dialogue.errors import InputError
+from generation.batches import Contexts, stack_contexts
+from generation.models.interface import DecoderState, DialogueModel, Encoded
+
+FOLDERS = {"decoder": "decoder_states"}  # pooling -> the folder of a study in which it does not meet other states
+PARTS = ("mean", "read", "write")
+PLACES = {"last": (1, 1), "third": (1, 3), "two_thirds": (2, 3)}  # of a context: how far into it single positions are
+
+
+def seen_by_decoder(model: DialogueModel, encoded: Encoded) -> dict[str, Tensor]:
+    """All that the decoder sees, as vectors of a context: `state`; the memory's `mean`, and single positions of it."""
+    views = {}
+    if encoded.state:
+        views["state"] = torch.cat([part.flatten(1) for part in encoded.state], 1)
+    if model.attends:
+        real = encoded.mask[:, :, None].to(encoded.memory.dtype)
+        views["mean"] = (encoded.memory * real).sum(1) / real.sum(1)
+        last, rows = encoded.mask.sum(1) - 1, torch.arange(len(encoded.mask), device=encoded.mask.device)
+        views |= {name: encoded.memory[rows, last * part // of] for name, (part, of) in PLACES.items()}
+    return views
+
+
+@torch.inference_mode()
+def view_widths(model: DialogueModel, context: Sequence[int], device: torch.device) -> dict[str, int]:
+    """How wide each of these vectors is."""
+    encoded = model.encode(stack_contexts([context], device))
+    return {name: part.shape[1] for name, part in seen_by_decoder(model, encoded).items()}
+
+
+class LinearEraser(nn.Module):
+    """x - write (read (x - mean)): what `read` finds in a vector is set to what it is on average."""
+
+    def __init__(self, mean: Tensor, read: Tensor, write: Tensor) -> None:
+        super().__init__()
+        self.mean, self.read, self.write = (nn.Buffer(part) for part in (mean, read, write))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Vectors (... x width)."""
+        return x - (x - self.mean) @ self.read.T @ self.write.T
+
+
+class ErasedModel(DialogueModel):
+    """A model whose decoder sees erased states; it trains nothing and shares all weights with the one inside."""
+
+    def __init__(self, inside: DialogueModel, erasers: Mapping[str, LinearEraser]) -> None:
+        nn.Module.__init__(self)  # no output layer of its own
+        self.inside, self.output = inside, inside.output
+        self.pooling, self.attends = inside.pooling, inside.attends
+        self.erasers = nn.ModuleDict(dict(erasers))
+
+    def encode(self, contexts: Contexts) -> Encoded:
+        """Read, then erase; the context vector stays as it was read."""
+        encoded = self.inside.encode(contexts)
+        state, memory = encoded.state, encoded.memory
+        if "state" in self.erasers:
+            flat = self.erasers["state"](torch.cat([part.flatten(1) for part in state], 1))
+            pieces = flat.split([part[0].numel() for part in state], 1)
+            state = tuple(piece.view_as(part) for piece, part in zip(pieces, state, strict=True))
+        if "memory" in self.erasers:
+            memory = self.erasers["memory"](memory)
+        return replace(encoded, state=state, memory=memory)
+
+    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+        """As the model inside."""
+        return self.inside.forced(encoded, inputs)
+
+    def start(self, encoded: Encoded) -> DecoderState:
+        """As the model inside."""
+        return self.inside.start(encoded)
+
+    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+        """As the model inside."""
+        return self.inside.step(encoded, state, tokens)
+
+
+def read_eraser(path: Path) -> dict[str, LinearEraser]:
+    """The maps of a file that `probes erase` wrote: `state` and `memory`, one or both."""
+    try:
+        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
+            sites = sorted({name.partition(".")[0] for name in file.files})
+            parts = {site: [file[f"{site}.{part}"] for part in PARTS] for site in sites}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise InputError(f"{path} is not a whole eraser ({error}). Make it again: python -m probes erase.") from error
+    return {site: LinearEraser(*(torch.from_numpy(part).float() for part in found)) for site, found in parts.items()}
+
+
+def with_eraser(model: DialogueModel, erasers: Mapping[str, LinearEraser], name: str) -> ErasedModel:
+    """The model behind these maps, which must fit all that its decoder sees."""
+    some = next(model.parameters()).device
+    widths = view_widths(model, [1], some)
+    needed = {"state": widths.get("state"), "memory": widths.get("mean")}
+    wanted = {site: width for site, width in needed.items() if width is not None}
+    given = {site: len(eraser.get_buffer("mean")) for site, eraser in erasers.items()}
+    if given != wanted:
+        raise InputError(f"{name} is for vectors of {given}; this model's decoder sees {wanted}. Make erasers again.")
+    return ErasedModel(model, {site: eraser.to(some) for site, eraser in erasers.items()})

@@ -1,0 +1,168 @@
+"""Replies and likelihoods of one model while something is erased from all that its decoder sees.
+
+One file an eraser, `none` where nothing is erased; a row a context: the reply, how alike it is to the reply without
+erasure, its acts as read from its words, and what the reference costs. The same uniform numbers stand behind both
+replies where they are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from dialogue.errors import InputError
+from dialogue.files import atomic, clear_halves, digest, read_json
+from dialogue.jobs import JOB_THREADS, content_key
+from dialogue.seeds import child_seed
+from dialogue.signature import signature
+from dialogue.tokens import tokenize
+from generation.checkpoints import TrainedModel, load_model, weights_hash
+from generation.decoding import Decoding, respond
+from generation.devices import threads
+from generation.erasing import read_eraser, with_eraser
+from generation.metrics.overlap import bleu2, bleu_counts
+from generation.metrics.scoring import forced_rows
+from generation.models.interface import DialogueModel
+from generation.numbering import Numbered, examples_hash
+from generation.reading_acts import ActReader
+from generation.vocabulary import Vocabulary
+
+NONE = "none"
+ERASED_SCHEMA = pa.schema(
+    [
+        ("item", pa.string()),
+        ("cluster", pa.string()),
+        ("text", pa.string()),
+        ("changed", pa.bool_()),  # another reply than without erasure
+        ("bleu2", pa.float64()),  # against that reply, 0-100
+        ("acts", pa.string()),
+        ("nll", pa.float64()),  # of the reference, summed over its tokens
+        ("tokens", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Redecoding:
+    """What is the same for every model; `acts` is None where the corpus has none."""
+
+    contexts: Sequence[Numbered]
+    how: Decoding
+    seed: int
+    vocabulary: Vocabulary
+    acts: ActReader | None
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedPart:
+    """One eraser (or none) of one checkpoint: where its rows go, and the key of what they follow from."""
+
+    trained: TrainedModel
+    checkpoint: str
+    eraser: Path | None
+    path: Path
+    key: str
+
+    @property
+    def done(self) -> bool:
+        """A whole file with this very key is there."""
+        try:
+            return bool((pq.read_schema(self.path).metadata or {}).get(b"key") == self.key.encode())
+        except (OSError, pa.ArrowException):
+            return False
+
+
+def erased_parts(study: Path, models: Sequence[TrainedModel], shared: Redecoding) -> list[ErasedPart]:
+    """Every eraser of every checkpoint, the one without erasure first."""
+    same = (
+        examples_hash(shared.contexts), shared.how.name, shared.seed if shared.how.sampled else None,
+        shared.vocabulary.hash, JOB_THREADS,
+    )  # fmt: skip
+    by_name = {trained.folder.name: trained for trained in models}
+    found = []
+    for told in sorted((study / "erasers").glob("*/erasers.json")):
+        about = read_json(told)
+        name, checkpoint = f"{about['model']}-{about['seed']}", str(about["checkpoint"])
+        if name in by_name:
+            weights = _checked(told, about, by_name[name], shared.split)
+            for file in (None, *(told.parent / one["file"] for one in about["erasers"] if "file" in one)):
+                key = content_key(weights, *same, digest(file) if file else None)
+                path = study / "erased" / told.parent.name / f"{file.stem if file else NONE}.parquet"
+                found.append(ErasedPart(by_name[name], checkpoint, file, path, key))
+    if not found:
+        raise InputError(f"{study}/erasers holds no eraser of these models. Make some: python -m probes erase {study}")
+    return found
+
+
+def _checked(told: Path, about: Mapping[str, Any], trained: TrainedModel, split: str) -> str:
+    weights = weights_hash(trained, about["checkpoint"])
+    if about["weights"] != weights:
+        raise InputError(f"{told.parent} was made for other weights than {trained.folder} has now. Make erasers again.")
+    if about["fit"] == split:
+        raise InputError(
+            f"{told.parent} was fitted on {split}, so nothing may be reported on it. Name another split: --split."
+        )
+    return weights
+
+
+def redecode(shared: Redecoding, parts: Sequence[ErasedPart], device: torch.device) -> None:
+    """Write what is not there of one checkpoint; the part without erasure is the first of `parts`."""
+    first = parts[0]
+    model = load_model(first.trained, first.checkpoint, shared.vocabulary)
+    with threads(JOB_THREADS):
+        for part in parts:
+            if not part.done:
+                plain = None if part.eraser is None else pq.read_table(first.path, columns=["text"])["text"].to_pylist()
+                behind = (
+                    model if part.eraser is None else with_eraser(model, read_eraser(part.eraser), str(part.eraser))
+                )
+                _write_part(part, _rows(behind, shared, part.trained, plain, device), shared)
+
+
+def _rows(
+    model: DialogueModel, shared: Redecoding, trained: TrainedModel, plain: Sequence[str] | None, device: torch.device
+) -> dict[str, list[Any]]:
+    rows, items = shared.contexts, [row.item for row in shared.contexts]
+    seed = child_seed(shared.seed, "sample", trained.model, trained.seed, 0)  # the first draw of `sample`
+    replies = respond(model, [row.context for row in rows], how=shared.how, seed=seed, items=items, device=device)
+    texts = [shared.vocabulary.decode(reply.tokens) for reply in replies]
+    plain = plain or texts
+    nll = {
+        score.item: score.stats
+        for score in forced_rows(model, rows, shared.vocabulary, name=trained.model, seed=trained.seed, checkpoint="")
+        if score.task == "perplexity"
+    }
+    return {
+        "item": items,
+        "cluster": [item.rpartition(":")[0] for item in items],
+        "text": texts,
+        "changed": [text != before for text, before in zip(texts, plain, strict=True)],
+        "bleu2": [
+            bleu2(bleu_counts(tokenize(text), tokenize(before)), smooth="exp")
+            for text, before in zip(texts, plain, strict=True)
+        ],
+        "acts": shared.acts.read(texts) if shared.acts else [None] * len(texts),
+        "nll": [nll[item]["nll"] for item in items],
+        "tokens": [int(nll[item]["tokens"]) for item in items],
+    }
+
+
+def _write_part(part: ErasedPart, columns: Mapping[str, list[Any]], shared: Redecoding) -> None:
+    clear_halves(part.path)
+    recipe = signature(
+        model=part.trained.model, seed=part.trained.seed, checkpoint=part.checkpoint, contexts=len(shared.contexts),
+        split=shared.split, decoding=shared.how.name, eraser=part.path.stem, threads=JOB_THREADS,
+    )  # fmt: skip
+    told = {"format": "erased", "key": part.key, "signature": recipe}
+    if part.eraser:
+        told["eraser"] = digest(part.eraser)
+    with atomic(part.path, "wb") as handle:
+        table = pa.table(dict(columns), schema=ERASED_SCHEMA.with_metadata(told))
+        pq.write_table(table, handle, compression="zstd")

@@ -1,0 +1,88 @@
+"""Take tasks out of all that a decoder sees, by linear maps: STUDY/erasers/.
+
+Reads STUDY/decoder_states (generation encode --pooling decoder). For every task a map is fitted on the training split
+that leaves nothing of it to a linear reader (leace), or projects it away step by step (inlp), and as many random maps
+of the same rank. Prints what a probe reads before and after. What the decoder does then: generation erased.
+
+  python -m probes erase runs/demo --tasks IsMultiTopic,RecentTopic
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from dialogue import jobs
+from dialogue.command_line import given, refuse_below, tell_next
+from dialogue.engines import running
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which tasks, of which checkpoints, and how."""
+    add = parser.add_argument
+    add("study", type=Path, metavar="STUDY", help="folder of the study")
+    add("--corpus", type=Path, metavar="PATH", help="the corpus (default: STUDY/corpus)")
+    add("--tasks", default="all", help="task names, comma-separated (default: all of the corpus)")
+    add("--checkpoints", default="last", metavar="NAMES", help="comma-separated, or all (default: last)")
+    add("--method", default="leace", metavar="NAMES", help="leace, inlp, or both, comma-separated (default: leace)")
+    add("--draws", type=int, default=5, help="random erasers of each rank (default: 5)")
+    add("--seed", type=int, default=0, help="seed of the random erasers (default: 0)")
+    running.add_job_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Fit what is not there yet, and tell what is left to a probe."""
+    from tqdm import tqdm
+
+    from dialogue.corpora.reading import read_corpus
+    from dialogue.errors import InputError
+    from dialogue.files import read_json
+    from probes import erasers, splits
+    from probes.plan import lay_out
+    from probes.states import check_covers
+
+    refuse_below(args, draws=2)
+    methods = tuple(args.method.split(","))
+    if not set(methods) <= set(erasers.METHODS) or len(set(methods)) < len(methods):
+        raise InputError(f"--method is {args.method!r}; it takes {' and '.join(erasers.METHODS)}, or one of them.")
+    found = erasers.find_decoder_states(args.study, args.checkpoints)
+    corpus = read_corpus(args.corpus or args.study / "corpus")
+    sides = splits.plan_splits(corpus, "test")
+    plan = lay_out(corpus, args.tasks, sides)
+    for who in found:
+        check_covers(who, (*plan.fit.items, *plan.report.items))
+    options = erasers.ErasingOptions(methods, args.draws, args.seed)
+    folders = erasers.eraser_folders(args.study, found, plan, options)
+    todo = [jobs.Job(one.path.name, one.key, one) for one in folders if not one.done]
+    work = jobs.Work(erasers.make_erasers, (plan, options), args.study / "logs" / "erase")
+    with tqdm(total=len(folders), initial=len(folders) - len(todo), unit="checkpoint", disable=None) as bar:
+        for _ in running.run_jobs(work, todo, running.place_of(args)):
+            bar.update()
+    print(sides.banner + "\n" if sides.banner else "", end="")
+    _tell([read_json(one.path / "erasers.json") for one in folders])
+    print(
+        f"{len(folders) - len(todo)} of {len(folders)} checkpoints were already done. Erasers: {args.study / 'erasers'}"
+    )
+    tell_next("python -m generation erased", args.study, *given(args, "corpus"))
+
+
+def _tell(every: list[dict[str, Any]]) -> None:
+    """A line a task and method: means over training seeds."""
+    groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
+    for about in every:
+        for one in about["erasers"]:
+            if one["kind"] == "task":
+                key = (str(about["model"]), str(about["checkpoint"]), one["task"], one.get("method", ""))
+                groups.setdefault(key, []).append(one)
+    print("What a probe reads from all that the decoder sees (micro-F1, points; means over training seeds):\n")
+    print(f"{'model':<28}{'task':<16}{'method':<8}{'rank':>10}{'before':>9}{'after':>9}{'constant':>10}")
+    for (model, checkpoint, task, method), of in groups.items():
+        name = f"{model} {checkpoint}"
+        if "left_out" in of[0]:
+            print(f"{name:<28}{task:<16}left out: {of[0]['left_out']}")
+            continue
+        before, after, constant = (sum(one[key] for one in of) / len(of) for key in ("before", "after", "constant"))
+        ranks = "+".join(str(rank) for rank in of[0]["ranks"].values())
+        print(f"{name:<28}{task:<16}{method:<8}{ranks:>10}{before:>9.1f}{after:>9.1f}{constant:>10.1f}")
+    print("\nrank: directions of the decoder's first state + of every vector that it attends to.")

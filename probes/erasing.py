@@ -1,0 +1,140 @@
+"""Linear maps that take a task out of vectors, and others of the same rank that take out something random.
+
+`leace`: least-squares concept erasure (Belrose et al. 2023), in closed form. After it no linear classifier beats a
+constant on the fitted examples, and no other such map changes the vectors less. `inlp`: iterative nullspace projection
+(Ravfogel et al. 2020), which fits a classifier, projects its directions away, and begins again. Both work where the
+vectors have the same variance in every direction: elsewhere a projection takes a direction away and leaves what the
+others tell of it, and a random direction is no match, because the vectors hardly vary along most of them.
+
+Several `views` of the same examples (the mean over positions and the last position, say) may share one map, which then
+holds for each of them; `also` are vectors that the map meets besides, and the variance is that of all. For single
+positions vary far more than their mean, and a map made for the mean would throw them out of where vectors are. What is
+erased is set to its mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from probes.baselines import always_the_most_frequent
+from probes.classifiers.features import fit_features
+from probes.classifiers.logistic import fit_logistic
+from probes.scoring import count_hits
+from probes.tasks.labels import Labels
+
+Floats = NDArray[np.float64]
+SMALLEST = 1e-6  # of the largest: below this a singular value is rounding
+FITTED = ("mean", "last")  # views of the memory that nothing may be read from
+ROUNDS = 10  # of inlp at most
+JUDGED = 5  # the last fifth of the examples judges the classifiers of inlp, which are fitted on the others
+LEAST_TURN = 1e-3  # of the largest: a smaller direction of a classifier is what its solver left over
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """x - write (read (x - mean)): `read` (rank x width) finds what `write` (width x rank) takes away."""
+
+    mean: Floats
+    read: Floats
+    write: Floats
+
+    @property
+    def rank(self) -> int:
+        """How many directions are erased."""
+        return len(self.read)
+
+    def apply(self, vectors: Floats) -> Floats:
+        """The vectors (n x width) without them."""
+        return np.asarray(vectors - (vectors - self.mean) @ self.read.T @ self.write.T)
+
+
+def leace(views: Sequence[Floats], labels: Floats, also: Sequence[Floats] = ()) -> Erasure:
+    """Erase labels (n x k, of numbers) from views (each n x width): the label's covariance with each becomes zero."""
+    whiten, unwhiten, mean = _whitening([*views, *also])
+    centred = labels - labels.mean(0)
+    shared = np.hstack([whiten @ (view - view.mean(0)).T @ centred for view in views]) / len(labels)
+    axes, sizes, _ = np.linalg.svd(shared, full_matrices=False)
+    kept = axes[:, sizes > SMALLEST * max(float(sizes.max(initial=0.0)), 1e-300)]
+    return Erasure(mean, kept.T @ whiten, unwhiten @ kept)
+
+
+def random_erasure(views: Sequence[Floats], rank: int, generator: np.random.Generator) -> Erasure:
+    """What would be erased for labels that have nothing to do with the vectors."""
+    whiten, unwhiten, mean = _whitening(views)
+    basis, sizes, _ = np.linalg.svd(whiten, hermitian=True)
+    space = basis[:, sizes > SMALLEST * sizes.max()]  # directions in which the vectors vary at all
+    drawn, _ = np.linalg.qr(generator.standard_normal((space.shape[1], min(rank, space.shape[1]))))
+    kept = space @ drawn
+    return Erasure(mean, kept.T @ whiten, unwhiten @ kept)
+
+
+def _whitening(views: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """Symmetric square roots of the pooled covariance, its inverse first, and the mean."""
+    mean = np.mean([view.mean(0) for view in views], axis=0)
+    pooled = np.concatenate(views) - mean
+    variance, axes = np.linalg.eigh(pooled.T @ pooled / len(pooled))
+    there = variance > SMALLEST**2 * variance.max()  # squares: a direction may vary a millionth as much as another
+    root = np.sqrt(np.where(there, variance, 0.0))
+    inverse = np.where(there, 1 / np.where(there, root, 1.0), 0.0)
+    return (axes * inverse) @ axes.T, (axes * root) @ axes.T, mean
+
+
+def inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *, rounds: int = ROUNDS) -> Erasure:
+    """Erase what one linear classifier after the other finds, until it finds nothing in examples that it has not seen.
+
+    Each view has a classifier of its own. Examples of one dialogue must stand together: the last are not seen.
+    """
+    whiten, unwhiten, mean = _whitening([*views, *also])
+    even = [(view - mean) @ whiten for view in views]
+    basis = np.zeros((len(mean), 0))
+    for _ in range(rounds):
+        found = np.hstack([_directions((view - view @ basis @ basis.T).astype(np.float32), labels) for view in even])
+        axes, sizes, _ = np.linalg.svd(found - basis @ (basis.T @ found), full_matrices=False)
+        kept = axes[:, sizes > LEAST_TURN * sizes.max(initial=1e-300)]
+        if not kept.shape[1] or basis.shape[1] + kept.shape[1] >= len(mean):
+            break
+        basis, _ = np.linalg.qr(np.hstack([basis, kept]))
+    return Erasure(mean, basis.T @ whiten, unwhiten @ basis)
+
+
+def _directions(vectors: NDArray[np.float32], labels: Labels) -> Floats:
+    """The directions (width x labels) by which a classifier tells the labels apart; none where it cannot."""
+    n = len(vectors)
+    fitted, judged = np.arange(n - n // JUDGED), np.arange(n - n // JUDGED, n)
+    axes, truth = fit_features(vectors[fitted]), labels.take(judged)
+    fit = fit_logistic(axes.apply(vectors[fitted]), axes, labels.take(fitted))
+    found = count_hits(fit.predict(axes.apply(vectors[judged])), truth).micro_f1
+    constant = count_hits(always_the_most_frequent(labels, len(judged)), truth).micro_f1
+    if found - constant < 1 / np.sqrt(len(judged)):  # two standard errors of a share, at most: chance does as much
+        return np.zeros((vectors.shape[1], 0))
+    return np.asarray((axes.rotation @ fit.weights[:-1]).double().numpy())
+
+
+def everything(views: Sequence[Floats]) -> Erasure:
+    """Every vector becomes the mean: what the decoder then does without is all of the context."""
+    width = views[0].shape[1]
+    return Erasure(np.mean([view.mean(0) for view in views], axis=0), np.eye(width), np.eye(width))
+
+
+def variance_erased(views: Sequence[Floats], erasure: Erasure) -> float:
+    """The share of the vectors' variance that goes."""
+    gone = sum(float(np.square(view - erasure.apply(view)).sum()) for view in views)
+    return gone / sum(float(np.square(view - erasure.mean).sum()) for view in views)
+
+
+def by_map(views: Mapping[str, Floats]) -> dict[str, tuple[list[Floats], list[Floats]]]:
+    """The views that each of the two maps is fitted on, and what it meets besides.
+
+    One is for the state that a decoder starts from, the other for the memory that it attends to.
+    """
+    found: dict[str, tuple[list[Floats], list[Floats]]] = {}
+    if "state" in views:
+        found["state"] = ([views["state"]], [])
+    if "mean" in views:
+        besides = [view for name, view in views.items() if name not in ("state", *FITTED)]
+        found["memory"] = ([views[name] for name in FITTED], besides)
+    return found
