@@ -18,7 +18,7 @@ from dialogue.tokens import tokenize
 from probes.tasks.labels import Labels
 from probes.tasks.words import tokens
 
-WORDS, AXES = 1000, 256
+WORDS, AXES, EXAMPLES_AN_AXIS = 1000, 256, 4
 TURNS, SEEN, STEP = 10, 100, 5
 POSITION, NARROW = "_position", "_narrow"  # how the names of a bag's other forms end
 
@@ -97,12 +97,16 @@ def _bag(fit: Sequence[Example], examples: Sequence[Example], words: Callable[[E
 
 
 def _leading_axes(fit: Sequence[Example], counts: np.ndarray) -> np.ndarray:
-    """log(1 + count) on the 256 leading principal axes of the fitted examples, the leading one first."""
+    """log(1 + count) on the leading principal axes of the fitted examples, the leading one first: 256 at most.
+
+    There are no more than one for four of them: the classifier scales every axis alike, and those of little or no
+    variance, of which few examples have many, would then be noise that drowns the words.
+    """
     logs = np.log1p(counts)
     centred = logs - logs[: len(fit)].mean(0)
     # eigh of words by words, not an SVD of examples by words: the examples are many times more.
     _, axes = np.linalg.eigh(centred[: len(fit)].T @ centred[: len(fit)])
-    return np.asarray(centred @ axes[:, ::-1][:, :AXES])
+    return np.asarray(centred @ axes[:, ::-1][:, : min(AXES, max(1, len(fit) // EXAMPLES_AN_AXIS))])
 
 
 def _counts(column: Mapping[str, int], examples: Sequence[Example]) -> np.ndarray:

@@ -142,7 +142,7 @@ def test_the_window_holds_the_newest_hundred_tokens_of_which_two_a_turn_are_no_w
 
 
 def test_every_bag_comes_as_it_is_with_the_turn_index_and_as_narrow_as_the_states():
-    members = list(examples([talk("red", "x", "red", "x", "red", "x")]))
+    members = list(examples([talk("red", "x", "red", "x", "red", "x"), talk(*["blue", "x"] * 6)]))
     found = dict(baselines.baseline_features(members, members, width=1))
     assert set(found) == set(PROBE.baselines)
     assert (found["bag_of_words_narrow"] == found["bag_of_words"][:, :1]).all()
@@ -157,3 +157,19 @@ def test_what_is_reported_on_changes_no_feature_of_what_is_fitted():
         *(baselines.baseline_features(fit, [*fit, *more]) for more in others), strict=True
     ):
         assert np.allclose(one[: len(fit)], other[: len(fit)], atol=1e-5), name
+
+
+@pytest.mark.parametrize("name", baselines.BAGS)
+def test_a_bag_of_few_examples_has_no_axis_that_the_fitted_ones_hardly_fill(name):
+    """The classifier scales every axis alike: one without variance would be noise that drowns the words."""
+    draw = np.random.default_rng(0)
+    words = [f"w{n}" for n in range(300)]
+
+    def talk(n, split):
+        said = [Turn(("user", "system")[k % 2], " ".join(draw.choice(words, 12))) for k in range(4)]
+        return Dialogue(f"{split}{n}", split, said)
+
+    fit, report = (list(examples(talk(n, split) for n in range(30))) for split in ("train", "test"))
+    bag = baselines.BAGS[name](fit, [*fit, *report])
+    known, new = bag[: len(fit)].std(0), bag[len(fit) :].std(0)
+    assert bag.shape[1] == len(fit) // 4 and (known > 0.1 * known.max()).all() and (new < 2 * known).all()
