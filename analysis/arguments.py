@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from analysis.showing.result import Result
 
 READING = ("columns", "values", "from", "wide", "question", "uncounted", "unverified", "with_judges")
-SAID_OF_VOTES = ("with_judges", "unverified")  # also of those of a study folder
+SAID_OF_VOTES = ("with_judges", "unverified", "question")  # also of those of a study folder
 TYPED = {"tool": "from", "wide": "wide", "question": "question"}  # what `read_votes` calls it -> the option
 CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue", "item", "pair", "rater", "vote")
 
@@ -42,10 +42,15 @@ def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--from", metavar="TOOL", help="the tool that wrote the table (default: what its columns say)")
     parser.add_argument("--wide", metavar="KEY", help="one row a person: KEY says what each column compares")
-    parser.add_argument("--question", metavar="NAME", help="which of several questions, which are never pooled")
+    add_question_argument(parser)
     parser.add_argument("--uncounted", action="store_true", help="use late votes and those of blocked raters too")
     add_unverified_argument(parser)
     add_judges_argument(parser)
+
+
+def add_question_argument(parser: argparse.ArgumentParser) -> None:
+    """Which of several questions."""
+    parser.add_argument("--question", metavar="NAME", help="which of several questions, which are never pooled")
 
 
 def add_unverified_argument(parser: argparse.ArgumentParser) -> None:

@@ -356,6 +356,7 @@ def compare(
     clusters: str = "auto",
     with_judges: bool = False,
     unverified: Unverified = "",
+    question: str = "",
 ) -> Result:
     """People and every evaluator side by side (`python -m analysis compare`).
 
@@ -365,7 +366,7 @@ def compare(
     from analysis.comparison.text import document, parts
 
     check_ranges(locals(), within=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
-    read = study_from(study, votes, pairs, with_judges=with_judges, unverified=unverified)
+    read = study_from(study, votes, pairs, with_judges=with_judges, unverified=unverified, question=question)
     found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published, clusters=clusters)
     if found is None:
         raise comparison.nothing(read, "What was given" if votes is not None else str(study))

@@ -17,7 +17,7 @@ def robustness(
     from analysis.robustness import answer as room
     from analysis.robustness.text import document, parts
 
-    found = room.answer(read_study(Path(study)), kinds=kinds, tasks=tasks, models=models, by=by)
+    found = room.answer(read_study(Path(study), votes_too=False), kinds=kinds, tasks=tasks, models=models, by=by)
 
     def draw() -> Any:
         from analysis.robustness.figures import figures
@@ -34,7 +34,7 @@ def leaderboard(
     from analysis.leaderboard import answer as room
     from analysis.leaderboard.text import document, parts
 
-    read = [read_study(Path(study)) for study in studies]
+    read = [read_study(Path(study), votes_too=False) for study in studies]
     found = room.answer(read, weights=weights, condition=condition, claims=claims and Path(claims), seed=seed)
 
     def draw() -> Any:

@@ -22,6 +22,7 @@ from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import WorkedExample
 from crowd.hit_about import ABOUT, AboutQuestion, about_from
 from crowd.hit_choice import CHOICE
+from crowd.hit_questions import QUESTIONS, AskedQuestion, questions_from, questions_from_kept
 from crowd.hit_tables import (
     EXCLUDE,
     MARKET_SCRIPT,
@@ -117,8 +118,9 @@ def _one_of(*options: str) -> Legal:
 
 _MONEY = Legal("a number from 0 to 1000", lambda v: type(v) in (int, float) and 0 <= v <= 1000)
 _EXAMPLES = Legal(
-    "four tables with context, left, right, answer, why; or one to four with context, options, best, second, why",
-    lambda v: isinstance(v, list) and 1 <= len(v) <= 4,
+    "four tables with context, left, right, answer, why; or one to four with context, options, best, second, why; "
+    "or [] beside questions",
+    lambda v: isinstance(v, list) and len(v) <= 4,
 )
 
 
@@ -135,6 +137,9 @@ class Hit:
         "Which response is more relevant to the conversation?",
         _text(200),
         "asked above every pair; the responses are called A and B",
+    )
+    questions: tuple[AskedQuestion, ...] = _key(
+        (), QUESTIONS, "what is asked of each pair instead of `question`, see below; leave out for the one question"
     )
     consent_text: str = _key(CONSENT, _text(20_000), "first page; an empty line separates paragraphs")
     consent_version: str = _key(
@@ -205,6 +210,11 @@ class Hit:
     )
 
     @property
+    def lead(self) -> AskedQuestion | None:
+        """The first question that makes votes: what the researcher's page, signals and rules go by."""
+        return next((one for one in self.questions if one.makes_votes), None)
+
+    @property
     def shown_per_sitting(self) -> int:
         """Pairs that a rater sees in a first sitting, hidden checks among them."""
         return self.pairs_per_sitting + self.first_checks + self.later_checks
@@ -215,8 +225,7 @@ HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
 CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
-    "form": "refused after the first vote",
-    "question": "refused after the first vote",
+    **dict.fromkeys(("form", "question", "questions"), "refused after the first vote"),
     "consent_text": "needs a new consent_version",
     "first_checks": "votes counted anew; higher is refused",
     "votes_per_pair": "votes counted anew",
@@ -249,8 +258,11 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     if "consent_text" in values and "consent_version" not in values:
         raise InputError(f'{where}: consent_text was changed, so consent_version must be given too, e.g. "2".')
     known = {**OF_FORM[form], **values}
+    if "questions" in values:
+        known["questions"] = questions_from(values["questions"], where)
     if "examples" in values:
-        if (number := len(values["examples"])) < FORMS[form].FEWEST_EXAMPLES:
+        number, fewest = len(values["examples"]), FORMS[form].FEWEST_EXAMPLES
+        if number < fewest and (number or "questions" not in values):
             raise InputError(f"{where}: examples holds {number}, which is not {_EXAMPLES.says}.")
         known["examples"] = _examples(form, values["examples"], where)
     if "about" in values:
@@ -274,6 +286,7 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
     known["examples"] = _examples(known.get("form", "pairs"), known["examples"], "store")
     known["about"] = about_from(known.get("about", ()), "store")
+    known["questions"] = questions_from_kept(known.get("questions", ()))
     if known.get("exclude"):
         known["exclude"] = exclusion_from(known["exclude"], "store")
     if known.get("panel"):
@@ -292,6 +305,15 @@ def _check(name: str, value: object, where: str) -> None:
 
 
 def _check_together(hit: Hit, where: str) -> None:
+    if hit.questions and hit.form == "choice":
+        raise InputError(
+            f'{where}: [[questions]] are asked of two responses; the form "choice" asks for one of several.'
+        )
+    if hit.questions and hit.identical == "tie":
+        raise InputError(
+            f'{where}: identical is "tie", but nobody can say what a rater would answer to several questions; show or '
+            "skip identical responses."
+        )
     checks = hit.first_checks + hit.later_checks
     if 0 < checks < hit.max_failures:
         raise InputError(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 Choice = Literal["a", "b", "tie"]
 Side = Literal["a", "b"]
+TieKind = Literal["good", "poor"]
 PairKind = Literal["real", "check", "control"]
 Source = Literal["local", "mturk", "prolific", "panel", "mephisto", "simulated", "imported", "judge"]
 RaterStatus = Literal["passed", "blocked", "incomplete", "excluded"]
@@ -111,6 +112,12 @@ class Pair:
     dialogue: str | None = _of("cluster: the dialogue that the context comes from", default=None)
     answer: Choice | None = _of("checks only: the right choice; never leaves the server", default=None)
     contrast: str = _of("what is compared, e.g. `bilstm_attn:0-1`, `within-seed`, `reference-random`", default="")
+    answers: Mapping[str, Choice] = _of(
+        "checks of a study with several questions: question -> its right choice, beside `answer`, which is that of the "
+        "first one; never leaves the server",
+        sparse=True,
+        default_factory=dict,
+    )
     extra: Mapping[str, Any] = _extra()
 
 
@@ -131,6 +138,31 @@ class Vote:
     kind: PairKind = _of("kind of the pair, `real` or `control`", default="real")
     identical: bool = _of("both responses were the same text", default=False)
     dialogue: str | None = _of("cluster: the dialogue of the pair", default=None)
+    question: str = _of(
+        "which of several questions is answered; they are analysed one by one and never pooled",
+        sparse=True,
+        default="",
+    )
+    strength: int | None = _of("how strong the preference is, 1 the slightest", sparse=True, default=None)
+    tie_kind: TieKind | None = _of("what kind of tie it is: both good or both poor", sparse=True, default=None)
+    score_a: int | None = _of(
+        "where each response is rated on a scale: that of `a`; `choice` is then the higher one",
+        sparse=True,
+        default=None,
+    )
+    score_b: int | None = _of("that of `b`", sparse=True, default=None)
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """What one rater wrote about one pair (`comments.jsonl`), apart from the votes: free text may name somebody."""
+
+    pair: str = _of("pair id")
+    rater: str = _of("keyed hash, as in votes")
+    question: str = _of("name of the question")
+    text: str = _of("what the rater wrote")
+    counted: bool = _of("the same rater's vote on the pair is one of its k", default=True)
     extra: Mapping[str, Any] = _extra()
 
 

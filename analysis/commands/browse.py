@@ -19,7 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The votes, their pairs, where the page goes."""
     add_vote_arguments(parser)
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl with the texts (default: beside VOTES)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: browse.html beside the votes)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the page (default: browse.html beside the votes, browse-NAME.html with --question)",
+    )
     parser.add_argument("--title", help="heading of the page (default: the name of the study)")
     add_clusters_argument(parser)
     add_json_argument(parser)
@@ -45,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     pairs = pairs_known(args.votes, args.pairs)[1]
     found = answer(votes, tuple(pairs.values()), controls, clusters=args.clusters)
     folder, name = (args.votes, args.votes.name) if args.votes.is_dir() else (args.votes.parent, args.votes.stem)
-    out = args.out or folder / PAGE
+    out = args.out or folder / (f"browse-{args.question}.html" if args.question else PAGE)
     with atomic(out) as handle:
         handle.write(browse_page(found, args.title or name))
     result = Result({**document(found), "reading": reading_of(votes)}, parts(found), dict, told_of_reading(votes))

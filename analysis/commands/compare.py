@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from analysis.arguments import (
     SAID_OF_VOTES,
     add_clusters_argument,
     add_json_argument,
     add_judges_argument,
+    add_question_argument,
     add_unverified_argument,
     deliver,
 )
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figure", metavar="STEM", help="write STEM.png and STEM.pdf")
     add_clusters_argument(parser)
+    add_question_argument(parser)
     add_unverified_argument(parser)
     add_judges_argument(parser)
     add_json_argument(parser)
@@ -49,7 +52,8 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
     asked = ("within", "pay", "machine", "published", "clusters", "with_judges")
     try:
-        found = compare(args.study, **{name: getattr(args, name) for name in asked}, unverified=args.unverified or "")
+        options: dict[str, Any] = {"unverified": args.unverified or "", "question": args.question or ""}
+        found = compare(args.study, **{name: getattr(args, name) for name in asked}, **options)
     except InputError as error:
         if not args.study.is_file() or "a score table has" not in str(error):
             raise

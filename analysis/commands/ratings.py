@@ -20,7 +20,7 @@ NEXT = "python -m analysis plan"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The table, and how it is named."""
-    parser.add_argument("table", type=Path, metavar="FILE", help="ratings: CSV, JSON, Excel, Parquet, ...")
+    parser.add_argument("table", type=Path, metavar="FILE", help="ratings: CSV, JSON, Excel, Parquet, ...; or a STUDY")
     parser.add_argument("--systems", default="", metavar="S1,S2,...", help="one column a system: their names")
     parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help="score, system, item, rater, dialogue")
     parser.add_argument(

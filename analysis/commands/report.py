@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, where the page goes, what was stated beforehand."""
     parser.add_argument("study", metavar="STUDY|FILE", type=Path, help="study folder, e.g. runs/demo, or any table")
     parser.add_argument(
-        "--out", type=Path, help="the page (default report.html in STUDY or beside FILE); .md, .tex and .json go beside"
+        "--out",
+        type=Path,
+        help="the page (default report.html in STUDY or beside FILE, report-NAME.html with --question); .md, .tex and "
+        ".json go beside",
     )
     parser.add_argument("--title", help="heading of the page (default: the question that the votes answer)")
     parser.add_argument(
@@ -67,11 +70,16 @@ def run(args: argparse.Namespace) -> None:
     study = _study(args)
     if args.margin is not None and study.ratings is not None:
         raise InputError("--margin is a net preference of votes, and this table holds ratings; leave it out.")
-    out = args.out or (args.study if args.study.is_dir() else args.study.parent) / "report.html"
+    name = f"report-{args.question}.html" if study.asked else "report.html"
+    out = args.out or (args.study if args.study.is_dir() else args.study.parent) / name
     if out.suffix in BESIDE or out.name == PAGE:
         raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
     options = {"title": args.title, "margin": args.margin, "clusters": args.clusters}
-    every_pair = out.with_name(PAGE) if study.votes is not None and study.pairs else None
+    every_pair = (
+        out.with_name(f"browse-{args.question}.html" if study.asked else PAGE)
+        if study.votes is not None and study.pairs
+        else None
+    )
     found = report(study, **options, paper=kit_folder(out).name, browse=every_pair.name if every_pair else "")
     step("writing")
     write_json(out.with_suffix(".json"), found.document)
@@ -103,11 +111,12 @@ def _study(args: argparse.Namespace) -> Study:
     from analysis.reading.inputs import study_of_table
     from analysis.reading.study import read_study
 
+    said = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not args.study.is_file():
-        return read_study(args.study, with_judges=args.with_judges, unverified=args.unverified or "")
+        return read_study(args.study, **said)
     if (folder := study_beside(args.study)) and not given(
         args, "systems", *(name for name in READING if name not in SAID_OF_VOTES)
     ):
-        return read_study(folder, with_judges=args.with_judges, unverified=args.unverified or "")
+        return read_study(folder, **said)
     return study_of_table(args.study, systems=systems, **reading(args))

@@ -37,7 +37,7 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
     if isinstance(data, str | Path):
         path = Path(data)
         return read_votes(path / "votes.jsonl" if path.is_dir() and not options.get("tool") else path, **options)
-    for name in ("tool", "wide", "question"):
+    for name in ("tool", "wide"):
         options.pop(name, None)
     return votes_from_columns(as_columns(data), **options)
 
@@ -160,7 +160,11 @@ def ratings_of(
     from analysis.reading.rated import read_ratings
 
     named, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
-    return read_ratings(path, Stated(named, words, "", Path(wide) if wide else None, question), systems)
+    return read_ratings(
+        path / "votes.jsonl" if path.is_dir() else path,
+        Stated(named, words, "", Path(wide) if wide else None, question),
+        systems,
+    )
 
 
 def _asks_items(reading: Mapping[str, Any]) -> bool:

@@ -34,6 +34,7 @@ class Keep:
     kinds: tuple[str, ...] = ("real",)
     uncounted: bool = False
     unverified: Unverified = ""
+    asked: Bools | None = None  # the rows that answer the question; None: all
 
 
 def kept_votes(read: Columns, given: dict[str, Any], keep: Keep) -> tuple[Bools, list[str], dict[str, int]]:
@@ -41,7 +42,7 @@ def kept_votes(read: Columns, given: dict[str, Any], keep: Keep) -> tuple[Bools,
 
     Unverified votes that are taken in count from then on, so `given` has their rounds and their standing afterwards.
     """
-    kept = np.ones(len(given["choice"]), dtype=bool)
+    kept = np.ones(len(given["choice"]), dtype=bool) if keep.asked is None else keep.asked.copy()
     said, real, excluded = [], kept.copy(), {}
     if given["kind"] is not None:
         codes, names = codes_of(given["kind"].fill_null("real"))
@@ -49,7 +50,7 @@ def kept_votes(read: Columns, given: dict[str, Any], keep: Keep) -> tuple[Bools,
         real = np.isin(codes, [code for code, name in enumerate(names) if name == "real"])
         for code, name in enumerate(names):
             if name not in keep.kinds:
-                excluded[f"on {name} pairs"] = int((codes == code).sum())
+                excluded[f"on {name} pairs"] = int((kept & (codes == code)).sum())
                 said.append(f"Left out: {count(excluded[f'on {name} pairs'], 'vote')} on {name} pairs")
                 kept &= codes != code
     _tell_unverified(read, given, keep, kept, said, excluded)

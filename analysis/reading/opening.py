@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 
+from analysis.reading.asked import MOST_QUESTIONS, QUESTION, Bools, rows_asked, with_questions
 from analysis.reading.columns import Columns, columns_of_table, read_columns
 from analysis.reading.people import Reading
 from dialogue.ballots.ledger import Ledger
@@ -32,7 +34,6 @@ from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
 QUESTIONS = ("question", "criterion", "dimension", "aspect", "attribute", "quality", "metric")
-MOST_QUESTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,12 @@ class Opened:
     ledger: Ledger
     systems: SystemColumns | None = None
     settled: bool = False  # every answer is a, b or tie already
+    asked: Bools | None = None  # which rows answer the question, where the file holds several
 
 
 def opened_votes(path: Path, asked: Stated, wanted: Mapping[str, pa.DataType]) -> Opened:
     """Read the file in the one form that it has, or say which forms it may have."""
-    special = asked.tool or asked.wide or asked.question
+    special = asked.tool or asked.wide or (asked.question and not _has_questions(path, asked.columns))
     if not special and _is_lines_of_votes(path, asked.columns):
         return _ours(path, asked, wanted)
     if not path.exists():
@@ -108,11 +110,22 @@ def _is_lines_of_votes(path: Path, names: Mapping[str, str]) -> bool:
     return False
 
 
+def _has_questions(path: Path, names: Mapping[str, str]) -> bool:
+    """Whether the first vote of JSON Lines says which question it answers."""
+    if not _is_lines_of_votes(path, names):
+        return False
+    with path.open(encoding="utf-8-sig") as handle:
+        rows = [json.loads(line) for line in islice((line for line in handle if line.strip()), 2)]
+    return any(names.get(QUESTION, QUESTION) in row for row in rows)
+
+
 def _ours(path: Path, asked: Stated, wanted: Mapping[str, pa.DataType]) -> Opened:
-    read = read_columns(path, wanted, record="votes")
-    rows = len(next(iter(read.arrays.values()), ()))
+    read = read_columns(path, with_questions(wanted, asked.columns), record="votes")
+    mine = rows_asked(read, asked.columns, asked.question)
+    rows = len(next(iter(read.arrays.values()), ())) if mine is None else int(mine.sum())
+    form = "file of votes" + (f", question {asked.question}" if asked.question else "")
     systems = system_columns(read.arrays, {n: c for n, c in asked.columns.items() if n.startswith("system_")})
-    return Opened(read, asked.columns, Ledger("file of votes", rows, asked.columns), systems)
+    return Opened(read, asked.columns, Ledger(form, rows, asked.columns), systems, asked=mine)
 
 
 def _of_tool(path: Path, tool: str, asked: Stated, wanted: Mapping[str, pa.DataType]) -> Opened:

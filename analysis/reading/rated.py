@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.opening import Stated, of_one_question
+from analysis.reading.scored import scored_sides
 from analysis.reading.systems import Contrast
 from analysis.reading.votes import Votes
 from dialogue.ballots.ledger import Ledger
@@ -86,7 +87,7 @@ class RatingsTable:
 
 def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> RatingsTable:
     """Ratings of a file, of one question; a rating without its partner is left out and counted."""
-    table, dropped = read_table(path), {}
+    table, dropped = scored_sides(read_table(path)), {}
     if unknown := [name for name in stated.columns if name not in (*KNOWN, "question")]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join((*KNOWN, 'question'))}.")
     form = "ratings"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -47,12 +48,26 @@ class Study:
         return self.folder.name if self.table is None else self.table.name
 
     @cached_property
+    def hit(self) -> Mapping[str, Any]:
+        """hit.toml as it was written."""
+        path = self.folder / "hit.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
+
+    @property
+    def asked(self) -> Mapping[str, Any]:
+        """The one of several questions in hit.toml that the votes answer; empty where one is asked."""
+        name = self.how.get("question")
+        return next((one for one in self.hit.get("questions", ()) if one.get("name") == name), {})
+
+    @cached_property
     def voters(self) -> Voters | None:
         """Who cast the votes on real pairs; None where there are none."""
         return None if self.votes is None else voters(self.votes)
 
 
-def read_study(folder: Path, *, with_judges: bool = False, unverified: Unverified = "") -> Study:
+def read_study(
+    folder: Path, *, with_judges: bool = False, unverified: Unverified = "", question: str = "", votes_too: bool = True
+) -> Study:
     """Read every file of the study that is there; refuse a folder that holds none of them, and a judge's vote."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give the study folder, e.g. runs/demo.")
@@ -63,11 +78,11 @@ def read_study(folder: Path, *, with_judges: bool = False, unverified: Unverifie
             f"and export its votes, probe its models (python -m probes run {folder}), or bring scores of your own "
             f"(python -m analysis import-scores)."
         )
-    how: Mapping[str, Any] = {"with_judges": with_judges, "unverified": unverified}
+    how: Mapping[str, Any] = {"with_judges": with_judges, "unverified": unverified, "question": question or ""}
     return Study(
         folder=folder,
-        votes=read_votes(votes, also=("submitted", "comment"), **how) if votes.exists() else None,
-        controls=_controls(votes, how),
+        votes=read_votes(votes, also=("submitted", "comment"), **how) if votes_too and votes.exists() else None,
+        controls=_controls(votes, how) if votes_too else None,
         raters=_records(folder / "raters.jsonl", Rater),
         pairs=_records(folder / "pairs.jsonl", Pair),
         responses=_records(folder / "responses.jsonl", Response),

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from analysis.reading.asked import QUESTION, comments_beside, rows_asked, with_questions
 from analysis.reading.columns import Columns, codes_of, columns_in_memory
 from analysis.reading.keeping import Keep, Unverified, flags, kept_votes, leave_out
 from analysis.reading.naming import LABELS, known_columns, legal_labels, translated
@@ -191,7 +192,18 @@ def read_votes(
     asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question, how)
     refuse_file_of_verdicts(Path(path))
     found = opened_votes(Path(path), asked, wanted)
-    return _votes(found, values or {}, labels, Keep(tuple(kinds), uncounted, unverified), tuple(also), how)
+    keep = Keep(tuple(kinds), uncounted, unverified, found.asked)
+    votes = _votes(found, values or {}, labels, keep, tuple(also), how)
+    return _with_comments(votes, Path(path)) if "comment" in also else votes
+
+
+def _with_comments(votes: Votes, path: Path) -> Votes:
+    """The comments of a study's own file, where the votes themselves hold none."""
+    if votes.rater is None or "comment" in votes.also:
+        return votes
+    named = [votes.pairs[code] for code in votes.pair], [votes.raters[code] for code in votes.rater]
+    found = comments_beside(path, *named)
+    return votes if found is None else replace(votes, also={**votes.also, "comment": found})
 
 
 def votes_from_columns(
@@ -204,11 +216,12 @@ def votes_from_columns(
     uncounted: bool = False,
     unverified: Unverified = "",
     also: Sequence[str] = (),
+    question: str = "",
     with_judges: bool = False,
     beside: Sequence[Path] = (),
 ) -> Votes:
     """The same from a mapping of columns or a DataFrame."""
-    names = known_columns(columns or {}, [*FIELDS, *also])
+    names = known_columns(columns or {}, [*FIELDS, *also, QUESTION])
     systems = system_columns(map(str, table), {n: c for n, c in names.items() if n.startswith("system_")})
     names = names if systems is None else {**names, "system_a": systems.a, "system_b": systems.b}
     wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
@@ -216,9 +229,11 @@ def votes_from_columns(
     if text_columns(map(str, table)) is not None:
         raw = RawTable(Path("votes"), {str(name): list(table[name]) for name in table})
         table = with_sides(raw, names, systems).columns
-    found = Opened(columns_in_memory("votes", table, wanted), names, Ledger("columns", 0), systems)
+    read = columns_in_memory("votes", table, with_questions(wanted, names))
+    found = Opened(read, names, Ledger("columns", 0), systems)
     how = Reading(tuple(beside), with_judges)
-    return _votes(found, values or {}, labels, Keep(tuple(kinds), uncounted, unverified), tuple(also), how)
+    keep = Keep(tuple(kinds), uncounted, unverified, rows_asked(read, names, question))
+    return _votes(found, values or {}, labels, keep, tuple(also), how)
 
 
 def _votes(

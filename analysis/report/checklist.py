@@ -7,7 +7,6 @@ section D of the Responsible NLP Research checklist of the ACL Rolling Review, a
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ class Asked:
 
 def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[Asked]:
     """Every question with its answer, those on people first; without votes only the ones on models and files."""
-    hit = _hit(study)
+    hit = study.hit
     if study.ratings is not None and answers.ratings is not None:
         return [*_rated(study.ratings, answers.ratings), *_models(study, panels)]
     if study.votes is None:
@@ -104,20 +103,14 @@ def _rated(table: RatingsTable, found: RatingsAnswer) -> Iterator[Asked]:
     )
 
 
-def _hit(study: Study) -> Mapping[str, Any]:
-    path = study.folder / "hit.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
 def _asked(what: str, source: str, answer: str | None, otherwise: str) -> Asked:
     return Asked(what, answer or AUTHOR + otherwise, bool(answer), source)
 
 
 def _task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Position | None) -> Iterator[Asked]:
     ours = "the built-in wording (docs/hit.md)" if set(votes.source) - {"imported", "unknown"} else None
-    question = (
-        f"\N{LEFT DOUBLE QUOTATION MARK}{hit['question']}\N{RIGHT DOUBLE QUOTATION MARK}" if "question" in hit else ours
-    )
+    said = study.asked.get("ask") or hit.get("question")
+    question = f"\N{LEFT DOUBLE QUOTATION MARK}{said}\N{RIGHT DOUBLE QUOTATION MARK}" if said else ours
     yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", question,
                  "the question as raters saw it, and what the quality means")  # fmt: skip
     shown = "hit.toml holds them" if "instructions" in hit else ours

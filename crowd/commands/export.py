@@ -1,7 +1,8 @@
 """Write votes.jsonl (of questions: choices.jsonl) and raters.jsonl into the study folder, and the event log on request.
 
 Choices name the response and not the side it was shown on, rater ids are keyed hashes, and nothing about payment is
-written. CSV and Parquet hold the same columns.
+written. CSV and Parquet hold the same columns. With several questions a vote is one row a question, and what raters
+wrote goes into a file of its own, comments.jsonl.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     from crowd.exchange import exporting
     from crowd.rating.excluding import exclude_by_rule
     from crowd.study_folder import hit_in_force, not_yet_in_force, opened
-    from dialogue.records import Rater
+    from dialogue.records import Comment, Rater
 
     out = args.out or args.study
     with opened(args.study, args.database) as store:
@@ -47,6 +48,9 @@ def run(args: argparse.Namespace) -> None:
     if args.events:
         exporting.write(out / f"events.{args.format}", log, None, found.recipe)
     print(f"{found.given} {found.name} of {len(found.raters)} raters: {answers}")
+    if found.comments:
+        exporting.write(out / f"comments.{args.format}", found.comments, Comment, found.recipe)
+        print(f"{len(found.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")
     if recorded := len(found.votes) - found.given:
         print(f"And {recorded} ties recorded for identical responses: nobody gave them, and they say so (auto).")
     if unverified := sum(vote.extra.get("verified") is False for vote in found.votes):

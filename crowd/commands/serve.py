@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> None:
         )
     )
     if args.dashboard and hit.form == "pairs":  # of questions there are no such figures
-        keep_fresh(app.extensions["desk"].store, args.study, args.database)
+        keep_fresh(app.extensions["desk"].store, args.study, args.database, hit.lead.name if hit.lead else "")
     stopped = serve(
         app, args.host, args.port, lambda port: _announce(args, port, app), stop_with_stdin=args.stop_with_stdin
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from crowd.exchange.by_question import Judged, comments_of, rows_by_question
 from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import record_of
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
@@ -25,7 +26,7 @@ from crowd.store.event_log import iso
 from crowd.store.store import settings
 from crowd.watching.signals import rater_signals
 from dialogue.files import as_json, atomic, write_records
-from dialogue.records import OptionChoice, Pair, Question, Rater, Source, Vote
+from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, Source, Vote
 from dialogue.signature import signature
 
 Answer = Vote | OptionChoice
@@ -43,6 +44,7 @@ class Export:
     raters: Sequence[Rater]
     recipe: str
     form: FormName = "pairs"
+    comments: Sequence[Comment] = ()
 
     @property
     def name(self) -> str:
@@ -88,8 +90,15 @@ def export(
         votes += _auto_ties(connection, votes_per_pair)
     if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
         votes = list(_as_without_rules(connection, votes, rows, broke))
+    comments: list[Comment] = []
+    asked: list[str] = []
+    if hit and hit.questions:
+        judged: list[Judged] = list(zip(votes, (row for row in rows if row.failed is None), strict=True))
+        votes, comments = [*rows_by_question(judged)], list(comments_of(judged))
+        asked = [one.name for one in hit.questions if one.makes_votes]
     recipe = signature(
         **{FORMS[form].ANSWERS: len(votes)},
+        **({"questions": asked} if asked else {}),
         counted=sum(vote.counted for vote in votes),
         simulated=sum(vote.source == "simulated" for vote in votes),
         pairs=sum(pair.kind != "check" for pair in pairs.values()),
@@ -100,7 +109,7 @@ def export(
         texts=values.get(TEXTS) or None,
     )
     doubts = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
-    return Export(votes, _raters(raters, rows, status, doubts), recipe, form)
+    return Export(votes, _raters(raters, rows, status, doubts), recipe, form, comments)
 
 
 def _votes(
@@ -272,12 +281,14 @@ def write(path: Path, records: Sequence[Any], kind: type | None, recipe: str) ->
 
 
 def analysis_of(path: Path, votes: Sequence[Answer]) -> list[str]:
-    """The command that draws these votes; few votes cannot be drawn without replacement."""
+    """The command that draws these votes, of several questions those of the first; few are drawn with replacement."""
     if votes and isinstance(votes[0], OptionChoice):
         return ["python -m analysis choose", str(path.parent)]
-    rounds = Counter(vote.round for vote in votes if vote.counted and vote.kind == "real")
+    first = votes[0].question if votes else ""
+    rounds = Counter(v.round for v in votes if v.counted and v.kind == "real" and v.question == first)
     few = min(rounds.values(), default=0) <= VOTES_PER_SET
-    return ["python analyze_ties.py", str(path), *(["--replace"] if few else [])]
+    asked = ["--question", first] if first else []
+    return ["python analyze_ties.py", str(path), *asked, *(["--replace"] if few else [])]
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:

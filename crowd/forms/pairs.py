@@ -50,7 +50,7 @@ class WorkedExample:
 def read(path: Path) -> list[FormRow]:
     """The pairs of a file."""
     records = read_records(path, Pair)
-    if lost := [record.pair for record in records if record.kind == "check" and record.answer is None]:
+    if lost := [record.pair for record in records if record.kind == "check" and not (record.answer or record.answers)]:
         raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
     return [FormRow(one.pair, one.kind, _body(one), one.answer, one.identical) for one in records]
 

@@ -5,6 +5,7 @@ After a check the gate speaks (standing.py); an undo takes the last vote back an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.forms.form import decisive
 from crowd.rating import pool, standing
+from crowd.rating.answer_sheet import Given, Sheet, is_failed, right_answers, turned_back
 from crowd.rating.assignment import is_eligible
 from crowd.rating.doors import ASKED_LATER
 from crowd.rating.leasing import shown_checks
@@ -53,7 +55,7 @@ _LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vot
 
 
 def save_answer(
-    moment: Moment, seat: Seat, token: str, choice: str, seconds: float | None
+    moment: Moment, seat: Seat, token: str, choice: Given, seconds: float | None
 ) -> tuple[Saved, Sequence[Any] | None]:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given.
 
@@ -87,7 +89,7 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(moment: Moment, seat: Seat, row: Any, pressed: str, seconds: float) -> tuple[Saved, bool | None]:
+def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair."""
     check, held, rules = row.kind in CHECKS, row.state == "held", moment.assignment
     late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
@@ -95,26 +97,49 @@ def _store(moment: Moment, seat: Seat, row: Any, pressed: str, seconds: float) -
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
     placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
     counted = placed and not waits
-    choice = moment.form.answer_of(pressed, row.left)
-    failed = fails(choice, row.mended or pool.key_in(row.body)) if check else None
+    choice, answers = _by_response(moment, given, row.left)
+    failed = _fails(moment, choice, answers, row) if check else None
     facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
     facts |= {"late": int(late), "counted": int(counted), "failed": None if failed is None else int(failed)}
     facts |= {"waits": int(waits), "aside": int(aside)}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
     later(
         moment.connection,
-        (_STORE, facts | whose),
+        (_STORE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
         (_ANSWERED, {"this": row.lease, "seat": seat.sitting}),
         pool.recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(held)),
-        event_log.entry("answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts),
+        event_log.entry("answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts, **_told(answers)),
         (_LAST, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
     return "late" if late else "saved", failed
 
 
+def _by_response(moment: Moment, given: Given, layout: str) -> tuple[str, Sheet | None]:
+    """The choice, which with several questions is that of the leading one, and all answers."""
+    lead = moment.hit.lead
+    if lead is None or isinstance(given, str):
+        if lead is not None or not isinstance(given, str):
+            raise Refused("one question was asked and several were answered, or the other way round")
+        return moment.form.answer_of(given, layout), None
+    answers = turned_back(given, layout)
+    return answers[lead.name]["choice"], answers
+
+
+def _told(answers: Sheet | None) -> dict[str, Sheet]:
+    """What the event log keeps: not a word that a rater wrote, so that what is taken back or forgotten is gone."""
+    told = {name: answer for name, answer in (answers or {}).items() if "text" not in answer}
+    return {"answers": told} if told else {}
+
+
 def _waits(row: Any) -> bool:
     """Whether a marketplace has yet to confirm the visit."""
     return row.source in ASKED_LATER and row.listed is None
+
+
+def _fails(moment: Moment, choice: str, answers: Sheet | None, row: Any) -> bool:
+    if answers is not None and moment.hit.lead is not None:
+        return is_failed(answers, right_answers(moment.form.record_of(row.body), moment.hit.lead.name, row.mended))
+    return fails(choice, row.mended or pool.key_in(row.body))
 
 
 def fails(choice: str, answer: str) -> bool:

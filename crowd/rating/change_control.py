@@ -90,8 +90,8 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
     """One sentence on why, and the way out."""
     if change.name == "form" and connection.scalar(sa.select(leases.c.lease).limit(1)) is not None:
         raise InputError(f"form was changed, but raters were shown what the old one shows. {WAY_OUT}")
-    if change.name == "question" and _any(connection, votes.c.failed.is_(None)):
-        raise InputError(f"question was changed, but the votes so far answer the old one. {WAY_OUT}")
+    if change.name in ("question", "questions") and _any(connection, votes.c.failed.is_(None)):
+        raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
     if change.name == "consent_text" and "consent_version" not in changed:
         raise InputError("consent_text was changed: raise consent_version too, so that everybody is asked again.")
     if change.name == "first_checks" and change.after > change.before and _any(connection, votes.c.vote > 0):

@@ -6,16 +6,20 @@ with its event. Nothing here touches what is due or paid to anybody.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from crowd.forms.known import FORMS
+from crowd.forms.pairs import record_of
 from crowd.rating import standing
+from crowd.rating.answer_sheet import is_failed, right_answers
 from crowd.rating.answering import fails
 from crowd.rating.gate import Ruling
 from crowd.rating.pool import key_in
-from crowd.rating.rules import rules_in_force, turn_revision
+from crowd.rating.rules import kept_hit, rules_in_force, turn_revision
 from crowd.rating.standing import Effect
 from crowd.store import event_log
 from crowd.store.identity import rater_hash
@@ -48,7 +52,8 @@ def mend(store: Store, check: str, answer: str, now: float) -> Decided:
         before = row.mended or key_in(row.body)
         connection.execute(sa.update(pairs).where(pairs.c.pair == check).values(mended=answer))
         _judge_anew(connection, check, answer)
-        event_log.append(connection, "mended", now, pair=check, answer=answer, before=before)
+        told: dict[str, Any] = {"failed": failed} if (failed := _failed_sheets(connection, check)) else {}
+        event_log.append(connection, "mended", now, pair=check, answer=answer, before=before, **told)
         turn_revision(connection)
         rules = rules_in_force(connection)
         effect = standing.settle(connection, rules.assignment, rules.gate, now)
@@ -63,9 +68,29 @@ def _judge_anew(connection: sa.Connection, check: str, answer: str) -> None:
     waits = sa.or_(leases.c.state == "held", leases.c.state == "expired")
     if answer == "void":
         connection.execute(sa.update(leases).where(leases.c.pair == check, waits).values(state="void"))
+    hit = kept_hit(connection)
+    if hit is not None and hit.lead is not None:
+        _judge_sheets_anew(connection, check, answer, hit.lead.name)
+        return
     for choice in connection.scalars(sa.select(votes.c.choice).where(votes.c.pair == check).distinct()).all():
         given = sa.update(votes).where(votes.c.pair == check, votes.c.choice == choice)
         connection.execute(given.values(failed=int(fails(choice, answer))))
+
+
+def _judge_sheets_anew(connection: sa.Connection, check: str, answer: str, lead: str) -> None:
+    """The same where several questions were answered: each sheet by all that the check asks."""
+    body = connection.execute(sa.select(pairs.c.body).where(pairs.c.pair == check)).scalar_one()
+    right = right_answers(record_of(body), lead, answer)
+    rows = connection.execute(sa.select(votes.c.vote, votes.c.answers).where(votes.c.pair == check)).all()
+    for row in rows:
+        failed = int(is_failed(json.loads(row.answers), right))
+        connection.execute(sa.update(votes).where(votes.c.vote == row.vote).values(failed=failed))
+
+
+def _failed_sheets(connection: sa.Connection, check: str) -> dict[str, int]:
+    """Lease -> whether it failed, for the log, which does not hold what a check asks beside its first question."""
+    mine = sa.and_(votes.c.pair == check, votes.c.answers.is_not(None))
+    return {str(row.lease): row.failed for row in connection.execute(sa.select(votes).where(mine))}
 
 
 def known_rater(store: Store, name: str) -> str:

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from crowd.hit import Hit
 from crowd.rating import answering, leasing
+from crowd.rating.answer_sheet import Given
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.doors import ASKED_LATER, doors
 from crowd.rating.ending import over_for_all
@@ -186,7 +187,7 @@ class Desk:
             return leasing.next_step(moment, seat)
 
     @_by_rules_in_force
-    def answer(self, seat: Seat, token: str, choice: str, seconds: float | None) -> tuple[answering.Saved, Step]:
+    def answer(self, seat: Seat, token: str, choice: Given, seconds: float | None) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
         with self.store.write() as connection:
             moment = self._moment(connection)

@@ -66,11 +66,20 @@ def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
     # a token follows from the person's id, so it would lead back to them, and stand in their way if they come again
     token = sa.literal(f"{nobody}-") + sa.cast(leases.c.lease, sa.Text)
     connection.execute(sa.update(leases).where(mine).values(rater=nobody, token=token, issued=0.0, expires=0.0))
-    cast = connection.execute(sa.select(votes.c.vote, votes.c.submitted).where(votes.c.rater == rater)).all()
+    v = votes.c
+    cast = connection.execute(sa.select(v.vote, v.submitted, v.answers).where(v.rater == rater)).all()
     for row in cast:
         bare = {"rater": nobody, "seconds": None, "submitted": row.submitted // DAY * DAY}
+        bare["answers"] = _without_texts(row.answers)
         connection.execute(sa.update(votes).where(votes.c.vote == row.vote).values(bare))
     return len(cast)
+
+
+def _without_texts(answers: str | None) -> str | None:
+    """What a person wrote may name them; the event log never had it."""
+    if answers is None:
+        return None
+    return json.dumps({name: answer for name, answer in json.loads(answers).items() if "text" not in answer})
 
 
 def _thin_events(connection: sa.Connection, rater: str, nobody: str) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy import bindparam as param
 from crowd.forms.form import FormRow, HitForm
 from crowd.forms.known import FORMS
 from crowd.hit import Hit
+from crowd.rating.answer_sheet import wrong_key
 from crowd.rating.next_pair import due_by
 from crowd.store import event_log
 from crowd.store.store import Change, Store, fetch, later, put, settings
@@ -59,6 +60,9 @@ def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     all_checks = [record for record in records if record.kind == "check"]
     versions = {record.version for record in records if record.kind != "check" and record.version} or {0}
     checks = min(sum(one.version in (0, version) for one in all_checks) for version in versions)
+    for row in records if hit.form == "pairs" else ():
+        if row.kind == "check" and (wrong := wrong_key(FORMS[hit.form].record_of(row.body), hit.questions)):
+            raise InputError(f"{path}: check {row.name} {wrong}.")
     if checks < hit.first_checks:
         raise InputError(
             f"{path} holds {checks} checks{' of a version' if len(versions) > 1 else ''}, "

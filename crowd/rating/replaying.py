@@ -89,7 +89,8 @@ def _take(facts: _Facts, event: Event) -> None:
     elif event.kind == "mended":
         for answer in facts.answers.values():
             if answer.pair == event.pair:
-                answer.failed = data["answer"] not in ("void", decisive(answer.choice))
+                told = data.get("failed", {}).get(str(answer.lease))  # where several questions are asked
+                answer.failed = data["answer"] not in ("void", decisive(answer.choice)) if told is None else bool(told)
     elif event.kind == "admitted":
         facts.asked[str(event.rater)] = data["asked"]
     elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:

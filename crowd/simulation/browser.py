@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import httpx
 
-from crowd.simulation.raters import Habits
+from crowd.simulation.raters import Habits, Reader
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
@@ -41,6 +41,8 @@ class PageForm(HTMLParser):
         super().__init__()
         self.fields: dict[str, str] = {}
         self.radios: dict[str, list[str]] = {}
+        self.texts: dict[str, bool] = {}
+        """Name of a text field -> whether it must be filled."""
         self._texts: list[tuple[str, str]] = []
         self._within = ""
         self.feed(html)
@@ -51,6 +53,8 @@ class PageForm(HTMLParser):
             self.fields[values["name"]] = values.get("value", "")
         elif tag == "input" and values.get("type") == "radio":
             self.radios.setdefault(values["name"], []).append(values.get("value", ""))
+        elif tag == "textarea":
+            self.texts[values["name"]] = "required" in values
         elif tag in ("section", "div"):
             self._within = values.get("class", "").partition(" ")[0]
         elif tag == "span" and values.get("class") == "who":
@@ -149,6 +153,8 @@ class SimulatedVisit:
         context, *texts = form.shown()
         pressed, seconds = self.reader.judge(self.rater, context, *texts)
         fields = form.fields | self.reader.fields(pressed) | {"seconds": str(seconds)}
+        if isinstance(self.reader, Reader) and form.radios:
+            fields |= self.reader.fill(self.rater, context, texts, form.radios, form.texts)
         answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
         if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
             answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()

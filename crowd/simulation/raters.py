@@ -15,16 +15,18 @@ Equal texts have equal quality.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from crowd.forms.pairs import Button
+from crowd.simulation.filling import filled, groups_asked
 from crowd.web.page import literal
 from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair, Utterance
+from dialogue.records import Candidate, Choice, Pair, Utterance
 from dialogue.seeds import child_random
 
 BUTTONS: tuple[Button, ...] = ("left", "right", "tie")
+OTHERWISE = 0.2  # of the further questions about a pair that are answered by chance
 KNOWN_QUALITY = {"reference": 2.0, "random": -2.0}
 
 
@@ -98,7 +100,7 @@ class Reader:
             )
         pair, straight = self._known[key]
         if pair.kind == "check":
-            return _side(pair, straight), seconds
+            return _side(_asked(pair), straight), seconds
         first, second = (pair.a, pair.b) if straight else (pair.b, pair.a)
         better = quality(first, pair.context, seed=self.seed) - quality(second, pair.context, seed=self.seed)
         perceived = rater.sharpness * better + rater.bias + math.log(draw / (1 - draw))
@@ -118,15 +120,37 @@ class Reader:
         """What is pressed in a worked example, not always well."""
         return BUTTONS[int(self.whim(rater, "example", str(number)) * 3)]
 
+    def fill(
+        self, rater: Habits, context: Sequence[Utterance], shown: Sequence[str],
+        radios: Mapping[str, Sequence[str]], texts: Mapping[str, bool],
+    ) -> dict[str, str]:  # fmt: skip
+        """The answers to several questions: the first as `judge` has it, further ones mostly alike."""
+        key = page_key(context, shown)
+        choice, _ = self.judge(rater, context, *shown)
+        pair, straight = self._known[key]
+        generator = child_random(self.seed, "sheet", rater.number, *key)
+        said: dict[str, str] = {}
+        for name in groups_asked(radios):
+            other = generator.random() < OTHERWISE and bool(said)
+            said[name] = generator.choice(BUTTONS) if other and pair.kind != "check" else choice
+        if pair.kind == "check" and choice == _side(_asked(pair), straight):  # no blind click
+            said |= {name: _side(right_one, straight) for name, right_one in pair.answers.items() if name in said}
+        return filled(radios, texts, said, generator)
+
     def whim(self, rater: Habits, name: str, *key: str) -> float:
         """A uniform number for a habit such as clicking twice, the same whenever it is asked for."""
         return child_random(self.seed, name, rater.number, *key).random()
 
 
-def _side(check: Pair, straight: bool) -> Button:
-    if check.answer == "tie":
+def _asked(check: Pair) -> Choice | None:
+    """The right answer to the first question that a check asks."""
+    return check.answer or next(iter(check.answers.values()), None)
+
+
+def _side(answer: Choice | None, straight: bool) -> Button:
+    if answer == "tie":
         return "tie"
-    return "left" if (check.answer == "a") == straight else "right"
+    return "left" if (answer == "a") == straight else "right"
 
 
 def page_key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:

@@ -82,4 +82,9 @@ def _fifth(connection: sa.Connection) -> None:
         connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
 
 
-MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth}
+def _sixth(connection: sa.Connection) -> None:
+    """A vote may hold the answers to several questions."""
+    connection.execute(sa.text("ALTER TABLE votes ADD COLUMN answers TEXT"))
+
+
+MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth, 5: _sixth}

@@ -103,6 +103,8 @@ votes = sa.Table(
     sa.Column("aside", sa.Integer, nullable=False, server_default="0"),
     # 1: the marketplace has not yet confirmed the visit; the vote has a place among its pair's k and does not count
     sa.Column("waits", sa.Integer, nullable=False, server_default="0"),
+    # JSON: the answers to all questions of the pair, where hit.toml has several; `choice` is that to the first one
+    sa.Column("answers", sa.Text),
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -54,14 +55,20 @@ def check_lines(connection: sa.Connection) -> tuple[CheckLine, ...]:
     cast = sa.select(votes.c.pair, votes.c.choice, sa.func.count()).where(votes.c.failed.is_not(None))
     for pair, choice, number in connection.execute(cast.group_by(votes.c.pair, votes.c.choice)):
         given[pair][decisive(choice)] += number
+    sums = sa.select(votes.c.pair, sa.func.sum(votes.c.failed)).where(votes.c.answers.is_not(None))
+    by_sheet = {pair: failed for pair, failed in connection.execute(sums.group_by(votes.c.pair)) if failed is not None}
     rows = connection.execute(sa.select(pairs).where(pairs.c.kind == "check").order_by(pairs.c.pair))
-    return tuple(_line(row.pair, row.mended, str(json.loads(row.body)["answer"]), given[row.pair]) for row in rows)
+    return tuple(_line(r.pair, r.mended, json.loads(r.body), given[r.pair], by_sheet.get(r.pair)) for r in rows)
 
 
-def _line(check: str, mended: str | None, written: str, given: Counter[str]) -> CheckLine:
+def _line(
+    check: str, mended: str | None, body: Mapping[str, Any], given: Counter[str], by_sheet: int | None
+) -> CheckLine:
+    """`by_sheet`: the failures where several questions are asked, of which `given` counts the first alone."""
+    written = body.get("answer") or ", ".join(f"{name}: {choice}" for name, choice in body["answers"].items())
     answer = mended if mended not in (None, "void") else written
     total = given.total()
-    failed = total - given[str(answer)]
+    failed = total - given[str(answer)] if by_sheet is None else by_sheet
     usual = given.most_common(1)[0][0] if given else ""
     return CheckLine(check, mended or written, total, failed, failing_so_often(failed, total, SLIPS), usual)
 

@@ -26,28 +26,29 @@ PYTHON = ("nice", sys.executable, "-m")  # nice: raters who wait for a page come
 Seen = tuple[int | None, int]
 
 
-def keep_fresh(store: Store, study: Path, database: str | None) -> None:
-    """From now on, export and draw whenever there are new votes; ends with the process."""
+def keep_fresh(store: Store, study: Path, database: str | None, question: str = "") -> None:
+    """From now on, export and draw whenever there are new votes, of several questions one; ends with the process."""
 
     def watch() -> None:
         drawn: Seen = (None, 0)
         while True:
-            drawn = refresh_if_new(store, study, database, drawn)
+            drawn = refresh_if_new(store, study, database, drawn, question)
             time.sleep(EVERY)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen) -> Seen:
+def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen, question: str = "") -> Seen:
     """Refresh if the votes are not those that were drawn; returns which ones are drawn now."""
     with store.read() as connection:  # an undo lowers the number, a vote after it raises the last: both are needed
         last, number = connection.execute(sa.select(sa.func.max(votes.c.vote), sa.func.count(votes.c.vote))).one()
-    return (last, number) if (last, number) == drawn or refresh(study, database) else drawn
+    return (last, number) if (last, number) == drawn or refresh(study, database, question) else drawn
 
 
-def refresh(study: Path, database: str | None) -> bool:
+def refresh(study: Path, database: str | None, question: str = "") -> bool:
     """Export the votes and draw them once; False if a step failed, which the log says."""
-    return export_anew(study, database) and _run("analysis", "watch", str(study), "--once")
+    asked = ("--question", question) if question else ()
+    return export_anew(study, database) and _run("analysis", "watch", str(study), "--once", *asked)
 
 
 def export_anew(study: Path, database: str | None, form: str = "jsonl") -> bool:

@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from crowd.forms.form import OnPage
 from crowd.forms.known import FORMS
 from crowd.hit import Hit
+from crowd.rating.answer_sheet import buttons_of
 from crowd.rating.ending import Ending
 from crowd.web.visit import TOKEN
 
@@ -147,7 +148,7 @@ def said(hit: Hit, note: Note, shown: OnPage | None = None) -> str:
     if hit.form == "choice" and note == "undone":
         return "Undone: answer this question again"
     if note == "incomplete":
-        return said_incomplete(shown)
+        return "Answer every question" if hit.questions else said_incomplete(shown)
     return NOTES[note]
 
 
@@ -188,7 +189,7 @@ def jinja_environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    jinja.filters.update(literal=literal, paragraphs=paragraphs)
+    jinja.filters.update(literal=literal, paragraphs=paragraphs, buttons_of=buttons_of)
     jinja.globals.update(asset=asset, said_incomplete=said_incomplete)
     return jinja
 

@@ -13,6 +13,7 @@ from flask import Blueprint, Response, current_app, g, jsonify, redirect, reques
 from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
 from crowd.hit_about import told_of_rater
+from crowd.rating.answer_sheet import Given, read_sheet
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused
 from crowd.web import arriving, page
@@ -111,7 +112,7 @@ def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
     seat = sender_s_seat()
     try:
-        note, step = the_desk().answer(seat, _field("lease"), _choice(), _seconds())
+        note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds())
     except Incomplete:
         return _and_then(the_desk().next_step(seat), "incomplete")
     if note == "saved":
@@ -174,6 +175,12 @@ def _wants_json() -> bool:
 
 def _field(name: str) -> str:
     return request.form.get(name, "")
+
+
+def _given() -> Given:
+    """What the page asked for: one button, or the answers to all questions of hit.toml."""
+    questions = the_desk().hit.questions
+    return read_sheet(questions, request.form) if questions else _choice()
 
 
 def _choice() -> str:

@@ -6,7 +6,6 @@ What no file can know is left to the author by name.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,10 +54,10 @@ def datasheet(study: Study, answers: VotesAnswers) -> tuple[Item, ...]:
     votes = study.votes
     if votes is None:
         return ()
-    hit = _hit(study)
+    hit = study.hit
     return (
         *_reference(), *_systems(study), *_sample(study, votes, answers), *_evaluators(study, votes, hit),
-        *_design(study, votes, hit), *_criterion(votes, hit), *_results(answers), *_ethics(),
+        *_design(study, votes, hit), *_criterion(votes, hit, study.asked), *_results(answers), *_ethics(),
     )  # fmt: skip
 
 
@@ -78,11 +77,6 @@ def sheet_text(items: tuple[Item, ...]) -> str:
         told = section
         parts.append(f"**{one.number} {one.question}**\n\n{one.answer or f'{AUTHOR} {one.hint}'.strip()}")
     return "\n\n".join(parts) + "\n"
-
-
-def _hit(study: Study) -> Mapping[str, Any]:
-    path = study.folder / "hit.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _reference() -> Iterator[Item]:
@@ -172,6 +166,8 @@ def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item
     preview = "Write them by `python -m crowd preview`, and publish them." if ours else "A screenshot, or a copy."
     yield Item("3.3.4.1", "Where can the form be seen?", "", as_typed(preview))
     shown = "The conversation, two responses side by side without names of systems, the question and three buttons."
+    if several := hit.get("questions"):
+        shown = f"{shown.rpartition(',')[0]}, and {count(len(several), 'question')}."
     yield Item("3.3.4.2", "What did evaluators see?", shown if ours else "")
     lease = f" A pair was held for {hit.get('lease_minutes', 10)} minutes." if ours else ""
     yield Item("3.3.5", "How free were they in when and how fast to work?", f"Free in both.{lease}" if ours else "")
@@ -182,7 +178,7 @@ def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item
     )
 
 
-def _criterion(votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
+def _criterion(votes: Votes, hit: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Item]:
     yield Item("4.1.1", "Correctness, goodness, or a feature?")
     yield Item("4.1.2", "Form, content, or both?")
     yield Item("4.1.3", "In its own right, relative to the input, or to something else?")
@@ -196,9 +192,10 @@ def _criterion(votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
     yield Item("4.3.4", "Which values?", f"{', '.join(votes.labels)} (given: {', '.join(seen)})")
     yield Item("4.3.5", "How is the scale shown?", "One choice of several options.")
     yield Item("4.3.6", "Without a scale, what is the task?", "N/A: there is a scale.")
-    yield Item("4.3.7", "What is asked, word for word?", str(hit.get("question", "")))
-    yield Item("4.3.8", "By which form of question?", "Preference between two outputs, with ties."
-               if "tie" in votes.labels else "Preference between two outputs.")  # fmt: skip
+    yield Item("4.3.7", "What is asked, word for word?", str(asked.get("ask") or hit.get("question", "")))
+    form = "Preference between two outputs, with ties." if "tie" in votes.labels else "Preference between two outputs."
+    rated = f"Each output on a scale of {asked.get('points', 5)} points; counted here is which one is rated higher."
+    yield Item("4.3.8", "By which form of question?", rated if asked.get("kind") == "likert" else form)
 
 
 def _results(answers: VotesAnswers) -> Iterator[Item]:

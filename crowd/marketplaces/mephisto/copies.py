@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,6 +26,8 @@ class KeptVote:
     seconds: float | None
     submitted: str
     kind: str
+    answers: dict[str, dict[str, Any]] | None = None
+    """Those to several questions, without what the rater wrote; None where one was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,23 @@ def finished_sitting(connection: sa.Connection, rater: str, number: int) -> Kept
     status = connection.execute(sa.select(raters.c.status).where(raters.c.rater == rater)).scalar_one()
     checks = [row.failed for row in rows if row.failed is not None]
     kept = [
-        KeptVote(row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind)
+        KeptVote(row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind, _sheet(row.answers))
         for row in rows
         if row.failed is None
     ]
     return KeptSitting(rater, number, status, len(checks), sum(checks), kept)
+
+
+def _sheet(answers: str | None) -> dict[str, dict[str, Any]] | None:
+    kept = json.loads(answers) if answers else {}
+    return {name: answer for name, answer in kept.items() if "text" not in answer} if answers else None
+
+
+def as_stored(sitting: KeptSitting) -> dict[str, Any]:
+    """As Mephisto stores it; a vote on one question has no key for several."""
+    kept = asdict(sitting)
+    kept["votes"] = [{k: v for k, v in vote.items() if k != "answers" or v is not None} for vote in kept["votes"]]
+    return kept
 
 
 def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_checks: int) -> list[Vote]:
@@ -77,7 +92,9 @@ def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_ch
         number[vote["pair"]] += counted
         known = {**vote, "rater": rater, "rater_status": status[rater], "counted": counted, "source": "mephisto"}
         known["round"] = number[vote["pair"]] if counted else 0
-        found.append(from_json(Vote, known, "Mephisto's data store"))
+        answers = known.pop("answers", {}) or {"": {}}
+        said = ({**known, "question": name, **answer} for name, answer in answers.items())
+        found += [from_json(Vote, one, "Mephisto's data store") for one in said]
     return found
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from crowd.marketplaces.mephisto.copies import finished_sitting
+from crowd.marketplaces.mephisto.copies import as_stored, finished_sitting
 from crowd.marketplaces.mturk.entrance import MTurkEntrance
 from crowd.rating.leasing import Step
 from crowd.rating.seating import Seat
@@ -68,7 +68,7 @@ class MephistoEntrance:
         with self.desk.store.read() as connection:
             kept = finished_sitting(connection, *visit["seat"])
         self.desk.settle(Seat(*visit["seat"]))
-        self.reception.hand_in(agent, asdict(kept))
+        self.reception.hand_in(agent, as_stored(kept))
         self._handed_in.add((visit["worker"], visit["sitting"]))
         if blocked:
             self.run.close_to(agent)

@@ -1,0 +1,124 @@
+"""The tables `[[questions]]` of hit.toml: what is asked of one pair beside, or instead of, "which is more relevant?".
+
+Three kinds: `pairwise` (A, B or a tie, in steps of strength if wanted, and a tie parted into both good and both poor),
+`likert` (each response on a scale of its own) and `comment` (free text, optional unless it is required).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from crowd.hit_tables import Legal, check_keys, whole_number
+from dialogue.errors import InputError
+
+AskedKind = Literal["pairwise", "likert", "comment"]
+KINDS: tuple[AskedKind, ...] = ("pairwise", "likert", "comment")
+MOST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One question that a rater answers about each pair."""
+
+    name: str
+    """As votes.jsonl and `--question` call it."""
+    ask: str
+    """As the rater reads it."""
+    kind: AskedKind = "pairwise"
+    tie: Literal["one", "split", "none"] = "one"
+    """pairwise: one tie, parted into both good and both poor, or none."""
+    strength: tuple[str, ...] = ()
+    """pairwise: the steps from slight to strong, in words; empty: A or B alone."""
+    points: int = 5
+    """likert: the points of the scale."""
+    labels: tuple[str, ...] = ()
+    """likert: the words of the two ends, or of every point; empty: numbers alone."""
+    required: bool = False
+    """comment: whether the page insists on a text."""
+
+    @property
+    def makes_votes(self) -> bool:
+        """Whether it says anything of the responses that can be counted."""
+        return self.kind != "comment"
+
+
+def _texts(low: int, high: int, longest: int) -> Legal:
+    def holds(value: Any) -> bool:
+        return isinstance(value, (list, tuple)) and low <= len(value) <= high and all(map(_word(longest).holds, value))
+
+    return Legal(f"a list of {low} to {high} texts of up to {longest} characters", holds)
+
+
+def _word(longest: int) -> Legal:
+    fits = lambda value: isinstance(value, str) and bool(value.strip()) and len(value) <= longest  # noqa: E731
+    return Legal(f"text of 1 to {longest} characters", fits)
+
+
+def _one(*words: str) -> Legal:
+    return Legal("one of " + ", ".join(words), lambda value: value in words)
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+QUESTION_KEYS: Mapping[str, Legal] = {
+    "name": Legal(
+        "a name of small letters, digits and _, such as fluency",
+        lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value)),
+    ),
+    "ask": _word(300),
+    "kind": _one(*KINDS),
+    "tie": _one("one", "split", "none"),
+    "strength": _texts(1, 4, 40),
+    "points": whole_number(2, 10),
+    "labels": _texts(2, 10, 60),
+    "required": Legal("true or false", lambda value: type(value) is bool),
+}
+OF_KIND: Mapping[str, AskedKind] = {
+    "tie": "pairwise",
+    "strength": "pairwise",
+    "points": "likert",
+    "labels": "likert",
+    "required": "comment",
+}
+QUESTIONS = Legal(
+    f"1 to {MOST} tables of {', '.join(QUESTION_KEYS)}, with name and ask",
+    lambda value: isinstance(value, (list, tuple)) and 0 < len(value) <= MOST and all(map(_is_table, value)),
+)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) and {"name", "ask"} <= set(value) <= set(QUESTION_KEYS)
+
+
+def questions_from(values: Sequence[Mapping[str, Any]], where: str) -> tuple[AskedQuestion, ...]:
+    """`[[questions]]` as it was written, checked one by one and together."""
+    found = tuple(_question_from(value, f"questions[{place}]", where) for place, value in enumerate(values))
+    names = [one.name for one in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{where}: two questions are called {twice[0]}; give each a name of its own.")
+    if not any(one.makes_votes for one in found):
+        raise InputError(f"{where}: questions holds comments alone; ask a pairwise or likert one beside them.")
+    return found
+
+
+def questions_from_kept(values: Sequence[Mapping[str, Any]]) -> tuple[AskedQuestion, ...]:
+    """The same as a store keeps it, every key of every kind with its value."""
+    lists = ("strength", "labels")
+    kept: list[dict[str, Any]] = [{k: tuple(v) if k in lists else v for k, v in one.items()} for one in values]
+    return tuple(AskedQuestion(**one) for one in kept)
+
+
+def _question_from(value: Mapping[str, Any], table: str, where: str) -> AskedQuestion:
+    check_keys(table, QUESTION_KEYS, value, where)
+    kind = value.get("kind", "pairwise")
+    if strange := [key for key in value if OF_KIND.get(key, kind) != kind]:
+        raise InputError(f"{where}: {table}.{strange[0]} is for kind {OF_KIND[strange[0]]}, and this one is {kind}.")
+    (found,) = questions_from_kept([value])
+    if found.labels and len(found.labels) not in (2, found.points):
+        raise InputError(
+            f"{where}: {table}.labels has {len(found.labels)} words; give the 2 ends, or one for each of the "
+            f"{found.points} points."
+        )
+    return found

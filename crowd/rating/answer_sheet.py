@@ -1,0 +1,111 @@
+"""All answers of a rater about one pair, where hit.toml asks several questions: read, turned back into a and b, judged.
+
+Pure functions: what a form holds becomes a sheet or is refused whole, so that nothing stores half of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crowd.forms.form import Incomplete
+from crowd.forms.pairs import answer_of
+from crowd.hit_questions import AskedQuestion
+from dialogue.records import Choice, Pair
+
+Sheet = Mapping[str, Mapping[str, Any]]
+"""Question -> what was answered: choice, strength, tie_kind, score_a, score_b or text, whatever its kind has."""
+Given = str | Sheet
+LONGEST_COMMENT = 2000
+TIES = {"one": ("tie",), "split": ("good", "poor"), "none": ()}
+
+
+def buttons_of(question: AskedQuestion) -> list[str]:
+    """What the buttons of a pairwise question stand for, in the order in which they are shown.
+
+    >>> buttons_of(AskedQuestion("q", "?", strength=("slightly", "clearly"), tie="split"))
+    ['left-2', 'left-1', 'good', 'poor', 'right-1', 'right-2']
+    >>> buttons_of(AskedQuestion("q", "?"))
+    ['left', 'right', 'tie']
+    """
+    ties = TIES[question.tie]
+    if not question.strength:
+        return ["left", "right", *ties]
+    steps = range(1, len(question.strength) + 1)
+    return [*(f"left-{n}" for n in reversed(steps)), *ties, *(f"right-{n}" for n in steps)]
+
+
+def read_sheet(questions: Sequence[AskedQuestion], form: Mapping[str, str]) -> Sheet:
+    """The answers of a form, by the place on the page; a comment that is left empty is no answer."""
+    found = {one.name: _read(one, form) for one in questions}
+    return {name: answer for name, answer in found.items() if answer}
+
+
+def _read(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
+    name = f"q-{question.name}"
+    if question.kind == "comment":
+        text = form.get(name, "").replace("\0", "").replace("\r\n", "\n").strip()[:LONGEST_COMMENT]
+        if question.required and not text:
+            raise Incomplete(f"{question.name} needs a text")
+        return {"text": text} if text else {}
+    if question.kind == "likert":
+        legal = [str(point) for point in range(1, question.points + 1)]
+        return {side: int(_chosen(f"{name}-{side}", legal, form)) for side in ("left", "right")}
+    return _pressed(_chosen(name, buttons_of(question), form))
+
+
+def _chosen(name: str, legal: Sequence[str], form: Mapping[str, str]) -> str:
+    if (value := form.get(name, "")) not in legal:
+        raise Incomplete(f"{name} is none of {', '.join(legal)}")
+    return value
+
+
+def _pressed(value: str) -> dict[str, Any]:
+    side, _, step = value.partition("-")
+    if side in ("good", "poor"):
+        return {"choice": "tie", "tie_kind": side}
+    return {"choice": side, **({"strength": int(step)} if step else {})}
+
+
+def turned_back(sheet: Sheet, left: str) -> Sheet:
+    """The same by response: which of a and b was on the left is undone.
+
+    >>> turned_back({"q": {"left": 4, "right": 2}, "r": {"choice": "right", "strength": 1}}, left="b")
+    {'q': {'choice': 'b', 'score_a': 2, 'score_b': 4}, 'r': {'choice': 'a', 'strength': 1}}
+    """
+    return {name: _turned(answer, left) for name, answer in sheet.items()}
+
+
+def _turned(answer: Mapping[str, Any], left: str) -> dict[str, Any]:
+    if "left" in answer:
+        one, other = answer["left"], answer["right"]
+        higher = "tie" if one == other else "left" if one > other else "right"
+        a, b = (one, other) if left == "a" else (other, one)
+        return {"choice": answer_of(higher, left), "score_a": a, "score_b": b}
+    if "choice" in answer:
+        return {**answer, "choice": answer_of(answer["choice"], left)}
+    return dict(answer)
+
+
+def right_answers(pair: Pair, lead: str, mended: str | None = None) -> dict[str, Choice]:
+    """What a check asks: `answer` is that of the leading question, `answers` of others; none where it is void."""
+    if mended == "void":
+        return {}
+    answer: Any = mended or pair.answer
+    return {**({lead: answer} if answer else {}), **{k: v for k, v in pair.answers.items() if k != lead or not answer}}
+
+
+def is_failed(answers: Sheet, right: Mapping[str, Choice]) -> bool:
+    """Whether any question of a check was answered otherwise; of a scale, which response was to be rated higher."""
+    return any(answers.get(name, {}).get("choice") != choice for name, choice in right.items())
+
+
+def wrong_key(pair: Pair, questions: Sequence[AskedQuestion]) -> str:
+    """Why this check cannot ask what it asks; empty if it can."""
+    known = {one.name: one for one in questions if one.makes_votes}
+    for name, choice in right_answers(pair, next(iter(known), "")).items():
+        if questions and name not in known:
+            return f"asks {name!r}, which is no question of hit.toml that makes votes ({', '.join(known)})"
+        if questions and choice == "tie" and known[name].kind == "pairwise" and known[name].tie == "none":
+            return f"wants a tie, which the question {name} does not offer"
+    return "has answers by question, and hit.toml has no [[questions]]" if pair.answers and not questions else ""
