@@ -46,7 +46,7 @@ def test_a_store_of_before_has_none():
         ({"questions": [BETTER, BETTER]}, "two questions are called better"),
         ({"questions": [WHY]}, "questions holds comments alone"),
         ({"questions": [BETTER], "identical": "tie"}, 'identical is "tie", but nobody can say'),
-        ({"examples": []}, "examples is empty; only a study with [[questions]] may have none."),
+        ({"examples": []}, "examples holds 0, which is not four tables"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_question_is_told_in_a_sentence(values, sentence):

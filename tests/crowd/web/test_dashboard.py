@@ -384,7 +384,7 @@ def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
 
 def test_figures_are_drawn_when_there_are_new_votes_and_again_where_that_failed(study, monkeypatch):
     outcomes = iter([False, True])
-    monkeypatch.setattr(refreshing, "refresh", lambda folder, database: next(outcomes))
+    monkeypatch.setattr(refreshing, "refresh", lambda folder, database, question: next(outcomes))
     seen = [(None, 0)]
     for _ in range(3):
         seen.append(refreshing.refresh_if_new(study[1].store, study[0].extensions["config"].folder, None, seen[-1]))

@@ -1,0 +1,138 @@
+"""A page with several questions in a real Chromium: one key a question, undo over all, every way stores the same."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from crowd.exchange.exporting import export
+from crowd.study_folder import opened
+from tests.crowd.chromium.test_hit import SAMPLE, WAYS, WIDE, serve
+
+pytestmark = pytest.mark.browser
+
+RULES = """
+examples = []
+pairs_per_sitting = 3
+first_checks = 0
+later_checks = 0
+votes_per_pair = 90
+
+[[questions]]
+name = "better"
+ask = "Welche Antwort passt besser?"
+strength = ["etwas besser", "viel besser"]
+tie = "split"
+
+[[questions]]
+name = "fluency"
+ask = "Wie flüssig ist jede Antwort?"
+kind = "likert"
+labels = ["gar nicht", "sehr"]
+
+[[questions]]
+name = "why"
+ask = "Warum?"
+kind = "comment"
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    yield from serve(tmp_path_factory.mktemp("questions"), SAMPLE, RULES)
+
+
+@pytest.fixture
+def arrive(chromium):
+    """Opens a page as a new rater who has agreed; no page may complain."""
+    opened_here, complaints = [], []
+
+    def go(server, rater, **options):
+        context = chromium.new_context(**({"viewport": WIDE} | options))
+        opened_here.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{server.url}/?rater={rater}&source=simulated")
+        page.locator("button.go").click()
+        page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+        return page
+
+    yield go
+    for context in opened_here:
+        context.close()
+    assert complaints == []
+
+
+def rows(server):
+    """What the rater who came last answered, pair by pair, by the place on the page."""
+    with opened(server.folder, None) as store, store.read() as connection:
+        found = export(connection, votes_per_pair=90)
+    rater = found.raters[-1].rater
+    said = [(c.text) for c in found.comments if c.rater == rater]
+    return [vote for vote in found.votes if vote.rater == rater], said
+
+
+def by_place(vote):
+    """The answer as it was given on the page."""
+    scores = (vote.score_a, vote.score_b) if vote.left == "a" else (vote.score_b, vote.score_a)
+    return (vote.choice == vote.left, vote.strength, vote.tie_kind) if vote.question == "better" else scores
+
+
+def fill(page, way):
+    if way == "keyboard":
+        page.wait_for_timeout(350)
+        for key in ("1", "4", "2"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(700)  # both responses have been seen
+        page.keyboard.press("Enter")
+        return
+    page.locator("input[name=q-better][value=left-2]").check(force=True)
+    page.locator("input[name=q-fluency-left][value='4']").check(force=True)
+    page.locator("input[name=q-fluency-right][value='2']").check(force=True)
+    page.locator("textarea").fill("Weil A passt. u1")
+    page.wait_for_timeout(700)
+    page.locator("button.save").tap() if way == "phone" else page.locator("button.save").click()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_stores_the_same_answers(arrive, server, way):
+    page = arrive(server, way.replace(" ", "-"), **WAYS[way])
+    for number in (1, 2, 3):
+        page.get_by_role("heading", name=f"Pair {number} of 3").wait_for()
+        fill(page, way)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    votes, said = rows(server)
+    assert [by_place(vote) for vote in votes] == [(True, 2, None), (4, 2)] * 3
+    assert said == ([] if way == "keyboard" else ["Weil A passt. u1"] * 3)
+
+
+def test_u_takes_back_answer_by_answer_and_then_the_last_pair(arrive, server):
+    page = arrive(server, "undo")
+    fill(page, "keyboard")
+    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.wait_for_timeout(350)
+    page.keyboard.press("3")
+    page.keyboard.press("5")
+    assert page.locator("input:checked[type=radio]").count() == 2
+    for left in (1, 0):
+        page.keyboard.press("u")
+        assert page.locator("input:checked[type=radio]").count() == left
+    page.keyboard.press("u")
+    page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+    assert rows(server)[0] == []
+
+
+def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no_keys(arrive, server):
+    page = arrive(server, "lacks")
+    page.locator("textarea").fill("")
+    page.locator("textarea").press_sequentially("u1 a2")
+    assert page.locator("textarea").input_value() == "u1 a2" and page.locator("input:checked[type=radio]").count() == 0
+    page.wait_for_timeout(700)
+    page.locator("button.save").click()
+    assert page.get_by_role("heading", name="Pair 1 of 3").is_visible() and rows(server)[0] == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 320)])
+def test_the_page_has_no_barrier(arrive, server, scheme, width):
+    page = arrive(server, f"axe-{width}", viewport={"width": width, "height": 844}, color_scheme=scheme)
+    found = Axe().run(page).response
+    assert [f"{v['id']}: {v['nodes'][0]['html']}" for v in found["violations"]] == [] and found["passes"]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
