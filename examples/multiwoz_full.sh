@@ -15,4 +15,6 @@ done
 $python -m generation sample "$study" --corpus "$corpus" --split test --checkpoint last --device auto
 $python -m generation score "$study" --corpus "$corpus"
 $python -m generation encode "$study" --corpus "$corpus" --checkpoints untrained,last,best_bleu --device auto
+$python -m probes run "$study" --corpus "$corpus"
+$python -m probes plot "$study" --corpus "$corpus"
 $python -m generation pair "$study" --corpus "$corpus" --pairs 2000

@@ -7,6 +7,7 @@ The sentences between the tables are written by people.
 
 import argparse
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,13 +19,16 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from dialogue.files import atomic  # noqa: E402 (the checkout is not installed)
+from analysis.comparison.untrained import above_untrained  # noqa: E402 (the checkout is not installed)
+from analysis.reading.scores.files import scores_of  # noqa: E402
+from analysis.showing.words import p_value  # noqa: E402
+from dialogue.files import atomic  # noqa: E402
 from generation.metrics.overlap import add_counts, bleu2  # noqa: E402
 from probes.scoring import Spread, spread  # noqa: E402
 from probes.summary import Cell, cells, read_task_scores  # noqa: E402
 
 MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
-BASELINES = ("constant", "majority", "turn_index", "context_length", "bag_of_words")
+BASELINES = ("majority", "turn_index", "bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")
 MOST_WORDS = 8  # of one side
 
 
@@ -76,7 +80,9 @@ def responses(study: Path) -> Iterator[str]:
             rouge.setdefault(key, []).append(row["score"])
 
     def lines() -> Iterator[list[str]]:
-        for model, checkpoint in [(m, c) for m in MODELS for c in ("untrained", "last")] + [("most_frequent", "last")]:
+        there = {key[:2] for key in counts}
+        every = [(m, c) for m in MODELS for c in ("untrained", "last")] + [("most_frequent", "last")]
+        for model, checkpoint in [one for one in every if one in there]:
             keys = sorted((k for k in counts if k[:2] == (model, checkpoint)), key=str)
             scores = spread([bleu2(add_counts(counts[k]), smooth="exp") for k in keys])
             overlap = spread([sum(rouge[k]) / len(rouge[k]) for k in keys])
@@ -106,6 +112,8 @@ def training(study: Path, model: str) -> tuple[str, str]:
 
 
 def probe_cells(study: Path) -> list[Cell]:
+    if not (study / "scores.parquet").exists():
+        sys.exit(f"{study} has no scores.parquet. Make it: python -m probes run {study}")
     return [
         cell
         for cell in cells(read_task_scores(study / "scores.parquet"))
@@ -117,27 +125,42 @@ def probes(study: Path, checkpoint: str) -> Iterator[str]:
     """Micro-F1 of each task on each model at one checkpoint."""
     found = {(c.task, c.model): c for c in probe_cells(study) if c.checkpoint == checkpoint}
     tasks = dict.fromkeys(task for task, _ in found)
-    return table(["task", *MODELS], ([task, *(shown(found[task, m].seeds) for m in MODELS)] for task in tasks))
+    models = [model for model in MODELS if any(of == model for _, of in found)]
+    rows = ([task, *(shown(found[task, m].seeds) if (task, m) in found else "" for m in models)] for task in tasks)
+    return table(["task", *models], rows)
 
 
 def baselines(study: Path) -> Iterator[str]:
-    """What a probe must beat, with the best trained model and its selectivity."""
+    """What a probe must beat, the best cells before and after training, and whether training was shown to help."""
     every = probe_cells(study)
-    found = {(c.task, c.model): c for c in every if c.evaluator == "baseline"}
-    tasks = dict.fromkeys(c.task for c in every)
+    found = {(c.task, c.model): c.seeds.mean for c in every if c.evaluator == "baseline"}
+    tested = {one.task: one.margin for one in above_untrained(scores_of([study / "scores.parquet"]))}
 
     def lines() -> Iterator[list[str]]:
-        for task in tasks:
+        for task in dict.fromkeys(c.task for c in every):
             here = [c for c in every if c.task == task and c.evaluator == "probe"]
-            trained, untrained = (
-                max((c for c in here if (c.checkpoint == "untrained") == raw), key=lambda c: c.seeds.mean)
-                for raw in (False, True)
-            )
-            known = [f"{found[task, name].seeds.mean:.1f}" for name in BASELINES]
-            best = f"{trained.seeds.mean:.1f} ({trained.model}, {trained.checkpoint})"
-            yield [task, *known, f"{untrained.seeds.mean:.1f}", best, f"{trained.selectivity:.1f}"]
+            best, name = max((value, name) for (of, name), value in found.items() if of == task)
+            known = [f"{found[task, name]:.1f}" if (task, name) in found else "" for name in BASELINES]
+            margin = tested.get(task)
+            claim = [f"{margin.difference:+.1f}", p_value(margin.p)] if margin else ["", ""]
+            yield [task, *known, f"{best:.1f} ({name})", *_best_cells(here), *claim]
 
-    return table(["task", *BASELINES, "best untrained", "best trained", "its selectivity"], lines())
+    head = ["task", *BASELINES, "best of all forms", "best untrained", "best trained", "its selectivity",
+            "above shuffled", "surest cell above its hardest rival", "p"]  # fmt: skip
+    return table(head, lines())
+
+
+def _best_cells(here: list[Cell]) -> list[str]:
+    """The best untrained cell; the best trained one with its two controls."""
+    trained, untrained = (
+        max((c for c in here if (c.checkpoint == "untrained") == raw), key=lambda c: c.seeds.mean, default=None)
+        for raw in (False, True)
+    )
+    first = "" if untrained is None else f"{untrained.seeds.mean:.1f}"
+    if trained is None:
+        return [first, "", "", ""]
+    best = f"{trained.seeds.mean:.1f} ({trained.model}, {trained.checkpoint})"
+    return [first, best, *("" if math.isnan(n) else f"{n:.1f}" for n in (trained.selectivity, trained.above_shuffled))]
 
 
 def recipes(study: Path) -> Iterator[str]:
@@ -145,8 +168,9 @@ def recipes(study: Path) -> Iterator[str]:
     yield "```"
     for name in ("metrics.parquet", "scores.parquet"):
         yield pq.read_schema(study / name).metadata[b"signature"].decode()
-    for model in MODELS:
-        yield json.loads((study / "models" / f"{model}-0" / "config.json").read_text())["signature"]
+    for path in [study / "models" / f"{model}-0" / "config.json" for model in MODELS]:
+        if path.exists():
+            yield json.loads(path.read_text())["signature"]
     yield "```"
 
 

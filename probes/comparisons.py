@@ -155,20 +155,27 @@ def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], floa
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """States of one or two checkpoints (n x 2 each) on their two leading common axes, and their share of variance."""
+    """States of one or two checkpoints (n x 2 each), each around its own mean, on their two leading common axes.
+
+    `share` of the variance around the means lies on these axes; `shift` of all variance is the distance between the
+    means, which is the same for every state.
+    """
 
     clouds: tuple[np.ndarray, ...]
     share: float
+    shift: float
 
 
 def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
     """Axes from the training states of all checkpoints together, applied to the states shown of each."""
-    every = np.concatenate([np.asarray(states, np.float64) for states in fit])
-    centre = every.mean(0)
-    variance, axes = np.linalg.eigh(np.cov(every - centre, rowvar=False))
+    # Around one mean of all, the first axis would be the line between the checkpoints' means and little else.
+    means = [np.asarray(states, np.float64).mean(0) for states in fit]
+    around = np.concatenate([states - mean for states, mean in zip(fit, means, strict=True)])
+    variance, axes = np.linalg.eigh(around.T @ around / len(around))
     # eigh sorts upwards: the last two columns, the largest first.
-    clouds = tuple((states - centre) @ axes[:, :-3:-1] for states in shown)
-    return Axes(clouds, float(variance[-2:].sum() / variance.sum()))
+    clouds = tuple((states - mean) @ axes[:, :-3:-1] for states, mean in zip(shown, means, strict=True))
+    apart = np.repeat(means, [len(states) for states in fit], axis=0).var(0).sum()
+    return Axes(clouds, float(variance[-2:].sum() / variance.sum()), float(apart / (apart + variance.sum())))
 
 
 def by_selector(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:

@@ -154,8 +154,9 @@ def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> F
             panels[model].plot(*states.T, "o", color=colour, ms=1.6, alpha=0.35, mec="none")
         each = [states.std(0, ddof=1) for states in axes.clouds]
         spread = "SD " + " then ".join(f"{one[0]:.2g}, {one[1]:.2g}" for one in each)
-        panels[model].set_title(f"{model}: {axes.share:.0%} of variance\n{spread}", fontsize=7)
-    _name_axes(figure, "first axis", "second axis")
+        shift = f"\nshift, taken away: {axes.shift:.0%} of all" if len(axes.clouds) > 1 else ""
+        panels[model].set_title(f"{model}: {axes.share:.0%} of variance\n{spread}{shift}", fontsize=7)
+    _name_axes(figure, "first axis, around each checkpoint's mean", "second axis")
     return figure
 
 

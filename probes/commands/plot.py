@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     cells = summary.cells(scores)
     figures = {
         "layers": _layers(of_classifier, recipe),
-        "evolution": _evolution(scores, recipe),
+        "evolution": _evolution(args.study, scores, recipe),
         "difficulty": _difficulty(cells, recipe),
         "selection": _selection(scores, recipe),
         f"beside-{args.metric}": _beside(args.study / "metrics.parquet", scores, args.metric, recipe),
@@ -80,15 +80,20 @@ def _layers(scores: list[TaskScore], recipe: str) -> Figure | str:
     return plots.by_layer(layers.layer_curves(scores), baselines, recipe)
 
 
-def _evolution(scores: list[TaskScore], recipe: str) -> Figure | str:
+def _evolution(study: Path, scores: list[TaskScore], recipe: str) -> Figure | str:
+    from dialogue.command_line import next_command
     from probes import comparisons, plots
 
     courses = [course for course in comparisons.courses(scores) if len(course.epochs) > 2 and len(course.values)]
     if not courses:
-        return "the score table has no epoch-N checkpoints: probes run --checkpoints all"
+        probe = next_command("python -m probes run", study, "--checkpoints", "all")
+        if list((study / "states").glob("*-epoch-*.npy")) or not (study / "models").exists():
+            return f"the score table has no epoch-N checkpoints: {probe}"
+        encode = next_command("python -m generation encode", study, "--checkpoints", "all")
+        return f"no states of epoch-N checkpoints are there. First: {encode}; then: {probe}"
     best: dict[str, float] = {}
     for score in scores:
-        if score.evaluator == "baseline" and score.model != "bag_of_words":
+        if score.evaluator == "baseline" and not score.model.startswith("bag_"):
             best[score.task] = max(score.f1, best.get(score.task, 0.0))
     return plots.evolution(courses, best, recipe)
 

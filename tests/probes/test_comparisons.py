@@ -94,7 +94,18 @@ def test_common_axes_follow_the_direction_of_most_variance():
     axes = common_axes([first, last], [first, last])
     before, after = axes.clouds
     assert np.ptp(after[:, 0]) > 5 * np.ptp(before[:, 0]) and axes.share > 0.9
-    assert abs(after[:, 0].mean() - before[:, 0].mean()) > 15
+
+
+def test_the_shift_between_checkpoints_is_a_number_and_no_axis():
+    """The same clouds 1,000 apart: the axes and their share stay, and nearly all variance is the shift."""
+    rng = np.random.default_rng(1)
+    first, last = rng.standard_normal((300, 5)), rng.standard_normal((300, 5)) * [3, 2, 1, 1, 1]
+    near, far = common_axes([first, last], [first, last]), common_axes([first, last + 1000], [first, last + 1000])
+    assert near.shift < 0.02 and far.shift > 0.999
+    assert far.share == pytest.approx(near.share) and far.share < 0.8
+    assert all(np.allclose(np.abs(a), np.abs(b)) for a, b in zip(near.clouds, far.clouds, strict=True))
+    assert all(abs(cloud.mean()) < 1e-9 for cloud in far.clouds)
+    assert common_axes([first], [first]).shift < 1e-20
 
 
 def test_a_cell_keeps_the_spread_over_seeds_and_over_the_classifiers_seeds():

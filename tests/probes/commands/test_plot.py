@@ -92,8 +92,13 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     capsys.readouterr()
     probes("plot", tmp_path)
     out = capsys.readouterr().out
-    assert out.count("not drawn") == 2 and "probes run --checkpoints all" in out
+    assert out.count("not drawn") == 2 and f"probes run {tmp_path} --checkpoints all" in out
     assert "beside-bleu2: not drawn" in out
+    (tmp_path / "models").mkdir()  # a study of ours, whose epochs can be encoded
+    probes("plot", tmp_path)
+    out = capsys.readouterr().out
+    first, then = f"generation encode {tmp_path} --checkpoints all", f"probes run {tmp_path} --checkpoints all"
+    assert out.index(first) < out.index(then)  # to probe them before they are encoded would change nothing
 
 
 def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):

@@ -1,0 +1,103 @@
+"""The page of results is filled from the folder that the scripts leave, whole or with parts missing."""
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+import results  # noqa: E402 (not installed)
+
+PAGE = """Sentences stay.
+
+<!-- responses full -->
+<!-- end -->
+<!-- baselines full -->
+<!-- end -->
+<!-- probes full last -->
+<!-- end -->
+<!-- probes other last -->
+of another study
+<!-- end -->
+"""
+
+
+def row(evaluator, model, seed, checkpoint, hit, n, condition="fit=train,report=test"):
+    stats = {"tp": hit, "fp": 1 - hit, "fn": 1 - hit}
+    return {
+        "evaluator": evaluator, "task": "T", "model": model, "seed": seed, "checkpoint": checkpoint,
+        "item": f"d{n // 2}:{n}", "cluster": f"d{n // 2}", "rater": "logistic", "condition": condition,
+        "score": hit, "stats": stats,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Two of the five architectures, three checkpoints, two controls and two baselines; responses of one decoding."""
+    rates = {"untrained": 3, "last": 8, "best_bleu": 7}
+    controls = {"shuffled": 2, "control-task": 6}
+    scores = [
+        row(evaluator, model, seed, checkpoint, float((7 * n + seed) % 10 < rate), n, f"fit=train,report=test{kind}")
+        for n in range(40)
+        for model in ("seq2seq", "transformer")
+        for seed in range(3)
+        for evaluator, checkpoint, rate, kind in (
+            *(("probe", name, rate, "") for name, rate in rates.items()),
+            *(("control", name, rate, f",labels={kind}") for name in rates for kind, rate in controls.items()),
+        )
+    ]
+    plain = {"bag_of_last_turn": 9, "bag_of_words_narrow": 5}
+    scores += [
+        row("baseline", name, None, "", float(n % 10 < rate), n) for name, rate in plain.items() for n in range(40)
+    ]
+    pq.write_table(pa.Table.from_pylist(scores), tmp_path / "scores.parquet")
+    bleu = {"match1": 1.0, "total1": 2.0, "match2": 1.0, "total2": 2.0, "length": 3.0, "reference": 3.0}
+    metrics = [
+        {"task": task, "model": "seq2seq", "seed": seed, "checkpoint": name, "condition": "greedy", "score": 10.0,
+         "stats": bleu}
+        for task in ("bleu2", "rouge_l") for seed in range(3) for name in rates
+    ]  # fmt: skip
+    pq.write_table(pa.Table.from_pylist(metrics), tmp_path / "metrics.parquet")
+    for seed in range(3):
+        folder = tmp_path / "models" / f"seq2seq-{seed}"
+        folder.mkdir(parents=True)
+        (folder / "log.jsonl").write_text(json.dumps({"seconds": 60, "valid_loss": 2.0}) + "\n")
+    return tmp_path
+
+
+def filled(study, monkeypatch, text=PAGE):
+    page = study / "results.md"
+    page.write_text(text)
+    monkeypatch.setattr(sys, "argv", ["results.py", str(page), f"full={study}"])
+    results.main()
+    return page.read_text()
+
+
+def test_every_table_is_filled_with_what_there_is(study, monkeypatch):
+    text = filled(study, monkeypatch)
+    assert "Sentences stay." in text and "of another study" in text
+    assert "| seq2seq | last |" in text and "| hred" not in text  # not trained yet
+    (line,) = (line for line in text.splitlines() if line.startswith("| T |") and "bag_of_last_turn)" in line)
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[:8] == ["T", "", "", "", "90.0", "", "", "90.0 (bag_of_last_turn)"]
+    untrained, best, selectivity, above_shuffled, above, p = cells[8:]
+    assert best.startswith("80.0 (seq2seq") and untrained == "30.0"
+    assert (selectivity, above_shuffled) == ("20.0", "60.0") and above.startswith("-1") and float(p) == 1
+
+
+def test_a_folder_without_probes_says_how_to_make_them(study, monkeypatch):
+    (study / "scores.parquet").unlink()
+    with pytest.raises(SystemExit, match=r"Make it: python -m probes run"):
+        filled(study, monkeypatch)
+
+
+def test_the_full_study_runs_probes_on_what_it_encodes():
+    lines = (ROOT / "examples" / "multiwoz_full.sh").read_text().splitlines()
+    places = [
+        next(n for n, line in enumerate(lines) if word in line) for word in (" encode ", "probes run", "probes plot")
+    ]
+    assert places == sorted(places)
