@@ -2,7 +2,7 @@
 # make hit    the rating page, for you to try
 # make check  lint, types and the tests of what you changed, in under a minute
 # make test   every check (what .ci/run calls)
-.PHONY: demo hit check test suite test-slow lint bench setup setup-dev
+.PHONY: demo hit check test suite test-slow languages lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -29,6 +29,10 @@ suite: setup-dev
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600 -o faulthandler_timeout=3300
+
+# Every catalogue of templates/languages/ brought up to what the pages say (docs/languages.md).
+languages: setup-dev
+	$(BIN)/python -m tests.crowd.web.catalogues
 
 lint: setup-dev
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import WorkedExample
 from crowd.hit_about import ABOUT, AboutQuestion, about_from
 from crowd.hit_choice import CHOICE
+from crowd.hit_languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
 from crowd.hit_questions import QUESTIONS, AskedQuestion, questions_from, questions_from_kept
 from crowd.hit_tables import (
     EXCLUDE,
@@ -205,6 +207,14 @@ class Hit:
         MARKET_SCRIPT,
         "a marketplace's own script in the pages after consent, e.g. an authenticity check; see below; empty for none",
     )
+    languages: tuple[str, ...] = _key(
+        (ENGLISH,), LANGUAGES_OF_STUDY, "languages of the pages, the study's own first; raters choose among them"
+    )
+    texts: tuple[TextsIn, ...] = _key(
+        (),
+        TEXTS,
+        "the study's own texts in its further languages, see languages.md; needed for each text that is changed",
+    )
     panel: PanelDoor | None = _key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
@@ -227,6 +237,7 @@ CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
     **dict.fromkeys(("form", "question", "questions"), "refused after the first vote"),
     "consent_text": "needs a new consent_version",
+    "texts": "needs a new consent_version",
     "first_checks": "votes counted anew; higher is refused",
     "votes_per_pair": "votes counted anew",
     "max_failures": "votes counted anew",
@@ -261,18 +272,20 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     if "questions" in values:
         known["questions"] = questions_from(values["questions"], where)
     if "examples" in values:
-        number, fewest = len(values["examples"]), FORMS[form].FEWEST_EXAMPLES
-        if number < fewest and (number or "questions" not in values):
-            raise InputError(f"{where}: examples holds {number}, which is not {_EXAMPLES.says}.")
-        known["examples"] = _examples(form, values["examples"], where)
+        known["examples"] = _enough_examples(values, values["examples"], where)
     if "about" in values:
         known["about"] = about_from(values["about"], where)
+    if "languages" in known:
+        known["languages"] = tuple(known["languages"])
+    if "texts" in known:
+        known["texts"] = texts_from(known["texts"], partial(_worded, values), where)
     if "exclude" in known:
         known["exclude"] = exclusion_from(known["exclude"], where)
     if "panel" in known:
         known["panel"] = panel_from(known["panel"], where)
     hit = Hit(**known)
     _check_together(hit, where)
+    check_languages(hit, Hit(), OF_FORM[form], where)
     return hit
 
 
@@ -284,14 +297,33 @@ def hit_as_kept(hit: Hit) -> dict[str, Any]:
 def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     """The HIT that a store keeps; keys that came later have their defaults."""
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
-    known["examples"] = _examples(known.get("form", "pairs"), known["examples"], "store")
+    form = known.get("form", "pairs")
+    known["examples"] = _examples(form, known["examples"], "store")
     known["about"] = about_from(known.get("about", ()), "store")
     known["questions"] = questions_from_kept(known.get("questions", ()))
+    known["languages"] = tuple(known.get("languages", (ENGLISH,)))
+    known["texts"] = tuple(
+        TextsIn(**{**given, "examples": _examples(form, given["examples"], "store")})
+        for given in known.get("texts", ())
+    )
     if known.get("exclude"):
         known["exclude"] = exclusion_from(known["exclude"], "store")
     if known.get("panel"):
         known["panel"] = panel_from(known["panel"], "store")
     return Hit(**known)
+
+
+def _worded(values: Mapping[str, Any], name: str, value: Any, where: str) -> Any:
+    """A text of `[texts.LANGUAGE]`, as legal as at the top."""
+    _check(name, value, where)
+    return _enough_examples(values, value, where) if name == "examples" else value
+
+
+def _enough_examples(values: Mapping[str, Any], given: Sequence[object], where: str) -> tuple[Any, ...]:
+    form: FormName = values.get("form", "pairs")
+    if len(given) < FORMS[form].FEWEST_EXAMPLES and (given or "questions" not in values):
+        raise InputError(f"{where}: examples holds {len(given)}, which is not {_EXAMPLES.says}.")
+    return _examples(form, given, where)
 
 
 def _check(name: str, value: object, where: str) -> None:

@@ -183,6 +183,9 @@ class Rater:
         sparse=True,
         default_factory=dict,
     )
+    language: str = _of(
+        "language of the pages that the rater read last, where the study has several", sparse=True, default=""
+    )
     extra: Mapping[str, Any] = _extra()
 
 

@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
     form = FORMS[hit.form]
     rows = form.read(args.questions or args.pairs or SAMPLE.with_name(form.FILE))[: args.number]
-    pages = dict(_pages(hit, [form.record_of(row.body) for row in rows]))
+    shown = [form.record_of(row.body) for row in rows]
+    pages = {name: text for language in hit.languages for name, text in _pages(hit, shown, language)}
     links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
     pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
     for name, text in pages.items():
@@ -50,11 +51,18 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "questions", "hit"), "--open")
 
 
-def _pages(hit: Hit, pairs: Sequence[Pair | Question]) -> Iterator[tuple[str, str]]:
+def _pages(hit: Hit, pairs: Sequence[Pair | Question], language: str) -> Iterator[tuple[str, str]]:
+    """Each page with its name, which says the language where there are several."""
+    for name, text in _in_language(hit, pairs, language):
+        yield f"{language}-{name}" if hit.languages[1:] else name, text
+
+
+def _in_language(hit: Hit, pairs: Sequence[Pair | Question], language: str) -> Iterator[tuple[str, str]]:
     from crowd.forms.known import FORMS
     from crowd.web import page
 
-    form, frame = FORMS[hit.form], page.Frame(base=".", seat="", nonce="")
+    form, seat = FORMS[hit.form], "preview" if hit.languages[1:] else ""
+    frame = page.Frame(base=".", seat=seat, nonce="", language=language)
     yield "glance", page.glance_page(hit, frame)
     yield "consent", page.consent_page(hit, frame)
     if hit.about:

@@ -249,6 +249,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, doubts: S
         consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
         profile=json.loads(row.about or "{}"),
+        language=row.language or "",
         extra={"doubts": "; ".join(doubts)} if doubts else {},
     )
 

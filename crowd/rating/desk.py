@@ -159,6 +159,14 @@ class Desk:
                 event_log.append(connection, "consented", moment.now, seat.rater, version=version)
             return leasing.next_step(moment, seat)
 
+    def reads(self, seat: Seat, language: str) -> None:
+        """Record the language in which this rater reads from now on."""
+        mine = raters.c.rater == seat.rater
+        with self.store.write() as connection:
+            if connection.scalar(sa.select(raters.c.language).where(mine)) != language:
+                connection.execute(sa.update(raters).where(mine).values(language=language))
+                event_log.append(connection, "language", self.clock(), seat.rater, language=language)
+
     @_by_rules_in_force
     def tell_about(self, seat: Seat, told: Mapping[str, str]) -> Step:
         """Keep what a rater told about themselves; the first time holds. The log says that, not what, they told."""

@@ -20,6 +20,7 @@ EventKind = Literal[
     "arrived",
     "consented",
     "described",
+    "language",
     "instructed",
     "shown",
     "answered",

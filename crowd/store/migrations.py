@@ -87,4 +87,9 @@ def _sixth(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE votes ADD COLUMN answers TEXT"))
 
 
-MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth, 5: _sixth}
+def _seventh(connection: sa.Connection) -> None:
+    """The language that raters read."""
+    connection.execute(sa.text("ALTER TABLE raters ADD COLUMN language TEXT"))
+
+
+MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth, 5: _sixth, 6: _seventh}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from dataclasses import replace
 from typing import cast
 
 from flask import Response, current_app, g, request
 
 from crowd.rating.doors import ASKED_LATER, admits
 from crowd.rating.leasing import Step
-from crowd.rating.seating import Refused, WrongKind
+from crowd.rating.seating import Refused, Seat, WrongKind
 from crowd.store.identity import self_test_proof
 from crowd.web import page
 from crowd.web.at_hand import (
@@ -22,6 +23,7 @@ from crowd.web.at_hand import (
     frame_at_hand,
     go,
     keep_visit,
+    language_at_hand,
     seat_at_hand,
     sender,
     the_desk,
@@ -76,7 +78,9 @@ def sit(source: Source, worker: str, sitting: str, task: str = "") -> None:
     """Begin a visit in this tab: with a seat for a rater who has consented before, otherwise only for who asks."""
     desk = the_desk()
     desk.check_ids(worker, sitting)
-    arrived = PageVisit(source, worker, sitting, task)
+    known = visit_at_hand()
+    chosen = known.language if known and known.worker == worker else ""
+    arrived = PageVisit(source, worker, sitting, task, language=chosen)
     if desk.has_consented(worker):
         arrived = arrived.seated(desk.arrive(worker, sitting, source).sitting)
     keep_visit(arrived)
@@ -87,8 +91,25 @@ def consented() -> PageReply:
     known, desk = sender(), the_desk()
     seat = desk.arrive(known.worker, known.sitting, known.source)
     desk.consent(seat)
+    note_language(seat)
     keep_visit(known.seated(seat.sitting))
     return go("/task")
+
+
+def note_language(seat: Seat) -> None:
+    """Record in which language they read, where the study has several."""
+    desk = the_desk()
+    if desk.hit.languages[1:]:
+        desk.reads(seat, language_at_hand())
+
+
+def speak(language: str) -> None:
+    """The rest of this visit in another language of the study."""
+    if language not in the_desk().hit.languages:
+        raise Refused("the study does not speak this language")
+    keep_visit(replace(sender(), language=language))
+    if seat := seat_at_hand():
+        note_language(seat)
 
 
 def _uninvited() -> Response:

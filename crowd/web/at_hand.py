@@ -13,7 +13,7 @@ from flask import Response, current_app, g, redirect, request, session
 from crowd.rating.desk import Desk
 from crowd.rating.leasing import Step
 from crowd.rating.seating import Refused, Seat
-from crowd.web import page
+from crowd.web import languages, page
 from crowd.web.entrance import WayOut
 from crowd.web.visit import TOKEN, PageVisit, visit_of
 
@@ -79,6 +79,14 @@ def way_out(step: Step) -> WayOut | None:
     return next((way for way in ways if way), None)
 
 
+def language_at_hand() -> str:
+    """What they chose, else the first language that their browser asks for and the study has."""
+    known, offered = visit_at_hand(), the_desk().hit.languages
+    if known and known.language in offered:
+        return known.language
+    return languages.preferred(list(request.accept_languages.values()), offered) if offered[1:] else offered[0]
+
+
 def refuse(why: str) -> NoReturn:
     """Nothing is done for a request that does not fit."""
     raise Refused(why)
@@ -87,7 +95,8 @@ def refuse(why: str) -> NoReturn:
 def frame_at_hand() -> page.Frame:
     """What every page needs of the request."""
     known = visit_at_hand()
-    return page.Frame(request.script_root, known.token(the_desk().secret) if known else "", g.nonce)
+    token = known.token(the_desk().secret) if known else ""
+    return page.Frame(request.script_root, token, g.nonce, language_at_hand())
 
 
 def go(path: str) -> Response:

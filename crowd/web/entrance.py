@@ -37,12 +37,17 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """How a rater goes back to the marketplace: a sentence, and where there is one a form (or a link, no fields)."""
+    """How a rater goes back to the marketplace: a sentence, and where there is one a form (or a link, no fields).
+
+    `words`, `then` and `label` are said in the rater's language; %(name)s in them stands for `name`.
+    """
 
     words: str
     label: str = ""
     url: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
+    then: str = ""  # what is said after the words
+    name: str = ""  # of the marketplace, where it has one of its own
     code: str = ""  # what they give there by hand, where there is no address
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 from urllib.parse import urlencode
@@ -20,8 +20,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from crowd.forms.form import OnPage
 from crowd.forms.known import FORMS
 from crowd.hit import Hit
+from crowd.hit_languages import ENGLISH
 from crowd.rating.answer_sheet import buttons_of
 from crowd.rating.ending import Ending
+from crowd.web import languages
 from crowd.web.visit import TOKEN
 
 if TYPE_CHECKING:
@@ -50,6 +52,10 @@ NOTES: dict[Note, str] = {
     "undone": "Undone: answer this pair again",
     "incomplete": "",
 }
+ANSWER_ALL = "Answer every question"
+NOT_ALL = "Please choose an answer to each question"
+UNDONE_QUESTION = "Undone: answer this question again"
+CHOOSE_TWO, CHOOSE_ONE = "Choose the best option, and another one as second best", "Choose one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,8 @@ class Frame:
     seat: str
     """The token of the visit (visit.py), which every address and form carries; empty before there is one."""
     nonce: str
+    language: str = ENGLISH
+    """In which the page speaks."""
 
     def to(self, path: str, **more: str) -> str:
         """The address of a page of this visit.
@@ -109,23 +117,22 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
 
 def about_page(hit: Hit, frame: Frame, note: Note = "") -> str:
     """What raters are asked about themselves: a form to /about with one answer a question; empty is withheld."""
-    told = "Please choose an answer to each question" if note else ""
+    told = languages.in_words(NOT_ALL, frame.language) if note else ""
     return _render("hit/about.html", hit=hit, frame=frame, said=told)
 
 
 def example_page(hit: Hit, frame: Frame, number: int, chosen: str | None, note: Note = "") -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
-    example = hit.examples[number - 1]
+    example = languages.hit_in(hit, frame.language).examples[number - 1]
     shown = FORMS[hit.form].example_on_page(example, number)
-    told = {"example": example, "chosen": chosen, "said": said(hit, note, shown)}
+    told = {"example": example, "chosen": chosen, "said": said(hit, frame, note, shown)}
     return _render("hit/instructions.html", hit=hit, frame=frame, shown=shown, progress=None, **told)
 
 
 def task_page(hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress, note: Note) -> str:
     """The page with one pair; `note` says what became of the previous answer."""
-    return _render(
-        "hit/task.html", hit=hit, frame=frame, shown=shown, progress=progress, note=note, said=said(hit, note, shown)
-    )
+    told = {"note": note, "said": said(hit, frame, note, shown)}
+    return _render("hit/task.html", hit=hit, frame=frame, shown=shown, progress=progress, **told)
 
 
 def pair_fragment(hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress) -> str:
@@ -143,18 +150,19 @@ def glance_page(hit: Hit, frame: Frame, pairs: int | None = None) -> str:
     return _render("hit/glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs)
 
 
-def said(hit: Hit, note: Note, shown: OnPage | None = None) -> str:
-    """What a note says, in the words of the form."""
+def said(hit: Hit, frame: Frame, note: Note, shown: OnPage | None = None) -> str:
+    """What a note says, in the words of the form and the language of the page."""
+    words = NOTES[note]
     if hit.form == "choice" and note == "undone":
-        return "Undone: answer this question again"
+        words = UNDONE_QUESTION
     if note == "incomplete":
-        return "Answer every question" if hit.questions else said_incomplete(shown)
-    return NOTES[note]
+        words = ANSWER_ALL if hit.questions else said_incomplete(shown)
+    return languages.in_words(words, frame.language)
 
 
 def said_incomplete(shown: OnPage | None) -> str:
-    """What is missing, of a question with several options."""
-    return "Choose the best option, and another one as second best" if getattr(shown, "ranked", True) else "Choose one"
+    """What is missing, of a question with several options; in English."""
+    return CHOOSE_TWO if getattr(shown, "ranked", True) else CHOOSE_ONE
 
 
 def literal(text: str) -> str:
@@ -179,9 +187,10 @@ def asset(name: str) -> str:
 
 
 @cache
-def jinja_environment() -> Environment:
-    """Templates with autoescape on and a complaint for every name that is not given."""
+def jinja_environment(language: str = ENGLISH) -> Environment:
+    """Templates that speak a language, with autoescape on and a complaint for every name that is not given."""
     jinja = Environment(
+        extensions=["jinja2.ext.i18n"],
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -190,9 +199,16 @@ def jinja_environment() -> Environment:
         auto_reload=False,
     )
     jinja.filters.update(literal=literal, paragraphs=paragraphs, buttons_of=buttons_of)
-    jinja.globals.update(asset=asset, said_incomplete=said_incomplete)
+    jinja.globals.update(asset=asset, said_incomplete=said_incomplete, direction=languages.direction(language))
+    jinja.globals.update(name_of=languages.name_of)
+    jinja.install_gettext_translations(languages.catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     return jinja
 
 
-def _render(name: str, **values: object) -> str:
-    return jinja_environment().get_template(name).render(**values)
+def _render(name: str, *, hit: Hit, frame: Frame, **values: object) -> str:
+    pay, hit = (
+        languages.pay_in(hit.pay_per_sitting, hit.currency, frame.language),
+        languages.hit_in(hit, frame.language),
+    )
+    own = partial(languages.own_word, hit, language=frame.language)
+    return jinja_environment(frame.language).get_template(name).render(hit=hit, frame=frame, pay=pay, own=own, **values)

@@ -85,6 +85,13 @@ def instructions(number: int) -> PageReply:
     return page.example_page(desk.hit, frame_at_hand(), number, chosen)
 
 
+@rater_pages.post("/language")
+def choose_language() -> PageReply:
+    """Go on in another language."""
+    arriving.speak(_field("language"))
+    return go("/task") if seat_at_hand() else arriving.ask_consent()
+
+
 @rater_pages.get("/task")
 def task() -> PageReply:
     """The pair that is due, or why there is none."""
@@ -240,7 +247,7 @@ def _and_then(step: Step, note: page.Note) -> Response:
 
 def _json_of(step: Step, note: page.Note) -> Response:
     frame = frame_at_hand()
-    saving = {"note": note, "said": page.said(the_desk().hit, note), "saved": note in ("saved", "again", "late")}
+    saving = {"note": note, "said": page.said(the_desk().hit, frame, note), "saved": note in ("saved", "again", "late")}
     saving["next"] = frame.to("/task", last=_undo(step))
     if step.stage != "task":
         way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for

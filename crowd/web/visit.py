@@ -20,7 +20,7 @@ from crowd.store.identity import seat_proof
 from dialogue.records import Source
 
 TOKEN = "seat"  # its name in addresses and forms
-_KINDS = (str, str, str, str, int, str)
+_KINDS = (str, str, str, str, int, str, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class PageVisit:
     task: str = ""
     number: int = 0  # of the sitting in the store; 0: nothing is stored before they consent
     tab: str = field(default_factory=lambda: secrets.token_hex(4))
+    language: str = ""  # that they chose; empty while they have not
 
     def seated(self, number: int) -> PageVisit:
         """The same visit, whose sitting is in the store by now."""
@@ -64,5 +65,6 @@ def visit_of(secret: str, token: str) -> PageVisit | None:
         values = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     except (ValueError, binascii.Error):
         return None
-    fits = isinstance(values, list) and tuple(map(type, values)) == _KINDS and values[0] in get_args(Source)
+    kinds = tuple(map(type, values)) if isinstance(values, list) else ()
+    fits = kinds in (_KINDS, _KINDS[:-1]) and values[0] in get_args(Source)
     return PageVisit(cast(Source, values[0]), *values[1:]) if fits else None

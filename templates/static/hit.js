@@ -20,6 +20,9 @@ function say(text, kind) {
   setTimeout(() => { [note.textContent, note.className] = [text, kind]; }, 50);
 }
 
+// What to say, in the page's language where it is not English.
+const word = (name, english) => document.getElementById("note")?.dataset[name] ?? english;
+
 async function send(url, body) {
   for (const wait of [...WAITS, null]) {
     try {
@@ -30,7 +33,7 @@ async function send(url, body) {
       if (answer) return answer;
     } catch { /* no network, or no JSON: try again */ }
     if (wait === null) return null;
-    say("Not saved yet, trying again", "not_saved");
+    say(word("trying", "Not saved yet, trying again"), "not_saved");
     await pause(wait);
   }
 }
@@ -68,7 +71,8 @@ function tooEarly() {
   const [hidden] = [...unseen].find(([, timer]) => timer === null) ?? [];
   if (!hidden) return;
   hidden.scrollIntoView({ block: "center" });
-  say(`Please look at response ${hidden.closest(".response").querySelector("h3").lastChild.textContent} to its end first`, "unseen");
+  const letter = hidden.closest(".response").querySelector("h3").lastChild.textContent;
+  say(word("unseen", "Please look at response @ to its end first").replace("@", letter), "unseen");
 }
 
 function show(html) {
@@ -95,23 +99,30 @@ async function submit(form, pressed) {
   } else {
     form.removeAttribute("aria-busy");
     pressed.classList.remove("chosen");
-    say("Not saved. Check your connection and answer again.", "not_saved");
+    say(word("failed", "Not saved. Check your connection and answer again."), "not_saved");
   }
 }
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  const locked = form.id === "pair" && event.submitter.ariaDisabled === "true";
+  const locked = form.id === "pair" && unseen.size > 0 && !event.submitter.classList.contains("undo");
   if (!locked && (form.id !== "pair" || !form.elements.lease.value)) return; // consent and worked examples: plain forms
   event.preventDefault();
   if (locked) tooEarly();
   else if (!busy) submit(form, event.submitter);
 });
 
+// A digit is a digit where the keyboard writes another sign without Shift (AZERTY), and where the letters are not
+// Latin a key is taken by its place.
+function pressed(event) {
+  const key = event.key.toLowerCase(), place = event.code.replace(/^(Key|Digit|Numpad)/, "").toLowerCase();
+  return !event.shiftKey && /^[1-9]$/.test(place) || key > "~" ? place : key;
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || !pair()) return;
   if (!document.getElementById("keys")?.checked) return;
-  const key = event.key.toLowerCase();
+  const key = pressed(event);
   const target = key === "u" ? pair().querySelector(".undo") : key in KEYS ? button(KEYS[key]) : null;
   if (target) {
     event.preventDefault();

@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_read_or_is_not_toml_is_told(tmp_path):
 def documented(key):
     default = key.default
     if (isinstance(default, str) and len(default) > 60) or (isinstance(default, tuple) and default):
-        shown = "as in the preview"
+        shown = '`["en"]`' if default == ("en",) else "as in the preview"
     elif default in (None, ()):
         shown = "none"
     else:

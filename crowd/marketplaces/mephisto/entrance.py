@@ -58,7 +58,7 @@ class MephistoEntrance:
         if self.submit_to:
             return MTurkEntrance(self.submit_to).leave({**visit, "source": "mturk"}, step)
         said = "Your work was handed in." if step.done else "Nothing was asked of you."
-        return WayOut(f"{said} You may close this page.")
+        return WayOut(said, then="You may close this page.")
 
     def _hand_in(self, visit: Mapping[str, Any], *, blocked: bool) -> None:
         assert self.desk is not None and self.run is not None

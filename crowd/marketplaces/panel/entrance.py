@@ -46,9 +46,9 @@ class PanelEntrance:
 
     def _back(self, way: str, visit: Mapping[str, Any], words: str) -> WayOut:
         if not way:
-            return WayOut(f"{words} You may close this page.")
+            return WayOut(words, then="You may close this page.")
         if "://" not in way:
-            return WayOut(f"{words} Give this code to {self.panel.name}.", code=way)
+            return WayOut(words, then="Give this code to %(name)s.", name=self.panel.name, code=way)
         ids = {"person": visit["worker"], "visit": visit["sitting"]}
         url = way.format(**{name: quote(value, safe="") for name, value in ids.items()})
-        return WayOut(words, f"Back to {self.panel.name}", url)
+        return WayOut(words, "Back to %(name)s", url, name=self.panel.name)

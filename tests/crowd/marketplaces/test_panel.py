@@ -149,9 +149,11 @@ def test_a_code_is_shown_where_there_is_no_address_and_nothing_where_there_is_no
     panel = hit_from({"panel": {"complete": "DONE 7", "name": "the list"}}, "hit.toml").panel
     visit = {"source": "panel", "worker": "w", "sitting": "1"}
     done, none_left = (PanelEntrance(panel).leave(visit, step) for step in (Step("done", done=3), Step("complete")))
-    assert done.code == "DONE 7" and not done.url and "Give this code to the list." in done.words
+    assert (
+        done.code == "DONE 7" and not done.url and (done.then, done.name) == ("Give this code to %(name)s.", "the list")
+    )
     assert PanelEntrance(panel).leave(visit, Step("no_more")).code == "DONE 7"
-    assert not none_left.code and not none_left.url and "close this page" in none_left.words
+    assert not none_left.code and not none_left.url and "close this page" in none_left.then
     assert PanelEntrance(panel).decline(visit) is None
     assert (
         PanelEntrance(panel).arrive({"person": "w"}).sitting == "1" and PanelEntrance(panel).arrive({"x": "1"}) is None

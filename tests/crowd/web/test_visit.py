@@ -111,7 +111,10 @@ def test_each_tab_has_a_seat_of_its_own(app):
 def forged(seat, **change):
     """The same seat with other words and its old proof."""
     body, _, proof = seat.rpartition(".")
-    values = dict(zip(("source", "worker", "sitting", "task", "number", "tab"), opened(body), strict=True)) | change
+    values = (
+        dict(zip(("source", "worker", "sitting", "task", "number", "tab", "language"), opened(body), strict=True))
+        | change
+    )
     text = json.dumps(list(values.values()), separators=(",", ":"))
     return f"{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}.{proof}"
 
@@ -121,7 +124,16 @@ def opened(body):
 
 
 @pytest.mark.parametrize(
-    "change", [{"worker": "p2"}, {"sitting": "s2"}, {"task": "S9"}, {"source": "local"}, {"number": 2}, {"tab": "0"}]
+    "change",
+    [
+        {"worker": "p2"},
+        {"sitting": "s2"},
+        {"task": "S9"},
+        {"source": "local"},
+        {"number": 2},
+        {"tab": "0"},
+        {"language": "de"},
+    ],
 )
 def test_a_forged_seat_is_nobodys(app, change):
     tab = Tab(app, **submission("p1", "s1")).begin()

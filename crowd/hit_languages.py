@@ -1,0 +1,87 @@
+"""The languages of hit.toml: `languages`, and the study's own texts in each, `[texts.LANGUAGE]`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from crowd.hit_tables import Legal
+from dialogue.errors import InputError
+
+ENGLISH = "en"
+CATALOGUES = Path(__file__).resolve().parents[1] / "templates" / "languages"
+LANGUAGES = (ENGLISH, *sorted(path.stem for path in CATALOGUES.glob("*.po")))
+
+
+@dataclass(frozen=True)
+class TextsIn:
+    """The study's own texts in one language; each has the name of the key of hit.toml that it stands for."""
+
+    language: str
+    title: str = ""
+    question: str = ""
+    consent_text: str = ""
+    instructions: str = ""
+    examples: tuple[Any, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Any other text of the study, as it stands in hit.toml -> in this language."""
+
+
+WORDED = tuple(key.name for key in fields(TextsIn))[1:-1]
+LANGUAGES_OF_STUDY = Legal(
+    f"a list of languages out of {', '.join(LANGUAGES)}",
+    lambda v: isinstance(v, list) and bool(v) and len({*map(str, v)}) == len(v) and set(map(str, v)) <= set(LANGUAGES),
+)
+TEXTS = Legal(
+    f"a table for each further language, with {', '.join(WORDED)}, words",
+    lambda v: isinstance(v, Mapping) and all(isinstance(one, Mapping) for one in v.values()),
+)
+
+
+def texts_from(texts: Mapping[str, Mapping[str, Any]], check: Callable[..., Any], where: str) -> tuple[TextsIn, ...]:
+    """`[texts]` as it was written; `check(name, value, where)` gives the value of one key of hit.toml."""
+    return tuple(_wording(language, given, check, where) for language, given in texts.items())
+
+
+def _wording(language: str, given: Mapping[str, Any], check: Callable[..., Any], where: str) -> TextsIn:
+    place = f"{where}: texts.{language}"
+    if unknown := [name for name in given if name not in (*WORDED, "words")]:
+        raise InputError(f"{place}.{unknown[0]} is not one of {', '.join(WORDED)}, words.")
+    words = given.get("words", {})
+    if not isinstance(words, Mapping) or not all(isinstance(one, str) and one.strip() for one in words.values()):
+        raise InputError(f"{place}.words is not a table of texts.")
+    own = {name: check(name, value, place) for name, value in given.items() if name != "words"}
+    return TextsIn(language, **own, words=dict(words))
+
+
+def check_languages(hit: Any, usual: Any, brought: Mapping[str, Any], where: str) -> None:
+    """Every text that the study has of its own is there in each of its languages, and in no other.
+
+    Those of `usual`, the paper's, are there in every language; those that the form has `brought`, in English.
+    """
+    first, *others = hit.languages
+    unsaid = [name for name in WORDED if name in brought and getattr(hit, name) == brought[name]]
+    if unsaid and first != ENGLISH:
+        raise InputError(f"{where}: form = {hit.form!r} brings English texts only: add {unsaid[0]} in {first}.")
+    own = [name for name in WORDED if getattr(hit, name) != getattr(usual, name)]
+    for wording in hit.texts:
+        if wording.language not in others:
+            raise InputError(
+                f"{where}: texts.{wording.language} is for none of the further languages ({', '.join(others) or 'none'}"
+                f"). The texts of the first one, {first}, stand at the top; name the others in languages."
+            )
+    asked = [text for one in hit.about for text in (one.ask, *one.answers)]
+    asked += [text for one in hit.questions for text in (one.ask, *one.strength, *one.labels)]
+    for language in others:
+        given = next((one for one in hit.texts if one.language == language), TextsIn(language))
+        if unsaid := [text for text in asked if text not in given.words]:
+            raise InputError(
+                f"{where}: {unsaid[0]!r} of [[about]] or [[questions]] is not in [texts.{language}.words]."
+            )
+        if missing := [name for name in own if not getattr(given, name)]:
+            raise InputError(
+                f"{where}: {missing[0]} is given in {first} and not in {language}: add it to [texts.{language}], so "
+                "that no page mixes languages."
+            )

@@ -1,0 +1,130 @@
+"""The languages of a rater's pages: what is said in each, in which direction, and how it writes money and dates.
+
+`templates/languages/LANGUAGE.po` holds all that is said, by its English; a file more is a language more. English is
+what the templates say themselves. Babel knows plurals, directions, names and forms of numbers of every language; it
+is imported for who reads another language only.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from gettext import GNUTranslations, NullTranslations
+from typing import Any
+
+from crowd.hit import Hit
+from crowd.hit_languages import CATALOGUES, ENGLISH, TextsIn
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageName:
+    """A language as its speakers call it."""
+
+    code: str
+    name: str
+    direction: str
+
+
+@cache
+def catalogue(language: str) -> NullTranslations:
+    """What is said in this language; a text that is not there is said in English."""
+    if language == ENGLISH:
+        return NullTranslations()
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    compiled = io.BytesIO()
+    with (CATALOGUES / f"{language}.po").open("rb") as file:
+        write_mo(compiled, read_po(file, locale=language))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def in_words(text: str, language: str) -> str:
+    """A text of ours; parts between empty lines are said one by one."""
+    return "\n\n".join(catalogue(language).gettext(part) if part else "" for part in text.split("\n\n"))
+
+
+@lru_cache(256)
+def hit_in(hit: Hit, language: str) -> Hit:
+    """The HIT with its texts in this language: those of hit.toml where it has them, else the paper's, translated."""
+    if language == ENGLISH and hit.languages == (ENGLISH,):
+        return hit
+    given = next((one for one in hit.texts if one.language == language), TextsIn(language))
+    first = hit if language == hit.languages[0] else Hit()
+    usual = Hit()
+
+    def text(name: str) -> str:
+        own = getattr(given, name) or getattr(first, name)
+        return in_words(own, language) if own == getattr(usual, name) else own
+
+    examples = given.examples or first.examples
+    if examples == usual.examples:
+        examples = tuple(_translated(one, language) for one in examples)
+    words: dict[str, Any] = {name: text(name) for name in ("title", "question", "consent_text", "instructions")}
+    return replace(hit, **words, examples=examples)
+
+
+def own_word(hit: Hit, text: str, language: str) -> str:
+    """A text of the study that is no key of its own, such as a question about the rater."""
+    given = next((one.words for one in hit.texts if one.language == language), {})
+    return given.get(text) or in_words(text, language)
+
+
+def _translated(example: Any, language: str) -> Any:
+    context = tuple(replace(line, text=in_words(line.text, language), speaker=in_words(line.speaker, language))
+                    for line in example.context)  # fmt: skip
+    said = {name: in_words(getattr(example, name), language) for name in ("left", "right", "why")}
+    return replace(example, context=context, **said)
+
+
+@cache
+def name_of(language: str) -> LanguageName:
+    """How a page names the language that it offers."""
+    from babel import Locale
+
+    locale = Locale.parse(language)
+    name = locale.get_display_name() or language
+    return LanguageName(language, name[0].upper() + name[1:], locale.text_direction)
+
+
+def direction(language: str) -> str:
+    """`ltr` or `rtl`."""
+    return "ltr" if language == ENGLISH else name_of(language).direction
+
+
+def pay_in(amount: float, currency: str, language: str) -> str:
+    """What is paid.
+
+    >>> pay_in(2.5, "EUR", "en"), pay_in(2.5, "EUR", "de")
+    ('2.50 EUR', '2,50 EUR')
+    """
+    if language == ENGLISH:
+        return f"{amount:.2f} {currency}"
+    from babel.numbers import format_decimal
+
+    return f"{format_decimal(amount, '#,##0.00', locale=language)} {currency}"
+
+
+def day(seconds: float, language: str) -> str:
+    """The date of a moment, in words.
+
+    >>> day(0, "en"), day(0, "de")
+    ('January 1, 1970', '1. Januar 1970')
+    """
+    from babel.dates import format_date
+
+    return format_date(datetime.fromtimestamp(seconds, UTC), "long", locale=language)
+
+
+def preferred(accepted: Sequence[str], offered: Sequence[str]) -> str:
+    """The first language that somebody accepts and the study offers, else the study's own.
+
+    >>> preferred(["pt-BR", "de-AT", "en"], ["en", "de"]), preferred([], ["fr", "en"])
+    ('de', 'fr')
+    """
+    primary = [language.lower().replace("_", "-").partition("-")[0] for language in accepted]
+    return next((language for language in primary if language in offered), offered[0])

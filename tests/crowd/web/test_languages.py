@@ -1,0 +1,207 @@
+"""The languages of the pages: every one whole, nothing left in English, and what raters choose is kept."""
+
+import base64
+import dataclasses
+import json
+import re
+from gettext import NullTranslations
+
+import pytest
+
+from crowd.exchange.exporting import export
+from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit_about import AboutQuestion
+from crowd.hit_languages import LANGUAGES
+from crowd.rating.change_control import refuse_changes
+from crowd.rating.forgetting import forget
+from crowd.simulation.browser import PageForm
+from crowd.store import event_log
+from crowd.store.identity import seat_proof
+from crowd.web import languages, page
+from crowd.web.app import ServerConfig, create_app
+from crowd.web.entrance import WayOut
+from crowd.web.visit import PageVisit, visit_of
+from dialogue.errors import InputError
+from tests.crowd.study import SHORT, desk_of
+from tests.crowd.web import catalogues
+from tests.crowd.web.test_page import every_page, progress, shown
+
+OTHERS = LANGUAGES[1:]
+MIXED = Hit(languages=("de", "en", "ar"))
+PARTS = re.compile(r"%\(\w+\)s|</?\w+[^>]*>")  # what a translation may neither lose nor add
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_catalogue_is_whole(language):
+    """If this fails: `make languages` adds what is new, empty; translate it in templates/languages/*.po."""
+    known, wanted = catalogues.read(language), catalogues.messages()
+    assert {one.id for one in known if one.id} == set(wanted), "run: make languages"
+    for one in known:
+        if not one.id:
+            continue
+        says = one.string if one.pluralizable else (one.string,)
+        english = one.id if one.pluralizable else (one.id,)
+        assert all(says) and not one.fuzzy, f"not translated: {one.id}"
+        assert len(says) == (known.num_plurals if one.pluralizable else 1), one.id
+        for text in says:
+            parts = sorted(PARTS.findall(text))
+            assert parts in [sorted(PARTS.findall(each)) for each in english], (one.id, text)
+            assert "%" not in PARTS.sub("", text), text
+
+
+class Marked(NullTranslations):
+    """A language in which everything stands in brackets."""
+
+    def gettext(self, message):
+        return re.sub(r"(</?\w+[^>]*>)", r"⟧\1⟦", f"⟦{message}⟧")
+
+    def ngettext(self, one, many, n):
+        return self.gettext(one if n == 1 else many)
+
+
+def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
+    monkeypatch.setattr(languages, "catalogue", lambda language: Marked())
+    page.jinja_environment.cache_clear()
+    frame = page.Frame("", "seat", "", "nl")
+    hit = Hit(languages=("nl",), pay_per_sitting=2.0, completion_code="0")
+    out = WayOut("Your work was handed in.", then="You may close this page.", code="0")
+    at = page.SittingSoFar(3, "0", out, more=True, undo="0")
+    made = [page.consent_page(hit, frame), page.glance_page(hit, frame)]
+    made += [page.about_page(dataclasses.replace(hit, about=(AboutQuestion("0", "1", ("2",)),)), frame, "incomplete")]
+    made += [page.example_page(hit, frame, n, chosen) for n in (1, 4) for chosen in (None, "left", "tie")]
+    made += [page.task_page(hit, frame, shown("1", "2", "3"), progress(), note) for note in page.NOTES]
+    made += [page.message_page(hit, frame, kind, one) for kind in page.MESSAGE_KINDS for one in (at, page.NOTHING_YET)]
+    page.jinja_environment.cache_clear()
+    for text in made:
+        text = re.sub(r"(?s)^.*?<body|<kbd>\w+</kbd>|&lt;unk&gt;", " ", text)
+        while "⟦" in text:  # one inside another
+            text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
+        words = re.sub(r"<[^>]*>", " ", text) + " ".join(re.findall(r'(?:aria-label|data-\w+)="([^"]*)"', text))
+        said = set(re.findall(r"[A-Za-z]{2,}", words))
+        assert said <= {"class", "text", "message", "task", "first", "user", "seat", "about", "EUR", "USD"}
+
+
+def test_the_page_says_its_language_and_where_it_begins():
+    german, arabic = (page.message_page(MIXED, page.Frame("", "s", "", one), "done") for one in ("de", "ar"))
+    assert '<html lang="de">' in german and "Sie haben diesen Durchgang beendet" in german
+    assert '<html lang="ar" dir="rtl">' in arabic
+    assert '<html lang="en">' in page.message_page(MIXED, page.Frame("", "s", ""), "done")
+    assert ">العربية</button>" in german and 'value="de" lang="de" aria-current="true"' in german
+    assert "languages" not in page.message_page(Hit(), page.Frame("", "s", ""), "done")
+
+
+def test_one_and_several_are_said_as_each_language_says_them():
+    def said(language, n):
+        text = page.message_page(MIXED, page.Frame("", "", "", language), "handed_in", page.SittingSoFar(n))
+        return re.search(r'<p class="lead">(.*)</p>', text)[1]
+
+    assert "Ihre Antwort ist" in said("de", 1) and "Ihre 5 Antworten sind" in said("de", 5)
+    assert len({re.sub(r"\d+", "", said("ar", n)) for n in (1, 2, 5)}) == 3
+    assert languages.pay_in(1234.5, "EUR", "de") == "1.234,50 EUR" and languages.pay_in(1.5, "USD", "en") == "1.50 USD"
+    assert languages.day(0, "ja") == "1970年1月1日"
+
+
+def test_texts_of_the_study_are_said_as_they_were_given_and_never_as_markup():
+    texts = {"de": {"question": "Welche <b>ist</b> besser? 100 %"}}
+    hit = hit_from({"languages": ["en", "de"], "question": "Which is better?", "texts": texts}, "hit.toml")
+    text = page.task_page(hit, page.Frame("", "", "", "de"), shown(), progress(), "")
+    assert "Welche &lt;b&gt;ist&lt;/b&gt; besser? 100 %" in text and "Which is better?" not in text
+    assert "Which is better?" in page.task_page(hit, page.Frame("", "", "", "en"), shown(), progress(), "")
+    assert hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
+
+
+WRONG = {
+    "de-DE": ({"languages": ["de-DE"]}, "languages is ['de-DE'], which is not a list of languages out of en, ar, de"),
+    "none": ({"languages": []}, "not a list of languages"),
+    "twice": ({"languages": ["de", "de"]}, "not a list of languages"),
+    "missing": ({"languages": ["en", "de"], "question": "Which?"}, "question is given in en and not in de"),
+    "of another": ({"texts": {"de": {"question": "Was?"}}}, "texts.de is for none of the further languages (none)"),
+    "no text": ({"languages": ["en", "de"], "texts": {"de": {"pay": "1"}}}, "texts.de.pay is not one of title"),
+    "about": (
+        {"languages": ["en", "de"], "about": [{"name": "age", "ask": "Old?", "answers": ["no", "yes"]}]},
+        "'Old?' of [[about]] or [[questions]] is not in [texts.de.words]",
+    ),
+    "too long": ({"languages": ["en", "de"], "texts": {"de": {"title": "x" * 101}}}, "texts.de: title is"),
+    "English form": ({"languages": ["de"], "form": "choice"}, "brings English texts only: add title in de"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_study_that_would_mix_languages_is_refused(case):
+    values, sentence = WRONG[case]
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        hit_from(values, "hit.toml")
+
+
+@pytest.fixture
+def study(tmp_path):
+    """A study in three languages, and its application."""
+    hit = dataclasses.replace(SHORT, languages=("de", "en", "ar"))
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with desk_of(url, tmp_path, hit) as desk:
+        yield desk, create_app(ServerConfig(url, hit, rate=0))
+
+
+def test_raters_choose_and_the_choice_is_recorded_and_forgotten(study):
+    desk, app = study
+    client = app.test_client()
+    first = client.get("/?rater=r1", headers={"Accept-Language": "ar-EG,en;q=0.5"}).text
+    assert 'lang="ar" dir="rtl"' in first
+    chosen = client.post("/language", data=PageForm(first).fields | {"language": "en"}).text
+    assert '<html lang="en">' in chosen
+    task = client.post("/consent", data=PageForm(chosen).fields, follow_redirects=True).text
+    assert '<html lang="en">' in task and "Pair 1" in task
+    task = client.post("/language", data=PageForm(task).fields | {"language": "de"}, follow_redirects=True).text
+    assert '<html lang="de">' in task and "Paar 1" in task
+    fetched = {"X-Requested-With": "fetch"}
+    answered = client.post("/answer", data=PageForm(task).fields | {"choice": "tie"}, headers=fetched).json
+    assert answered["said"] == "Gespeichert" and "Paar 2" in answered["html"]
+    refused = client.post("/language", data=PageForm(task).fields | {"language": "fr"})
+    assert refused.status_code == 400 and "Diese Seite passt nicht" in refused.text
+    with desk.store.read() as connection:
+        told = [event.data["language"] for event in event_log.read_events(connection) if event.kind == "language"]
+        (rater,) = export(connection, votes_per_pair=3).raters
+    assert told == ["en", "de"] and rater.language == "de"
+    assert forget(desk.store, rater.rater, votes_per_pair=3, now=0.0) == 1
+    with desk.store.read() as connection:
+        (nobody,) = export(connection, votes_per_pair=3).raters
+        assert nobody.language == ""
+        assert "language" not in {event.kind for event in event_log.read_events(connection)}
+    app.extensions["desk"].store.close()
+
+
+def test_who_says_nothing_reads_the_study_s_own_language(study):
+    _, app = study
+    text = app.test_client().get("/?rater=r2", headers={"Accept-Language": "pt, xx;q=0.1"}).text
+    assert '<html lang="de">' in text and "Bevor Sie beginnen" in text
+    app.extensions["desk"].store.close()
+
+
+def test_questions_about_the_rater_are_asked_in_their_language_and_answered_in_the_study_s():
+    words = {"Old?": "Alt?", "no": "nein", "yes": "ja"}
+    values = {"languages": ["en", "de"], "about": [{"name": "age", "ask": "Old?", "answers": ["no", "yes"]}]}
+    hit = hit_from({**values, "texts": {"de": {"words": words}}}, "hit.toml")
+    text = page.about_page(hit, page.Frame("", "s", "", "de"), "incomplete")
+    assert "Alt?" in text and 'value="yes" required> <span dir="auto">ja</span>' in text
+    assert "Keine Angabe" in text and "Bitte beantworten Sie jede Frage" in text and "Old?" not in text
+
+
+def test_texts_that_change_ask_everybody_again(study):
+    desk, app = study
+    changed = dataclasses.replace(desk.hit, texts=(languages.TextsIn("en", title="Other"),))
+    with pytest.raises(InputError, match="texts was changed: raise consent_version too"):
+        refuse_changes(desk.store, changed)
+    refuse_changes(desk.store, dataclasses.replace(changed, consent_version="2"))
+    app.extensions["desk"].store.close()
+
+
+def test_a_token_from_before_there_were_languages_is_still_a_visit():
+    visit = PageVisit("local", "w", "1", tab="t")
+    body = base64.urlsafe_b64encode(json.dumps([*dataclasses.astuple(visit)][:-1]).encode()).decode().rstrip("=")
+    assert visit_of("k", f"{body}.{seat_proof('k', body)}") == visit
+
+
+def test_english_pages_know_nothing_of_other_languages():
+    assert {
+        text for name, text in every_page() if "languages" in text or "data-" in text.replace("data-next", "")
+    } == set()
