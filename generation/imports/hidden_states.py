@@ -142,7 +142,8 @@ class StateReader:
 
     def prompts(self, examples: Sequence[Example]) -> list[ReadContext]:
         """Every context as this model reads it; one that writes is asked for its answer, as `import` asks."""
-        prompter = Prompter(self.tokenizer, self.window, cue=self.causal or self.decodes)
+        words = getattr(self.model.config, "vocab_size", None)
+        prompter = Prompter(self.tokenizer, self.window, cue=self.causal or self.decodes, words=words)
         return [prompter.prompt(messages_of(example)) for example in examples]
 
     def check_padding(self, prompts: Sequence[ReadContext], pooling: str) -> None:
@@ -171,7 +172,13 @@ class StateReader:
                 found[place].append(_pooled(states[layer], [len(row) for row in tokens], pooling))
             start += rows
         back = np.argsort(order)
-        return [np.concatenate(parts)[back] for parts in found]
+        whole = [np.concatenate(parts)[back] for parts in found]
+        if wrong := [layer for layer, one in zip(layers, whole, strict=True) if not np.isfinite(one).all()]:
+            raise InputError(
+                f"{self.place.given}: states of layer {wrong[0]} are no numbers. Its weights are broken, or too large "
+                f"for {self.precision}: try --precision float32."
+            )
+        return whole
 
     def _batch(self, lengths: Sequence[int]) -> int:
         """How many of these, sorted by length, go through the model together without taking too much memory."""

@@ -91,14 +91,15 @@ class HuggingFace:
         window = window_of(self.model.config, self.tokenizer)
         if window is not None and not self.encodes:
             window = max(window - longest, 0)
-        prompter = Prompter(self.tokenizer, window)
+        prompter = Prompter(self.tokenizer, window, words=getattr(self.model.config, "vocab_size", None))
         before = [{"role": "system", "content": system}] if system else []
         return [prompter.prompt([*before, *messages_of(example)]) for example in examples]
 
     @torch.inference_mode()
     def _looks_ahead(self) -> bool:
         """Whether a later token changes what is said of an earlier one."""
-        words = torch.arange(6, device=self.device)[None] % self.model.config.vocab_size
+        many = max(2, min(6, window_of(self.model.config, self.tokenizer) or 6))
+        words = torch.arange(many, device=self.device)[None] % self.model.config.vocab_size
         other = words.clone()
         other[0, -1] = (other[0, -1] + 1) % self.model.config.vocab_size
         first, second = (self.model(input_ids=tokens).logits[0, :-1].float() for tokens in (words, other))

@@ -32,11 +32,12 @@ class ReadContext:
 class Prompter:
     """Writes contexts for one model; `window` is how many tokens of a context it can read, None where any number.
 
-    `cue` asks for an answer behind the context, which a model that only reads has no use for.
+    `cue` asks for an answer behind the context, which a model that only reads has no use for. `words`: the size of the
+    model's vocabulary.
     """
 
-    def __init__(self, tokenizer: Any, window: int | None, *, cue: bool = True) -> None:
-        self.tokenizer, self.window, self.cue = tokenizer, window, cue
+    def __init__(self, tokenizer: Any, window: int | None, *, cue: bool = True, words: int | None = None) -> None:
+        self.tokenizer, self.window, self.cue, self.words = tokenizer, window, cue, words
 
     def prompt(self, messages: Sequence[Message]) -> ReadContext:
         """The whole context if it fits, else as many of its last turns as do, else the end of the last one."""
@@ -44,6 +45,7 @@ class Prompter:
         turns = list(messages[len(system) :])
         for start in range(len(turns)):
             text, changes = self._text([*system, *turns[start:]])
+            _refuse_lost(text, turns[start:])
             if self._fits(tokens := self._tokens(text)):
                 return ReadContext(text, tuple(tokens), (*changes, SHORTENED) if start else changes)
         return self._end_of([*system, *turns[-1:]], len(turns) > 1)
@@ -65,9 +67,15 @@ class Prompter:
 
     def _tokens(self, text: str) -> list[int]:
         templated = bool(getattr(self.tokenizer, "chat_template", None))
-        return list(
-            self.tokenizer(text, add_special_tokens=not templated, truncation=False, verbose=False)["input_ids"]
-        )
+        found = self.tokenizer(text, add_special_tokens=not templated, truncation=False, verbose=False)["input_ids"]
+        if not found:
+            raise InputError("The model's tokenizer makes no token of a context: its files are missing or broken.")
+        if self.words is not None and max(found) >= self.words:
+            raise InputError(
+                f"The model's tokenizer numbers its words up to {max(found):,} and more, and the model has "
+                f"{self.words:,}: they do not belong together."
+            )
+        return list(found)
 
     def _text(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
         if not getattr(self.tokenizer, "chat_template", None):
@@ -114,6 +122,15 @@ def _opened(messages: Sequence[Message]) -> list[Message]:
     at = int(messages[0]["role"] == "system")
     opens = messages[at : at + 1] and messages[at]["role"] == "assistant"
     return [*messages[:at], *([{"role": "user", "content": ""}] if opens else []), *messages[at:]]
+
+
+def _refuse_lost(text: str, turns: Sequence[Message]) -> None:
+    """A template may leave out what was said without a word: the model would answer something else."""
+    if lost := [one["content"] for one in turns if one["content"].strip() not in text]:
+        raise InputError(
+            f"The model's chat template leaves out {len(lost)} of {len(turns)} turns, e.g. {lost[-1][:40]!r}. Mend it "
+            "(chat_template.jinja, or chat_template in tokenizer_config.json)."
+        )
 
 
 def told_changes(prompts: Sequence[ReadContext]) -> list[str]:

