@@ -11,7 +11,13 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 PARTS = ("rate", "analyse", "train", "probe")
-SHIPPED = ("CITATION.cff", "examples/votes.csv", "examples/pairs.jsonl", "examples/hit.toml")
+SHIPPED = (
+    "CITATION.cff",
+    "examples/votes.csv",
+    "examples/pairs.jsonl",
+    "examples/questions.jsonl",
+    "examples/hit.toml",
+)
 
 
 def requirements(name: str) -> list[tuple[str, str]]:

@@ -15,28 +15,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study and the file."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study, with its mephisto folder")
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="where to write them (default: STUDY/mephisto-votes.jsonl)"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where to write them (default: STUDY/mephisto-votes.jsonl or mephisto-choices.jsonl)",
     )
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, restore, write."""
     from crowd.exchange.exporting import analysis_of
+    from crowd.forms.known import FORMS
     from crowd.marketplaces.mephisto.copies import restored
     from crowd.marketplaces.mephisto.market import task_module, task_name
-    from crowd.study_folder import hit_of
+    from crowd.study_folder import hit_of, pairs_file
     from dialogue.errors import InputError
     from dialogue.files import write_records
-    from dialogue.records import Vote
+    from dialogue.records import OptionChoice, Vote
     from dialogue.signature import signature
 
     if not (args.study / "mephisto" / "data").is_dir():
         raise InputError(f"{args.study} has no mephisto folder: it was not launched through Mephisto.")
     module = task_module(args.study)
     hit = hit_of(args.study, None)
-    votes = restored(module.handed_in(task_name(args.study)), hit.votes_per_pair, hit.first_checks)
-    path = args.out or args.study / "mephisto-votes.jsonl"
-    recipe = signature(votes=len(votes), counted=sum(vote.counted for vote in votes), source="mephisto")
-    write_records(path, votes, signature=recipe, kind=Vote)
-    print(f"{path}: {len(votes)} votes\n{recipe}")
+    form = FORMS[hit.form]
+    votes = restored(module.handed_in(task_name(args.study)), hit.votes_per_pair, hit.first_checks, hit.form)
+    path = args.out or args.study / f"mephisto-{form.ANSWERS}.jsonl"
+    counts = {form.ANSWERS: len(votes), "counted": sum(vote.counted for vote in votes)}
+    texts = form.fingerprint(form.read(pairs_file(args.study, None, hit.form))) or None
+    recipe = signature(**counts, source="mephisto", texts=texts)
+    write_records(path, votes, signature=recipe, kind=OptionChoice if hit.form == "choice" else Vote)
+    print(f"{path}: {len(votes)} {form.ANSWERS}\n{recipe}")
     tell_next(*analysis_of(path, votes))

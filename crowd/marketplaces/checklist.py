@@ -10,7 +10,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.forms.known import FORMS, FormName
+from crowd.hit import Hit, hit_from
 from crowd.marketplaces.money import CENT, Price
 from crowd.store.tables import pairs as pairs_table
 from crowd.store.tables import votes
@@ -21,7 +22,10 @@ from dialogue.files import digest
 
 PAPERS = (508, 1004)  # raters who passed the checks, of all, in the papers' study
 FEWEST_JUDGED = 20  # raters or judgements from which a study's own figure is taken
-DESCRIPTION = "Read short conversations and say which of two responses is more relevant."
+DESCRIPTIONS: Mapping[FormName, str] = {
+    "pairs": "Read short conversations and say which of two responses is more relevant.",
+    "choice": "Read the beginnings of short conversations and say which of several sentences was said next.",
+}
 Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
 
 
@@ -43,16 +47,14 @@ class Planned:
 
 def read_planned(folder: Path, hit: Hit, database: str | None, pass_rate: Decimal | None = None) -> Planned:
     """Read what a launch needs; the study must have been served once, so that its store exists."""
-    pairs = folder / "pairs.jsonl"
+    pairs = folder / FORMS[hit.form].FILE
     with opened(folder, database) as store, store.read() as connection:
         now = progress(connection, hit.votes_per_pair)
         kinds = sa.select(sa.func.count()).select_from(pairs_table).where(pairs_table.c.kind == "check")
         checks = connection.scalar(kinds) or 0
         taken = connection.scalars(sa.select(votes.c.seconds).where(votes.c.source != "simulated")).all()
     if not pairs.exists():
-        raise InputError(
-            f"{pairs} does not exist, so nobody could check later what was launched. Put the pairs file there."
-        )
+        raise InputError(f"{pairs} does not exist, so nobody could check later what was launched. Put the file there.")
     known = [one for one in taken if one is not None]
     sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted + now.waiting)
     return Planned(
@@ -83,16 +85,18 @@ def _pass_rate(now: Progress, checks: int, typed: Decimal | None) -> tuple[float
 def common_points(study: Planned) -> Lines:
     """The points that are the same for every marketplace."""
     hit = study.hit
+    thing = "question" if hit.form == "choice" else "pair"
     counted = {"row": "in a row", "total": "in total"}[hit.count_failures]
     gate = (
         f"no more work after {hit.max_failures} failed {counted}"
         if study.checks
         else "every vote counts, even careless ones"
     )
-    text = ", the default text: show it to your ethics board" if hit.consent_text == Hit().consent_text else ""
+    default = hit_from({"form": hit.form}, "defaults").consent_text
+    text = ", the default text: show it to your ethics board" if hit.consent_text == default else ""
     return [
         ("consent", f"version {hit.consent_version}{text}"),
-        ("task", f"{hit.pairs_per_sitting} pairs a sitting, {hit.votes_per_pair} raters a pair"),
+        ("task", f"{hit.pairs_per_sitting} {thing}s a sitting, {hit.votes_per_pair} raters a {thing}"),
         (
             "checks",
             f"{hit.first_checks} at the start, {hit.later_checks} more a sitting, out of {study.checks}; {gate}",

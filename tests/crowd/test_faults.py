@@ -19,12 +19,16 @@ from crowd.hit import Hit
 from crowd.rating.desk import Desk
 from crowd.simulation.browser import PageForm, SimulatedVisit
 from crowd.simulation.crowd import SimulatedCrowd
+from crowd.simulation.question_readers import QuestionReader
 from crowd.simulation.raters import Reader, habits
 from crowd.store.store import open_store
 from crowd.store.tables import leases, votes
+from crowd.study_folder import hit_of
 from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
+from dialogue.questions import write_questions
 from dialogue.records import Pair
+from tests.crowd.questions import check_places, make_questions
 from tests.crowd.rating import test_replaying as replaying
 from tests.crowd.real_server import free_port
 from tests.crowd.study import check_books, database, desk_of, make_pairs
@@ -265,6 +269,74 @@ def test_64_raters_at_once_give_every_pair_exactly_its_votes(tmp_path, monkeypat
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
     with served(tmp_path, url, 150) as (server, made):
         bombard(server, made, monkeypatch, url, kills=0, raters=64, concurrency=64)
+
+
+QUESTIONS_TOML = 'form = "choice"\npairs_per_sitting = 5\nfirst_checks = 1\nlater_checks = 1\nmax_failures = 1\n'
+
+
+def bombard_with_questions(folder, url, monkeypatch, kills, raters, concurrency, real):
+    """The same of questions: exactly k answers each, every option in every place equally often, nothing lost."""
+    made, acknowledged, judge = make_questions(real, checks=12, versions=2), {}, SimulatedVisit._judge
+    write_questions(folder / "questions.jsonl", made)
+    (folder / "hit.toml").write_text(QUESTIONS_TOML)
+    hit = hit_of(folder, None)
+    study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
+    server, done, generator = Server(folder, url), threading.Event(), random.Random(0)
+
+    def spy(self, place):
+        context, *texts = PageForm(place["html"]).shown()
+        pressed, _ = self.reader.judge(self.rater, context, *texts)
+        reply = judge(self, place)
+        acknowledged[self.rater.number, min(texts)] = [texts[int(n)] for n in pressed.split(",")]
+        return reply
+
+    def killer():
+        wait_for(lambda: acknowledged or done.is_set())
+        while server.kills < kills and not done.wait(generator.uniform(0.0, 0.5)):
+            server.kill_and_restart()
+
+    monkeypatch.setattr(SimulatedVisit, "_judge", spy)
+    thread = threading.Thread(target=killer)
+    thread.start()
+    try:
+        people = [habits(n, seed=1, clickers=0.05, leave=0.3) for n in range(raters)]
+        SimulatedCrowd(server.url, QuestionReader(made, seed=1), people, concurrency).work()
+    finally:
+        done.set()
+        thread.join()
+        server.end(signal.SIGKILL)
+    store = open_store(url)
+    try:
+        desk = Desk(store, hit)
+        counted = check_books(desk)
+        check_places(desk)
+        replaying.check_books(desk)
+        options = {one.question: [option.text for option in one.options] for one in made}
+        names = {desk.rater_id(f"simulated-{n}"): n for n in range(raters)}
+        with store.read() as connection:
+            rows = connection.execute(sa.select(votes)).all()
+    finally:
+        store.close()
+    found = {
+        (names[row.rater], min(options[row.pair])): [options[row.pair][int(n)] for n in row.choice.split(",")]
+        for row in rows
+    }
+    assert acknowledged.items() <= found.items()
+    assert {pair: n for pair, n in counted.items() if pair[0] == "q"} == {f"q{n}": 3 for n in range(real)}
+    return server.kills
+
+
+def test_a_server_of_questions_killed_in_mid_load_loses_no_answer(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    assert bombard_with_questions(tmp_path, url, monkeypatch, kills=1, raters=10, concurrency=4, real=8) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_twenty_kills_under_64_raters_of_questions_lose_nothing_and_balance_places(tmp_path, monkeypatch, kind):
+    with database(kind, tmp_path) as url:
+        kills = bombard_with_questions(tmp_path, url, monkeypatch, kills=20, raters=64, concurrency=16, real=300)
+        assert kills == 20
 
 
 def test_a_server_that_is_asked_to_end_ends_well(tmp_path):

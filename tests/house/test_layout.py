@@ -63,7 +63,7 @@ ROOMS = {
         "study_folder": {"forms", "hit", "store", "rating"},
         "web": {"forms", "hit", "hit_languages", "hit_about", "store", "rating", "watching"},
         "exchange": {"forms", "store", "rating", "watching"},
-        "marketplaces": {"hit", "hit_tables", "store", "rating", "watching", "web", "study_folder"},
+        "marketplaces": {"forms", "hit", "hit_tables", "store", "rating", "watching", "web", "study_folder"},
         "simulation": {"forms", "hit", "web"},
     },
     "generation": {

@@ -10,10 +10,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from crowd.forms.known import FormName
 from crowd.store.event_log import iso
 from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.files import from_json
-from dialogue.records import RaterStatus, Vote
+from dialogue.records import OptionChoice, RaterStatus, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,9 @@ def as_stored(sitting: KeptSitting) -> dict[str, Any]:
     return kept
 
 
-def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_checks: int) -> list[Vote]:
+def restored(
+    outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_checks: int, form: FormName = "pairs"
+) -> list[Any]:
     """Votes from what Mephisto kept: a rater counts who passed and was neither blocked nor excluded in the end.
 
     Rounds follow time. Earlier versions called everybody incomplete in a study without first checks.
@@ -86,7 +89,7 @@ def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_ch
     status = {rater: _final(found, first_checks) for rater, found in told.items()}
     rows = [(vote["submitted"], unit["rater"], vote) for unit in sittings for vote in unit["votes"]]
     number: dict[str, int] = defaultdict(int)
-    found = []
+    found: list[Any] = []
     for _, rater, vote in sorted(rows, key=lambda row: row[:2]):
         counted = status[rater] == "passed" and number[vote["pair"]] < votes_per_pair
         number[vote["pair"]] += counted
@@ -94,8 +97,16 @@ def restored(outputs: Iterable[Mapping[str, Any]], votes_per_pair: int, first_ch
         known["round"] = number[vote["pair"]] if counted else 0
         answers = known.pop("answers", {}) or {"": {}}
         said = ({**known, "question": name, **answer} for name, answer in answers.items())
-        found += [from_json(Vote, one, "Mephisto's data store") for one in said]
+        made = [_as_option(known)] if form == "choice" else said
+        found += [from_json(OptionChoice if form == "choice" else Vote, one, "Mephisto's data store") for one in made]
     return found
+
+
+def _as_option(known: dict[str, Any]) -> dict[str, Any]:
+    """An answer to a question of several options, which stand where a vote has its choice and its side."""
+    first, second = (*map(int, known.pop("choice").split(",")), None)[:2]
+    named = {"question": known.pop("pair"), "shown": known.pop("left"), "first": first, "second": second}
+    return {**known, **named}
 
 
 def _final(told: Collection[str], first_checks: int) -> RaterStatus:

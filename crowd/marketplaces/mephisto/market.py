@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned, read_planned
+from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned, read_planned
 from crowd.marketplaces.launch import check_public_url
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.options import MephistoOptions
@@ -106,7 +106,7 @@ class MephistoMarket:
         return module.MephistoTask(
             name=task_name(self.options.study),
             title=self.hit.title,
-            description=DESCRIPTION,
+            description=DESCRIPTIONS[self.hit.form],
             reward=float(self.hit.pay_per_sitting),
             sittings=self.study.sittings,
             provider=self.options.provider,

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned
+from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
 from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose, check_cap
 from crowd.marketplaces.money import Price, reward_of
@@ -129,7 +129,7 @@ class MTurkMarket:
         # Without a title the HIT type exists already and keeps its requirements, so none are asked for.
         terms = mturk.MTurkTerms(
             title,
-            DESCRIPTION,
+            DESCRIPTIONS[hit_of(options.study, None).form],
             locales=self._locales() if title else (),
             approval_rate=options.approval_rate if title else 0,
             approved_hits=options.approved_hits if title else 0,

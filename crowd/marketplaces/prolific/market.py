@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from crowd.marketplaces.checklist import DESCRIPTION, Lines, Planned
+from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
 from crowd.marketplaces.ledger import Act, Payout, PayoutLedger, Purpose, check_cap
 from crowd.marketplaces.money import CENT, Price, reward_of
@@ -168,7 +168,7 @@ class ProlificMarket:
         hit = hit_of(self.options.study, None)
         terms = drafting.ProlificTerms(
             hit.title,
-            DESCRIPTION,
+            DESCRIPTIONS[hit.form],
             self.options.minutes,
             hit.completion_code,
             hit.screened_out_code,

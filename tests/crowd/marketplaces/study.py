@@ -17,7 +17,9 @@ from crowd.store.store import open_store
 from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
+from dialogue.questions import write_questions
 from dialogue.records import Candidate, Pair, Utterance
+from tests.crowd.questions import make_questions
 from tests.house.waiting import PATIENCE
 
 SITES = ("https://www.mturk.com",)
@@ -53,7 +55,10 @@ def make_study(folder, *, reals=6, entrances=(), sites=SITES, launched=True, inv
     values |= hit
     (folder / "hit.toml").write_text("".join(f"{name} = {as_toml(value)}\n" for name, value in values.items()))
     settings = read_hit(folder / "hit.toml")
-    write_pairs(folder / "pairs.jsonl", reals=reals)
+    if settings.form == "choice":
+        write_questions(folder / "questions.jsonl", make_questions(reals, checks=8))
+    else:
+        write_pairs(folder / "pairs.jsonl", reals=reals)
     url = prepare_study(folder, None, settings, None, seed=0, simulated=False)
     if launched:
         store = open_store(url)
@@ -134,9 +139,10 @@ class Person:
         if reply.status_code == 200:
             self.send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
         place = self.look()
-        while place["status"] == "instructions":
-            path = f"/instructions/{place['number']}"
-            self.send("POST", path, data=PageForm(self.send("GET", path).text).fields | {"choice": "tie"})
+        while place["status"] in ("about", "instructions"):
+            path = "/about" if place["status"] == "about" else f"/instructions/{place['number']}"
+            told = {"choice": "tie", "first": "0", "second": "1", "about-knowledge": "nothing"}
+            self.send("POST", path, data=PageForm(self.send("GET", path).text).fields | told)
             place = self.look()
         return place
 
@@ -149,11 +155,23 @@ class Person:
         self.form = form.fields | {"choice": choice, "seconds": "1.5"}
         return self.send("POST", "/answer", data=self.form, headers=FETCH).json()
 
+    def choose(self, place):
+        """Answer a question of tests/crowd/questions.py: the true option first, or the last one but it."""
+        form = PageForm(place["html"])
+        _, *texts = form.shown()
+        name = texts[0].split()[0]
+        truth = texts.index(f"{name} option {int(name[1:]) % 5}")
+        self.seen.append((name, truth))
+        places = [truth, (truth + 1) % 5] if self.prefers == "a" else [(truth + 1) % 5, truth]
+        self.form = form.fields | {"first": str(places[0]), "second": str(places[1]), "seconds": "1.5"}
+        return self.send("POST", "/answer", data=self.form, headers=FETCH).json()
+
     def work(self, most=1000):
         """Judge until there is nothing more; gives the last place."""
         place = self.begin()
         while place["status"] == "task" and most:
-            place, most = self.judge(place), most - 1
+            answer = self.choose if 'name="first"' in place["html"] else self.judge
+            place, most = answer(place), most - 1
         return place
 
     def end(self):

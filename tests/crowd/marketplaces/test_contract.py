@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from crowd.exchange import exporting
 from crowd.marketplaces.market import MARKETPLACES
+from crowd.marketplaces.mephisto.copies import restored
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
 from crowd.rating import verifying
@@ -19,6 +20,7 @@ from crowd.store.migrations import ASKED_LATER as MIGRATED
 from crowd.web.entrance import OVER
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
+from tests.crowd.questions import check_places
 from tests.house.waiting import wait_for
 
 SOURCES = ("local", "mturk", "prolific", "mephisto")
@@ -34,11 +36,11 @@ def mephisto(tmp_path_factory):
 
 
 @pytest.fixture
-def app(tmp_path, mephisto):
+def app(tmp_path, mephisto, request):
     """A study with all four entrances open, a run of Mephisto of its own behind the fourth."""
     module, ending = mephisto
     entrance = MephistoEntrance(module.Reception())
-    app = make_study(tmp_path, entrances=(entrance,))
+    app = make_study(tmp_path, entrances=(entrance,), **getattr(request, "param", {}))
     entrance.desk = app.extensions["desk"]
     task = module.MephistoTask(app.extensions["desk"].study_token(), "A study", "Say which", reward=0.0, sittings=9)
     entrance.run = module.MephistoRun(task, module.Deployment(entrance.reception, "https://x.org"))
@@ -89,6 +91,32 @@ def test_a_sitting_ends_with_every_pair_judged_and_votes_of_this_source(app, sou
     counts = source not in ASKED_LATER  # the others' votes count once their marketplace has confirmed the visit
     assert {(vote.source, vote.choice, vote.counted) for vote in votes(app)} == {(source, "a", counts)}
     assert [(rater.source, rater.status) for rater in raters(app)] == [(source, "passed")]
+
+
+@pytest.mark.parametrize("app", [{"form": "choice", "max_failures": 1}], indirect=True)
+def test_a_study_of_questions_is_the_same_through_every_entrance(app):
+    careless = Person(app, "mturk", "AW0", prefers="b")
+    assert careless.work()["status"] == "no_more" and len(careless.seen) == 1
+    for number, source in enumerate((*SOURCES, "local", "mturk")):
+        Person(app, source, f"AW{number + 1}", sitting=f"s{number}").work()
+    confirm_all(app)
+    counted = [one for one in votes(app) if one.counted]
+    assert Counter(one.question for one in counted) == {f"q{n}": 3 for n in range(6)}
+    assert all(one.first == int(one.question[1:]) % 5 and one.second is not None for one in counted)
+    assert {one.source for one in counted} >= {"local", "mturk", "prolific"}
+    assert {one.profile["knowledge"] for one in raters(app)} == {"nothing"}
+    check_places(app.extensions["desk"])
+
+
+@pytest.mark.parametrize("app", [{"form": "choice"}], indirect=True)
+def test_answers_to_questions_are_restored_from_mephisto_s_own_store(app, mephisto):
+    person = Person(app, "mephisto", "AW1")
+    assert person.work()["status"] == "done"
+    module, name = mephisto[0], app.extensions["desk"].study_token()
+    wait_for(lambda: len(list(module.handed_in(name))) == 1)
+    mine = {one.question: (one.first, one.second, one.shown) for one in votes(app)}
+    found = restored(module.handed_in(name), 3, 3, "choice")
+    assert {one.question: (one.first, one.second, one.shown) for one in found} == mine and len(mine) == 6
 
 
 @pytest.mark.parametrize("source", SOURCES)
