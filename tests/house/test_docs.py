@@ -38,6 +38,7 @@ NOT_RUN = {
     r"--draws 100": "takes minutes; the same command with fewer stands in generation.md",
     r"analysis (robustness|leaderboard)": "needs scores under conditions; tests/analysis/robustness make them",
     r"--pooling decoder|probes erase|generation erased|analysis erasure": "tests/analysis/erasure run the whole line",
+    r"runs/people": "needs people; tests/crowd/forms and tests/crowd/test_faults.py run the whole line",
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
