@@ -65,7 +65,8 @@ def _line(
     check: str, mended: str | None, body: Mapping[str, Any], given: Counter[str], by_sheet: int | None
 ) -> CheckLine:
     """`by_sheet`: the failures where several questions are asked, of which `given` counts the first alone."""
-    written = body.get("answer") or ", ".join(f"{name}: {choice}" for name, choice in body["answers"].items())
+    one = body.get("answer")  # of a question 0, its first option
+    written = str(one) if one is not None else ", ".join(f"{name}: {said}" for name, said in body["answers"].items())
     answer = mended if mended not in (None, "void") else written
     total = given.total()
     failed = total - given[str(answer)] if by_sheet is None else by_sheet
