@@ -72,7 +72,7 @@ SAVE_SECONDS = 300.0  # between two resume points inside a long epoch
 
 def train(folder: Path, settings: Settings, data: Data, device: torch.device, *, bar_row: int = 0) -> None:
     """Train up to `settings.epochs`, going on from what the folder holds."""
-    _agree(folder, settings, data)
+    _agree(folder, settings, data, device)
     if epochs_done(folder) >= settings.epochs:
         return
     keep_freed_memory()
@@ -93,14 +93,19 @@ def epochs_done(folder: Path) -> int:
     return int(checkpoints.read_notes(last)["epoch"]) if last.exists() else 0
 
 
-def recipe_of(settings: Settings, data: Data) -> dict[str, Any]:
-    """What config.json holds: enough to rebuild the model and to see what it was trained on."""
+def recipe_of(settings: Settings, data: Data, device: str = "") -> dict[str, Any]:
+    """What config.json holds: enough to rebuild the model and to see what it was trained on, and on which device.
+
+    Without `device` it says what can be known before a job has one.
+    """
     values = {**asdict(settings), "speak": data.speech.kind, "data": data.recipe, "vocabulary": data.vocabulary.hash}
     # More epochs continue from the same weights, so their number is no part of what determines them.
     del values["epochs"]
     sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
     named = ("batch_size", "learning_rate", "clip", "threads", "precision", "speak", "data")
     shown = {name: values[name] for name in named}
+    if device:
+        values["device"] = shown["device"] = device
     return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **shown), **values}
 
 
@@ -113,7 +118,8 @@ def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
 
 def _changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs between two recipes, the version of this code included: name -> (theirs, ours)."""
-    theirs = {"precision": "float32", "speak": "reply", **theirs}  # an older folder does not say what was no choice
+    # An older folder does not say what was no choice, or was not written down.
+    theirs = {"precision": "float32", "speak": "reply", "device": ours.get("device"), **theirs}
     pairs = {name: (theirs.get(name), ours[name]) for name in ours if name != "signature"}
     pairs["version"] = (_version(theirs), _version(ours))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -123,9 +129,9 @@ def _version(recipe: dict[str, Any]) -> str:
     return str(recipe.get("signature")).rpartition("|v:")[2]
 
 
-def _agree(folder: Path, settings: Settings, data: Data) -> None:
+def _agree(folder: Path, settings: Settings, data: Data, device: torch.device) -> None:
     """Write config.json, or check that the folder was begun with the same settings."""
-    ours, path = recipe_of(settings, data), folder / "config.json"
+    ours, path = recipe_of(settings, data, device.type), folder / "config.json"
     if not path.exists():
         return write_json(path, ours)
     for name, (theirs, wanted) in _changes(read_json(path), ours).items():

@@ -158,6 +158,17 @@ def test_other_settings_in_the_same_folder_are_refused(tmp_path):
         train(tmp_path / "a", settings(clip=2.0), DATA, CPU)
 
 
+def test_what_was_begun_on_one_kind_of_device_is_not_continued_on_another(tmp_path):
+    """The last bits differ; refused before anything is asked of the device, so this holds where there is none."""
+    trained(tmp_path / "a", epochs=1)
+    config = read_json(tmp_path / "a" / "config.json")
+    assert "|device:cpu|" in config["signature"]
+    with pytest.raises(InputError, match="was trained with device 'cpu', but 'cuda' was asked for"):
+        train(tmp_path / "a", settings(epochs=2), DATA, torch.device("cuda"))
+    write_json(tmp_path / "a" / "config.json", {k: v for k, v in config.items() if k != "device"})
+    trained(tmp_path / "a", epochs=2)  # of an older folder nobody knows
+
+
 @pytest.mark.parametrize("model", SIZES)
 def test_bf16_learns_like_float32_and_keeps_its_weights_in_float32(tmp_path, model):
     assert trained(tmp_path / "a", model=model, precision="bf16", epochs=5) != trained(

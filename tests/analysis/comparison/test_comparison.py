@@ -63,6 +63,13 @@ def test_one_seed_has_no_spread_and_other_scores_are_averaged():
     assert panels_in(both)[0].values.tolist() == [50.0, 50.0]
 
 
+def test_two_decodings_of_one_model_are_two_lines_that_name_them():
+    (row,) = rows(0, [(0, 0, 0)])
+    both = pa.Table.from_pylist([token_row(row, condition=way, seed=n) for way in ("greedy", "beam:5") for n in (0, 1)])
+    labels = [method.shown.label for panel in panels_in(both) for method in methods(panel)]
+    assert sorted(labels) == ["token metrics: BLEU-2, beam:5", "token metrics: BLEU-2, greedy"]
+
+
 def test_second_draws_and_diagnostic_metrics_are_left_out():
     kinds = [
         ("bleu2", "nucleus:0.8"),
