@@ -1,0 +1,43 @@
+"""The pages in other languages: no barrier, nothing wider than the window, and right to left where it is read so."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from dialogue.command_line import dispatch
+
+pytestmark = pytest.mark.browser
+PAGES = ("consent", "example-1", "pair-2", "message-done")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The preview in the longest words, from right to left, and in signs."""
+    folder = tmp_path_factory.mktemp("languages")
+    (folder / "hit.toml").write_text('languages = ["de", "ar", "ja"]\npay_per_sitting = 2.5\n', encoding="utf-8")
+    words = ["--hit", str(folder / "hit.toml"), "--number", "2", "--out", str(folder)]
+    dispatch("crowd", "", {"preview": ""}, ["preview", *words])
+    return folder
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_no_language_brings_a_barrier_or_a_page_wider_than_the_window(chromium, pages, scheme, width):
+    context = chromium.new_context(viewport={"width": width, "height": 720}, color_scheme=scheme)
+    page = context.new_page()
+    for name in (f"{language}-{name}" for language in ("de", "ar", "ja") for name in PAGES):
+        page.goto((pages / f"{name}.html").as_uri())
+        found = Axe().run(page).response
+        assert found["passes"] and not [v["id"] for v in found["violations"]], name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    context.close()
+
+
+def test_in_arabic_the_first_response_stands_on_the_right(chromium, pages):
+    page = chromium.new_page()
+    places = {}
+    for language in ("de", "ar"):
+        page.goto((pages / f"{language}-pair-2.html").as_uri())
+        for what in (".response", ".answers button"):
+            first, second = (page.locator(what).nth(n).bounding_box()["x"] for n in (0, 1))
+            places[language, what] = first < second
+    assert places == {(language, what): language == "de" for language, what in places}
+    page.close()
