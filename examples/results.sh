@@ -21,5 +21,9 @@ done
 $python -m generation score "$folder/toy"
 $python -m generation encode "$folder/toy" --checkpoints untrained,last,best_bleu
 $python -m probes run "$folder/toy"
+$python -m generation encode "$folder/toy" --pooling decoder --checkpoints last --splits train,test
+$python -m probes erase "$folder/toy" --tasks UtteranceLoc,IsMultiTopic,NumRecentInfo,RecentTopic
+$python -m generation erased "$folder/toy" --limit 200
+$python -m analysis erasure "$folder/toy"
 
 $python examples/results.py docs/results.md multiwoz="$folder/multiwoz" toy="$folder/toy"

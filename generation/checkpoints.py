@@ -96,6 +96,14 @@ def find_trained(study: str | Path) -> list[TrainedModel]:
     return sorted(found, key=lambda trained: (trained.model, trained.seed))
 
 
+def named_checkpoints(models: Sequence[TrainedModel], names: str) -> list[str]:
+    """The checkpoints of a comma-separated list; `all`: whatever every one of these models has."""
+    if names != "all":
+        return names.split(",")
+    each = [{path.stem for path in trained.folder.glob("*.safetensors")} - {"resume"} for trained in models]
+    return sorted(set.intersection(*each))
+
+
 def kind_of(models: Sequence[TrainedModel]) -> str:
     """The one thing that all these models speak."""
     kinds = {trained.speaks: trained.folder for trained in models}

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--condition", metavar="NAMES", help="encode these conditions, separated by commas, or all of them")
     add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
-    add("--checkpoints", help="separated by commas (default untrained,last)")
+    add("--checkpoints", help="separated by commas, or all (default untrained,last)")
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
     add("--questions", action="store_true", help="states for next-utterance choice, in STUDY/question_states: the "
         "questions with their options, and training pairs to fit a head on (default 4000)")  # fmt: skip
@@ -86,7 +86,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
 
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
-    from generation.checkpoints import kind_of
+    from generation.checkpoints import kind_of, named_checkpoints
     from generation.encoding import Form
     from generation.erasing import FOLDERS
     from generation.matrices import Encoding, encode_matrix, matrices
@@ -108,7 +108,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
         raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
     encoding = Encoding(rows, splits, form, vocabulary, args.device)
-    every = matrices(folder / name, models, (args.checkpoints or "untrained,last").split(","), encoding)
+    every = matrices(folder / name, models, named_checkpoints(models, args.checkpoints or "untrained,last"), encoding)
     todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
         for _ in running.run_jobs(jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode"), todo, place):

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from generation.numbering import Data
     from generation.training import Settings
 
-# A small corpus wants more and larger updates.
-BATCH_AND_RATE = {"tiny": (32, 1e-2), "small": (32, 4e-3), "paper": (64, 1e-3)}
+# Batch size, learning rate and clip of each preset. A small corpus wants more and larger updates.
+PRESETS = {"tiny": (32, 1e-2, 1.0), "small": (32, 4e-3, 1.0), "paper": (64, 1e-3, 1.0), "code": (64, 1e-3, 10.0)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--train-on", choices=("train", "valid"), default="train", help="split to learn from (default train)")
     add("--seeds", default="0-2", help="training seeds, e.g. 0-2 or 0,5,7 (default 0-2)")
-    add("--preset", choices=list(BATCH_AND_RATE), default="paper", help="sizes of the models (default: paper)")
+    add("--preset", choices=list(PRESETS), default="paper", help="sizes (default: paper; code: as the papers' code)")
     add("--epochs", type=int, default=25, help="passes over the training data (default 25, as in the papers)")
     add("--batch-size", type=int, help="examples per update (default: 64; 32 for small and tiny)")
     add("--learning-rate", type=float, help="learning rate of Adam (default: 0.001; 0.004 for small, 0.01 for tiny)")
-    add("--clip", type=float, default=1.0, help="clip the gradient to this norm (default 1)")
+    add("--clip", type=float, help="clip the gradient to this norm (default 1; 10 for code)")
     add("--dialogues", type=int, help="number of training dialogues (default: all)")
     add("--valid", type=int, default=200, help="validation contexts scored after each epoch (default 200)")
     add(
@@ -107,13 +107,11 @@ def _grid(args: argparse.Namespace) -> list[Settings]:
     except ValueError as error:
         raise InputError(f"--seeds is {args.seeds!r} ({error}). Write them like 0-2 or 0,5,7.") from error
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
-    batch_size, rate = BATCH_AND_RATE[args.preset]
-    batch_size, rate = args.batch_size or batch_size, args.learning_rate or rate
+    batch_size, rate, clip = PRESETS[args.preset]
+    batch_size, rate, clip = args.batch_size or batch_size, args.learning_rate or rate, args.clip or clip
     precision = _precision(args)
     return [
-        Settings(
-            model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, args.clip, precision=precision
-        )
+        Settings(model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, clip, precision=precision)
         for model in models
         for seed in seeds
     ]

@@ -1,4 +1,4 @@
-"""The table of architectures: the class of each name, the papers' sizes and two smaller presets.
+"""The table of architectures: the class of each name, the papers' sizes, those of their code, and two smaller presets.
 
 To add one: a module with a `DialogueModel` beside this one, and a row in ARCHITECTURES.
 """
@@ -24,6 +24,7 @@ class Architecture(NamedTuple):
     paper: Any
     small: Any
     tiny: Any
+    code: Any = None  # where the papers' code differs from what the papers print
 
 
 # One triple for the three that attend: they differ in what the encoder reads, not in size.
@@ -47,13 +48,15 @@ ARCHITECTURES = {
         TransformerSizes(),
         TransformerSizes(width=96, heads=2, layers=2, feedforward=256),
         TransformerSizes(width=64, heads=2, layers=2, feedforward=128),
+        TransformerSizes(dropout=0.2),
     ),
 }
 
 
 def sizes_of(model: str, preset: str) -> dict[str, Any]:
     """The sizes of a preset as plain values."""
-    return asdict(getattr(ARCHITECTURES[known(model)], preset))
+    made = ARCHITECTURES[known(model)]
+    return asdict(getattr(made, preset) or made.paper)
 
 
 def build(model: str, vocabulary: int, sizes: dict[str, Any]) -> DialogueModel:

@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from generation.batches import Contexts, stack, stack_contexts
+from generation.commands.train import PRESETS
 from generation.loss import summed_cross_entropy
 from generation.models.architectures import ARCHITECTURES, build, sizes_of
 from generation.models.hred import split_utterances
@@ -178,3 +179,11 @@ def test_the_masked_lstm_is_the_packed_one(both, dtype):
     losses = (expected[mask].square().sum() + plain[1].sum(), outputs[mask].square().sum() + masked[1].sum())
     gradients = [torch.autograd.grad(loss, [x, *lstm.parameters()], retain_graph=True) for loss in losses]
     torch.testing.assert_close(*gradients, rtol=0, atol=close["atol"] * 50)
+
+
+def test_the_preset_of_the_papers_code_differs_in_dropout_and_clip_alone():
+    differ = {name for name in ARCHITECTURES if sizes_of(name, "code") != sizes_of(name, "paper")}
+    assert differ == {"transformer"}
+    assert sizes_of("transformer", "code") == {**sizes_of("transformer", "paper"), "dropout": 0.2}
+    (size, rate, clip), (paper_size, paper_rate, paper_clip) = PRESETS["code"], PRESETS["paper"]
+    assert (size, rate) == (paper_size, paper_rate) and (clip, paper_clip) == (10, 1)
