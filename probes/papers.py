@@ -195,7 +195,7 @@ def index(tables: Sequence[PaperTable], figures: Mapping[str, str], study: Path,
     return "\n".join([*lines, "", recipe, ""])
 
 
-def markdown(table: PaperTable) -> str:
+def paper_page(table: PaperTable) -> str:
     """The table alone."""
     rows = [table.head, ["---"] * len(table.head), *table.rows]
     return f"# {table.title}\n\n" + "".join("| " + " | ".join(row) + " |\n" for row in rows)

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
             print(f"{table.name}: not written, {table.missing}: python -m {table.command} {args.study}")
             continue
         with atomic(folder / f"{table.name}.md") as handle:
-            handle.write(papers.markdown(table))
+            handle.write(papers.paper_page(table))
         with atomic(folder / f"{table.name}.csv") as handle:
             csv.writer(handle, lineterminator="\n").writerows([table.head, *table.rows])
     with atomic(folder / "index.md") as handle:

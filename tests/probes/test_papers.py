@@ -34,10 +34,10 @@ def table(text):
 
 def test_a_cell_has_the_mean_what_the_papers_print_and_the_sd(scores):
     logistic, mlp = papers.probe_tables(cells(scores), TASKS, "multiwoz")
-    rows = table(papers.markdown(logistic))
+    rows = table(papers.paper_page(logistic))
     assert rows["seq2seq", "last"][2:] == ["73.00 ± 0.09 (SD 3.0)", "33.00 ± 0.09 (SD 3.0)"]
     assert set(rows) == {(model, at) for model in ("seq2seq", "hred") for at in ("untrained", "last", "best_bleu")}
-    assert table(papers.markdown(mlp)) == {("hred", "last"): ["hred", "last", "50.00", "-"]}
+    assert table(papers.paper_page(mlp)) == {("hred", "last"): ["hred", "last", "50.00", "-"]}
     values = np.array([50.0, 61.0, 77.0])
     assert papers.as_the_papers(spread(values)) == pytest.approx(100 * np.var(values / 100, ddof=1))
 
