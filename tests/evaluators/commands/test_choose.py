@@ -96,3 +96,7 @@ def test_simple_rules_stand_in_the_score_table_beside_models(say, tmp_path):
     assert "further draws of the same models" in {one.why for one in left}
     assert {one.name for one in baselines_beside(scores)} == {"shortest", "longest", "overlap", "tfidf"}
     assert json.loads(say("choose", "--json"))["rows"] == found["rows"]
+    say("questions", "--n", 20, "--draws", 2)  # the same again
+    with pytest.raises(InputError, match=r"ranks\.parquet holds the ranks of other questions"):
+        say("questions", "--n", 19)
+    assert read_questions(tmp_path / "questions.jsonl") == questions
