@@ -1,7 +1,9 @@
 """The page of results is filled from the folder that the scripts leave, whole or with parts missing."""
 
 import json
+import re
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pyarrow as pa
@@ -101,3 +103,16 @@ def test_the_full_study_runs_probes_on_what_it_encodes():
         next(n for n, line in enumerate(lines) if word in line) for word in (" encode ", "probes run", "probes plot")
     ]
     assert places == sorted(places)
+
+
+def test_what_the_page_says_of_its_sds_is_what_its_tables_show():
+    """How many pairs of architectures in a row have SDs whose printed intervals do not overlap."""
+    text = (ROOT / "docs" / "results.md").read_text()
+    tables = re.findall(r"<!-- probes (?:multiwoz|toy) \w+ -->\n(.*?)<!-- end -->", text, flags=re.DOTALL)
+    rows = [re.findall(r"; ([\d.]+)-([\d.]+)\)", line) for table in tables for line in table.splitlines()]
+    pairs = [pair for row in rows for pair in combinations([(float(low), float(high)) for low, high in row], 2)]
+    apart = sum(one[0] > other[1] or other[0] > one[1] for one, other in pairs)
+    said = re.search(
+        r"of the (\d+)\s+pairs of architectures .*? the intervals of (\d+) do not overlap", text, re.DOTALL
+    )
+    assert said is not None and said.groups() == (str(len(pairs)), str(apart))
