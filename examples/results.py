@@ -1,7 +1,7 @@
 """Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
 
 A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines,
-recipes, or told, ranked and marks (of discriminators).
+recipes, layers and answered (models from elsewhere), or told, ranked and marks (of discriminators).
 The sentences between the tables are written by people.
 """
 
@@ -22,9 +22,11 @@ sys.path.insert(0, str(ROOT))
 from analysis.comparison.untrained import above_untrained  # noqa: E402 (the checkout is not installed)
 from analysis.reading.scores.files import scores_of  # noqa: E402
 from analysis.showing.words import p_value  # noqa: E402
-from dialogue.files import atomic  # noqa: E402
+from dialogue.files import atomic, read_records  # noqa: E402
+from dialogue.records import Response  # noqa: E402
 from generation.metrics.overlap import add_counts, bleu2  # noqa: E402
 from probes.scoring import Spread, spread  # noqa: E402
+from probes.states import layer_name, layer_of  # noqa: E402
 from probes.summary import Cell, cells, read_task_scores  # noqa: E402
 
 MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
@@ -163,6 +165,55 @@ def _best_cells(here: list[Cell]) -> list[str]:
     return [first, best, *("" if math.isnan(n) else f"{n:.1f}" for n in (trained.selectivity, trained.above_shuffled))]
 
 
+def layers(study: Path) -> Iterator[str]:
+    """The lowest, middle and top layer of each model from elsewhere, its top with random weights, the best of ours."""
+    every = [c for c in probe_cells(study) if c.evaluator in ("probe", "baseline")]
+    found = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in every}
+    known: dict[str, set[int]] = {}
+    for model, layer in map(layer_of, {c.model for c in every}):
+        if layer is not None:
+            known.setdefault(model, set()).add(layer)
+    columns = {}
+    for model, numbers in sorted(known.items()):
+        for n in (min(numbers), sorted(numbers)[len(numbers) // 2], max(numbers)):
+            columns[f"{model} {n}"] = (layer_name(model, n), "last")
+        columns[f"{model} {max(numbers)}, random"] = (layer_name(model, max(numbers)), "untrained")
+    bags = ("majority", "bag_of_words", "bag_of_last_turn")
+
+    def lines() -> Iterator[list[str]]:
+        for task in dict.fromkeys(c.task for c in every):
+            values = [found.get((task, *place)) for place in [*columns.values(), *((bag, "") for bag in bags)]]
+            ours = max((found[task, m, "last"], m) for m in MODELS if (task, m, "last") in found)
+            yield [task, *("" if v is None else f"{v:.1f}" for v in values), f"{ours[0]:.1f} ({ours[1]})"]
+
+    return table(["task", *columns, *bags, "best of ours"], lines())
+
+
+def answered(study: Path) -> Iterator[str]:
+    """Greedy responses of every system to the contexts that all of them answered."""
+    rows = [r for r in pq.read_table(study / "metrics.parquet").to_pylist() if r["condition"] in ("greedy", "constant")]
+    words: dict[tuple[str, int | None], list[int]] = {}
+    for response in read_records(study / "responses.jsonl", Response):
+        words.setdefault((response.model, response.seed), []).append(len(response.text.split()))
+
+    def lines() -> Iterator[list[str]]:
+        for model in dict.fromkeys(r["model"] for r in rows):
+            seeds = sorted({r["seed"] for r in rows if r["model"] == model}, key=str)
+            of_seed = [[r for r in rows if (r["model"], r["seed"]) == (model, seed)] for seed in seeds]
+            scores = spread([bleu2(add_counts(_counts(part)), smooth="exp") for part in of_seed])
+            rouge = [[r["score"] for r in part if r["task"] == "rouge_l"] for part in of_seed]
+            long = [sum(words[model, seed]) / len(words[model, seed]) for seed in seeds if (model, seed) in words]
+            overlap = spread([sum(part) / len(part) for part in rouge])
+            length = f"{sum(long) / len(long):.0f}" if long else ""
+            yield [model, str(len(seeds)), f"{len(rouge[0])}", shown(scores), shown(overlap), length]
+
+    return table(["system", "seeds", "contexts", "BLEU-2", "ROUGE-L", "words a response"], lines())
+
+
+def _counts(rows: list[dict[str, Any]]) -> list[dict[str, float]]:
+    return [{n: c for n, c in r["stats"].items() if c is not None} for r in rows if r["task"] == "bleu2"]
+
+
 def recipes(study: Path) -> Iterator[str]:
     """The signature lines of what the tables were made from."""
     yield "```"
@@ -287,7 +338,7 @@ def agents(study: Path) -> Iterator[str]:
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
     "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
     "ranked": ranked, "marks": marks, "reached": reached, "drops": drops, "noticed": noticed,
-    "agents": agents,
+    "agents": agents, "layers": layers, "answered": answered,
 }  # fmt: skip
 
 if __name__ == "__main__":
