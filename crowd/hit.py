@@ -119,6 +119,7 @@ def _one_of(*options: str) -> Legal:
 
 
 _MONEY = Legal("a number from 0 to 1000", lambda v: type(v) in (int, float) and 0 <= v <= 1000)
+_YES_OR_NO = Legal("true or false", lambda v: isinstance(v, bool))
 _EXAMPLES = Legal(
     "four tables with context, left, right, answer, why; or one to four with context, options, best, second, why; "
     "or [] beside questions",
@@ -215,6 +216,11 @@ class Hit:
         TEXTS,
         "the study's own texts in its further languages, see languages.md; needed for each text that is changed",
     )
+    page_events: bool = _key(
+        False,
+        _YES_OR_NO,
+        "count how often the page is left, copied from and pasted into, never what; raters are told",
+    )
     panel: PanelDoor | None = _key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
@@ -238,6 +244,7 @@ CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(("form", "question", "questions"), "refused after the first vote"),
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",
+    "page_events": "needs a new consent_version",
     "first_checks": "votes counted anew; higher is refused",
     "votes_per_pair": "votes counted anew",
     "max_failures": "votes counted anew",

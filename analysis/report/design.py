@@ -126,9 +126,21 @@ def _left_out(study: Study) -> Iterator[str]:
     ):
         named = ", ".join(f"{doubt} ({count(number, 'rater')})" for doubt, number in sorted(doubts.items()))
         yield f"Signals of bots, language models or second accounts: {named}. Their votes are kept as they are."
+    yield from _page_events(study)
     if study.controls is not None:
         kept = count(len(study.controls), "vote")
         yield f"{kept} on control pairs: shown separately and used in no other number except the tie index."
+
+
+def _page_events(study: Study) -> Iterator[str]:
+    """How many raters left the page, copied or pasted on some pair, where the study counted it."""
+    told = [found for rater in study.raters if isinstance(found := rater.extra.get("page_events"), dict)]
+    if told:
+        of = {name: sum(bool(one.get(name)) for one in told) for name in ("left", "copied", "pasted")}
+        yield (
+            f"While answering, {of['left']} of {count(len(told), 'rater')} left the page at least once, {of['copied']} "
+            f"copied from it and {of['pasted']} pasted into it. Their votes are kept as they are."
+        )
 
 
 def _models(panels: Sequence[Panel]) -> str:

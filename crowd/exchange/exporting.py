@@ -7,7 +7,7 @@ import json
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log, tables
 from crowd.store.event_log import iso
 from crowd.store.store import settings
-from crowd.watching.signals import rater_signals
+from crowd.watching.signals import PageEvents, page_events, rater_signals
 from dialogue.files import as_json, atomic, write_records
 from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, Source, Vote
 from dialogue.signature import signature
@@ -109,7 +109,8 @@ def export(
         texts=values.get(TEXTS) or None,
     )
     doubts = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
-    return Export(votes, _raters(raters, rows, status, doubts), recipe, form, comments)
+    people = _raters(raters, rows, status, doubts, page_events(connection))
+    return Export(votes, people, recipe, form, comments)
 
 
 def _votes(
@@ -229,14 +230,24 @@ def _raters(
     rows: Sequence[sa.Row[Any]],
     status: Mapping[str, Any],
     doubts: Mapping[str, Sequence[str]],
+    page: Mapping[str, PageEvents] | None,
 ) -> list[Rater]:
     mine: dict[str, list[sa.Row[Any]]] = defaultdict(list)
     for row in rows:
         mine[row.rater].append(row)
-    return [_rater(row, mine[row.rater], status[row.rater], doubts.get(row.rater, ())) for row in raters]
+    return [
+        _rater(row, mine[row.rater], status[row.rater], _signals(row.rater, doubts.get(row.rater, ()), page))
+        for row in raters
+    ]
 
 
-def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, doubts: Sequence[str]) -> Rater:
+def _signals(rater: str, doubts: Sequence[str], page: Mapping[str, PageEvents] | None) -> dict[str, Any]:
+    """What stands out, and how many pairs the page was left, copied from and pasted into, if the study counts that."""
+    found: dict[str, Any] = {"doubts": "; ".join(doubts)} if doubts else {}
+    return found if page is None else {**found, "page_events": asdict(page.get(rater, PageEvents()))}
+
+
+def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, signals: dict[str, Any]) -> Rater:
     checks = [vote for vote in mine if vote.failed is not None]
     seconds = [vote.seconds for vote in mine if vote.failed is None and vote.seconds is not None]
     return Rater(
@@ -250,7 +261,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, doubts: S
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
         profile=json.loads(row.about or "{}"),
         language=row.language or "",
-        extra={"doubts": "; ".join(doubts)} if doubts else {},
+        extra=signals,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -81,6 +82,24 @@ def save_answer(
     if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), moment.gate, waits=_waits(row))):
         standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
     return saved, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What happened to the page while one pair was shown: numbers, never contents."""
+
+    left: int
+    copied: int
+    pasted: int
+
+
+def keep_noticed(moment: Moment, seat: Seat, token: str, noticed: Noticed) -> None:
+    """Write it beside the answer, if anything happened."""
+    if not (noticed.left or noticed.copied or noticed.pasted):
+        return
+    pair = moment.connection.scalar(sa.select(leases.c.pair).where(leases.c.token == token))
+    counts = {"left": noticed.left, "copied": noticed.copied, "pasted": noticed.pasted}
+    event_log.append(moment.connection, "noticed", moment.now, seat.rater, pair, **counts)
 
 
 def _plausible(seconds: float | None, since: float) -> float:

@@ -94,6 +94,8 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
         raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
     if change.name in ("consent_text", "texts") and "consent_version" not in changed:
         raise InputError(f"{change.name} was changed: raise consent_version too, so that everybody is asked again.")
+    if change.name == "page_events" and change.after and "consent_version" not in changed:
+        raise InputError("page_events was switched on: raise consent_version too, so that everybody is told and asked.")
     if change.name == "first_checks" and change.after > change.before and _any(connection, votes.c.vote > 0):
         raise InputError(
             f"first_checks was {change.before}, is {change.after}, but raters have begun by the old number, and their "

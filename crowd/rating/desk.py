@@ -195,11 +195,15 @@ class Desk:
             return leasing.next_step(moment, seat)
 
     @_by_rules_in_force
-    def answer(self, seat: Seat, token: str, choice: Given, seconds: float | None) -> tuple[answering.Saved, Step]:
+    def answer(
+        self, seat: Seat, token: str, choice: Given, seconds: float | None, noticed: answering.Noticed | None = None
+    ) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
         with self.store.write() as connection:
             moment = self._moment(connection)
             saved, shown = answering.save_answer(moment, seat, token, choice, seconds)
+            if self.hit.page_events and noticed and saved != "again":
+                answering.keep_noticed(moment, seat, token, noticed)
             return saved, leasing.next_step(moment, seat, shown)
 
     @_by_rules_in_force

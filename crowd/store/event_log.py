@@ -24,6 +24,7 @@ EventKind = Literal[
     "instructed",
     "shown",
     "answered",
+    "noticed",
     "repeated",
     "undone",
     "expired",

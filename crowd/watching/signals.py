@@ -11,13 +11,15 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import sqlalchemy as sa
 
 from crowd.forms.form import decisive
 from crowd.forms.known import FORMS
+from crowd.store import event_log
+from crowd.store.store import settings
 from crowd.store.tables import pairs, study_settings, votes
 
 FEWEST = 20  # judgements below which nothing is said of a rater
@@ -39,6 +41,15 @@ class TimedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class PageEvents:
+    """On how many pairs (hidden checks too) somebody left the page, copied from it or pasted into it."""
+
+    left: int = 0
+    copied: int = 0
+    pasted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Signals:
     """Of one rater; None where there is too little."""
 
@@ -54,6 +65,8 @@ class Signals:
     """How probable such a likeness is somewhere among all raters, if each pair of raters agrees as raters do here."""
     doubts: tuple[str, ...] = ()
     """What stands out, in words."""
+    page: PageEvents | None = None
+    """None where the study does not count them."""
 
 
 def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
@@ -65,7 +78,7 @@ def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
     rows = connection.execute(
         sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).where(v.failed.is_(None)).order_by(v.vote)
     )
-    return signals_of(
+    found = signals_of(
         TimedAnswer(
             row.rater,
             row.pair,
@@ -76,6 +89,29 @@ def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
         )
         for row in rows
     )
+    page = page_events(connection)
+    if page is None:
+        return found
+    return {rater: replace(one, page=page.get(rater, PageEvents())) for rater, one in found.items()}
+
+
+def page_events(connection: sa.Connection) -> Mapping[str, PageEvents] | None:
+    """Of every rater to whom any of it happened; None where the study has never counted it.
+
+    An answer that was taken back and given again counts its pair once.
+    """
+    pairs_with: defaultdict[str, defaultdict[str, set[str | None]]] = defaultdict(lambda: defaultdict(set))
+    for event in event_log.read_events(connection, "noticed"):
+        for name, number in event.data.items():
+            if number and event.rater:
+                pairs_with[event.rater][name].add(event.pair)
+    if not pairs_with and not _counts_page_events(connection):
+        return None
+    return {rater: PageEvents(**{name: len(met) for name, met in by.items()}) for rater, by in pairs_with.items()}
+
+
+def _counts_page_events(connection: sa.Connection) -> bool:
+    return bool(json.loads(settings(connection).get("hit", "{}")).get("page_events"))
 
 
 def _characters(body: str) -> int:

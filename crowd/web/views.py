@@ -14,6 +14,7 @@ from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
 from crowd.hit_about import told_of_rater
 from crowd.rating.answer_sheet import Given, read_sheet
+from crowd.rating.answering import Noticed
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused
 from crowd.web import arriving, page
@@ -119,7 +120,7 @@ def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
     seat = sender_s_seat()
     try:
-        note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds())
+        note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds(), _noticed())
     except Incomplete:
         return _and_then(the_desk().next_step(seat), "incomplete")
     if note == "saved":
@@ -192,6 +193,14 @@ def _given() -> Given:
 
 def _choice() -> str:
     return FORMS[the_desk().hit.form].pressed(request.form)
+
+
+def _noticed() -> Noticed | None:
+    """How often the page was left, copied from and pasted into, as its script counted; nonsense is nothing."""
+    counts = _field("noticed").split(",")
+    if len(counts) != 3 or not all(one.isascii() and one.isdigit() and len(one) < 4 for one in counts):
+        return None
+    return Noticed(*map(int, counts))
 
 
 def _seconds() -> float | None:

@@ -8,6 +8,8 @@ let shownAt = performance.now();
 let busy = false;
 let unseen = new Map(); // what was not on the screen long enough: its timer while it is on the screen, else null
 
+const noticed = { left: 0, copied: 0, pasted: 0 }; // sent where the study counts them; never what was copied or pasted
+
 const pair = () => document.getElementById("pair");
 const button = (value) => pair()?.querySelector(`button[name=choice][value=${value}]`);
 const pause = (time) => new Promise((done) => setTimeout(done, time));
@@ -78,6 +80,7 @@ function tooEarly() {
 function show(html) {
   pair().outerHTML = html;
   shownAt = performance.now();
+  Object.assign(noticed, { left: 0, copied: 0, pasted: 0 });
   lock();
   pair().querySelector("h1").focus({ preventScroll: true });
   window.scrollTo({ top: 0 });
@@ -87,6 +90,7 @@ async function submit(form, pressed) {
   busy = true;
   form.setAttribute("aria-busy", "true");
   if (pressed.name === "choice") pressed.classList.add("chosen");
+  if (form.elements.noticed) form.elements.noticed.value = Object.values(noticed).join(",");
   form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(2);
   const answer = await send(pressed.hasAttribute("formaction") ? pressed.formAction : form.action, new URLSearchParams(new FormData(form, pressed)));
   busy = false;
@@ -129,6 +133,10 @@ document.addEventListener("keydown", (event) => {
     target.click();
   }
 });
+
+window.addEventListener("blur", () => { noticed.left += 1; });
+document.addEventListener("copy", () => { noticed.copied += 1; });
+document.addEventListener("paste", () => { noticed.pasted += 1; });
 
 // Shortcuts can be switched off, for people whose software types letters for them (WCAG 2.1.4).
 const keys = document.getElementById("keys");

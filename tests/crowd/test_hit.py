@@ -110,6 +110,8 @@ def documented(key):
         shown = '`["en"]`' if default == ("en",) else "as in the preview"
     elif default in (None, ()):
         shown = "none"
+    elif isinstance(default, bool):
+        shown = f"`{str(default).lower()}`"  # as TOML has it
     else:
         shown = f"`{default!r}`".replace("'", '"')
     return f"| `{key.name}` | {shown} | {key.metadata['legal'].says} | {key.metadata['doc']} | {CHANGES[key.name]} |"

@@ -13,7 +13,7 @@ from analysis.report.assembly import as_markdown, report
 from analysis.ties.answer import answer as ties
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Vote
+from dialogue.records import Candidate, Pair, Rater, Vote
 from tests.analysis.report_study import add_votes
 
 EXTRA = {"auto": True}
@@ -76,3 +76,16 @@ def test_votes_that_nobody_gave_have_no_agreement_and_are_told_so(tmp_path):
     (tmp_path / "votes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with pytest.raises(InputError, match="Nobody gave these 2 votes"):
         answer(read_votes(tmp_path / "votes.jsonl"))
+
+
+def test_what_happened_to_the_page_is_told_in_numbers_and_leaves_nobody_out(tmp_path):
+    folder = add_votes(tmp_path, source="local")
+    assert "left the page" not in as_markdown(report(read_study(folder)))
+    counts = [{"left": 3, "copied": 0, "pasted": 0}, {"left": 1, "copied": 2, "pasted": 0}, {}]
+    raters = [
+        dataclasses.replace(one, extra={"page_events": dict.fromkeys(("left", "copied", "pasted"), 0) | counts[n % 3]})
+        for n, one in enumerate(read_records(folder / "raters.jsonl", Rater))
+    ]
+    write_records(folder / "raters.jsonl", raters, signature="test", kind=Rater)
+    told = "While answering, 6 of 9 raters left the page at least once, 3 copied from it and 0 pasted into it."
+    assert told in as_markdown(report(read_study(folder)))

@@ -5,6 +5,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -459,3 +460,27 @@ def test_the_researchers_page_switches_the_study_sorts_its_raters_and_follows_wh
     before = raters.inner_text()
     begin(arrive(server, "somebody-new"))
     wait_for(lambda: page.clock.fast_forward(10_000) or page.wait_for_timeout(100) or raters.inner_text() != before)
+
+
+@pytest.fixture(scope="module")
+def counting_server(tmp_path_factory):
+    yield from serve(tmp_path_factory.mktemp("counting"), SAMPLE, RULES + "page_events = true\n")
+
+
+def test_leaving_copying_and_pasting_are_counted_for_each_pair_anew_and_nothing_else_is_sent(arrive, counting_server):
+    page = arrive(counting_server, "copies")
+    begin(page)
+    sent = []
+    page.on("request", lambda one: sent.append(one.post_data) if one.url.endswith("/answer") else None)
+    page.locator(".said").first.click(click_count=3)  # selects
+    page.keyboard.press("Control+c")
+    page.keyboard.press("Control+v")
+    for _ in range(2):
+        page.evaluate("dispatchEvent(new Event('blur'))")
+    press(page, "mouse", "left")
+    page.get_by_role("heading", name="Pair 2 of").wait_for()
+    press(page, "mouse", "left")
+    page.get_by_role("heading", name="Pair 3 of").wait_for()
+    counts = [dict(parse_qsl(one, keep_blank_values=True)) for one in sent]
+    assert [one["noticed"] for one in counts] == ["2,1,1", "0,0,0"]
+    assert {*counts[0]} == {"seat", "lease", "seconds", "noticed", "last", "choice"}

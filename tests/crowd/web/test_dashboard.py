@@ -32,6 +32,7 @@ from crowd.study_folder import prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.overview import overview
+from crowd.watching.signals import PageEvents, Signals
 from crowd.watching.so_far import read_so_far
 from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.dashboard import render
@@ -369,6 +370,15 @@ def test_what_was_paid_stands_there_with_what_is_uncertain_and_the_cap(tmp_path)
     told = page_of(found, HIT, tmp_path)
     assert "1.80 USD" in told and "0.24 promised or on its way; 1 uncertain, see crowd pay" in told
     assert "the study may cost 25.00" in told
+
+
+def test_page_events_have_columns_where_the_study_counts_them(study):
+    found, _ = now(study)
+    first = found.raters[0].rater
+    counted = Signals(1.0, None, 1.5, None, None, page=PageEvents(7, 3, 0))
+    for signals, shown in ((counted, True), (replace(counted, page=None), False)):
+        told = page_of(replace(found, signals={first: signals}), HIT, study[0].extensions["config"].folder)
+        assert ("<td>7</td><td>3</td><td>0</td>" in told) is ("Left the page" in told) is shown
 
 
 def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):

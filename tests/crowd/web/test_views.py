@@ -6,13 +6,17 @@ import json
 import pytest
 import sqlalchemy as sa
 
+from crowd.exchange.exporting import export
 from crowd.hit import Hit
+from crowd.rating.change_control import take_up
 from crowd.rating.forgetting import forget
 from crowd.rating.gate import GateRule
 from crowd.simulation.browser import PageForm
 from crowd.store.tables import events, raters, votes
 from crowd.watching.progress import set_state
+from crowd.watching.signals import PageEvents, page_events
 from crowd.web.app import ServerConfig, create_app
+from dialogue.errors import InputError
 from tests.crowd.study import desk_of, make_pairs
 
 FETCH = {"X-Requested-With": "fetch"}
@@ -207,3 +211,63 @@ def test_no_claim_in_the_address_is_believed_and_nobody_is_simulated_where_peopl
     assert app.test_client().get("/", query_string={"rater": "robot", "source": "simulated"}).status_code == 403
     begin(app, "liar", source="mturk")
     assert [row.source for row in rows(app, sa.select(raters))] == ["local"]
+
+
+@pytest.fixture
+def counting(tmp_path):
+    """The same study, which counts what happens to the page."""
+    url, hit = f"sqlite:///{tmp_path / 'counting.sqlite'}", dataclasses.replace(HIT, page_events=True, first_checks=0)
+    with desk_of(url, tmp_path, hit, make_pairs(8, checks=6)):
+        pass
+    app = create_app(ServerConfig(url, hit, rate=0))
+    yield app
+    app.extensions["desk"].store.close()
+
+
+def answer_saying(client, noticed):
+    """Answer the pair that is due; the page's script has counted this."""
+    fields = pick(client.get("/task").text, "a")
+    assert client.post("/answer", data=fields | {"noticed": noticed}, headers=FETCH).get_json()["status"] == "task"
+
+
+def test_the_page_counts_nothing_unless_the_study_says_so_and_the_consent_page_tells(app, counting):
+    told = {one: one.test_client().get("/?rater=ann").text for one in (app, counting)}
+    assert [("how often you leave this page" in told[one]) for one in (app, counting)] == [False, True]
+    client = begin(app)
+    assert 'name="noticed"' not in client.get("/task").text
+    fields = pick(client.get("/task").text, "a")
+    client.post("/answer", data=fields | {"noticed": "3,2,1"})
+    assert rows(app, sa.select(events).where(events.c.kind == "noticed")) == []
+    with app.extensions["desk"].store.read() as connection:
+        assert page_events(connection) is None
+        assert all("page_events" not in rater.extra for rater in export(connection, votes_per_pair=3).raters)
+
+
+def test_counts_are_kept_by_pair_and_nonsense_is_nothing(counting):
+    client = begin(counting)
+    assert PageForm(client.get("/task").text).fields["noticed"] == ""
+    answer_saying(client, "2,1,0")
+    for nonsense in ("", "1,2", "-1,0,0", "9999,0,0", "\u0663,0,0", "<b>,0,0", "0,0,0"):
+        if PageForm(client.get("/task").text).fields.get("lease"):
+            client.post("/answer", data=pick(client.get("/task").text, "a") | {"noticed": nonsense})
+    found = [json.loads(row.data) for row in rows(counting, sa.select(events).where(events.c.kind == "noticed"))]
+    assert found == [{"left": 2, "copied": 1, "pasted": 0}]
+    with counting.extensions["desk"].store.read() as connection:
+        (rater,) = export(connection, votes_per_pair=3).raters
+        assert page_events(connection) == {rater.rater: PageEvents(1, 1, 0)}
+    assert rater.extra["page_events"] == {"left": 1, "copied": 1, "pasted": 0} and rater.status == "passed"
+
+
+def test_who_is_forgotten_has_left_no_page_event_and_switching_it_on_needs_a_new_consent(counting):
+    client = begin(counting)
+    answer_saying(client, "1,1,1")
+    desk = counting.extensions["desk"]
+    store = desk.store
+    assert len(rows(counting, sa.select(events).where(events.c.kind == "noticed"))) == 1
+    forget(store, desk.rater_id("ann"), votes_per_pair=3, now=1.0)
+    assert rows(counting, sa.select(events).where(events.c.kind == "noticed")) == []
+    hit = desk.hit
+    take_up(store, dataclasses.replace(hit, page_events=False), 2.0)
+    with pytest.raises(InputError, match="page_events was switched on: raise consent_version"):
+        take_up(store, hit, 3.0)
+    assert take_up(store, dataclasses.replace(hit, consent_version="2"), 4.0)
