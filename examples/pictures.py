@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/hit.md, and that of docs/report.md if the demo has run, from the current pages.
+"""Draw the pictures of docs/hit.md and docs/questions.md, and that of docs/report.md if the demo has run.
 
 Needs Chromium and requirements-dev.txt.
 """
@@ -16,6 +16,9 @@ sys.path.insert(0, str(ROOT))
 from crowd.commands import preview  # noqa: E402 (the checkout is not installed)
 from dialogue.command_line import dispatch  # noqa: E402
 
+GERMAN = [
+    f"--{name}={ROOT / 'examples/german' / file}" for name, file in (("hit", "hit.toml"), ("pairs", "pairs.jsonl"))
+]
 PICTURES = {
     "hit.png": {"viewport": {"width": 1280, "height": 720}},
     "hit-phone.png": {"viewport": {"width": 390, "height": 720}, "is_mobile": True, "has_touch": True},
@@ -28,6 +31,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         dispatch("crowd", "", {"preview": ""}, ["preview", *sample, "--out", folder])
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        dispatch("crowd", "", {"preview": ""}, ["preview", *GERMAN, "--out", f"{folder}/german"])
+        page = browser.new_context(viewport={"width": 1280, "height": 1160}, reduced_motion="reduce").new_page()
+        page.goto((Path(folder) / "german/pair-2.html").as_uri())
+        page.locator("#note").evaluate("note => note.remove()")
+        page.screenshot(path=ROOT / "docs/pictures/questions.png", full_page=True)
         for name, options in PICTURES.items():
             page = browser.new_context(**options, reduced_motion="reduce").new_page()
             page.goto((Path(folder) / "pair-2.html").as_uri())

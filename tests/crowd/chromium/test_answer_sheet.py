@@ -77,18 +77,20 @@ def by_place(vote):
 
 
 def fill(page, way):
+    """Read both responses, then answer."""
+    page.locator(".response").last.scroll_into_view_if_needed()
+    page.wait_for_timeout(350)
+    if way != "no JavaScript":
+        page.locator("button.save:not([aria-disabled])").wait_for()
     if way == "keyboard":
-        page.wait_for_timeout(350)
         for key in ("1", "4", "2"):
             page.keyboard.press(key)
-        page.wait_for_timeout(700)  # both responses have been seen
         page.keyboard.press("Enter")
         return
     page.locator("input[name=q-better][value=left-2]").check(force=True)
     page.locator("input[name=q-fluency-left][value='4']").check(force=True)
     page.locator("input[name=q-fluency-right][value='2']").check(force=True)
     page.locator("textarea").fill("Weil A passt. u1")
-    page.wait_for_timeout(700)
     page.locator("button.save").tap() if way == "phone" else page.locator("button.save").click()
 
 
@@ -125,8 +127,8 @@ def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no
     page.locator("textarea").fill("")
     page.locator("textarea").press_sequentially("u1 a2")
     assert page.locator("textarea").input_value() == "u1 a2" and page.locator("input:checked[type=radio]").count() == 0
-    page.wait_for_timeout(700)
-    page.locator("button.save").click()
+    page.locator(".response").last.scroll_into_view_if_needed()
+    page.locator("button.save:not([aria-disabled])").click()
     assert page.get_by_role("heading", name="Pair 1 of 3").is_visible() and rows(server)[0] == []
 
 
