@@ -32,7 +32,7 @@ def main() -> None:
         dispatch("crowd", "", {"preview": ""}, ["preview", *sample, "--out", folder])
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         dispatch("crowd", "", {"preview": ""}, ["preview", *GERMAN, "--out", f"{folder}/german"])
-        page = browser.new_context(viewport={"width": 1280, "height": 1160}, reduced_motion="reduce").new_page()
+        page = browser.new_context(viewport={"width": 1280, "height": 960}, reduced_motion="reduce").new_page()
         page.goto((Path(folder) / "german/pair-2.html").as_uri())
         page.locator("#note").evaluate("note => note.remove()")
         page.screenshot(path=ROOT / "docs/pictures/questions.png", full_page=True)
