@@ -115,6 +115,46 @@ def test_free_steps_repeat_what_teacher_forcing_computes(name):
             torch.testing.assert_close(hidden, forced[:, time], rtol=0, atol=1e-6)
 
 
+def read_one(lstm, x):
+    """Outputs, h and c of a plain LSTM over one sequence (time x width), which has no padding and no batch."""
+    outputs, (h, c) = lstm(x[None])
+    return outputs[0], h[:, 0], c[:, 0]
+
+
+def both_ways(outputs, *states):
+    """Outputs and states of a bidirectional LSTM with the two directions added."""
+    forward, backward = outputs.chunk(2, dim=1)
+    return forward + backward, *(state[0::2] + state[1::2] for state in states)
+
+
+def utterances(context):
+    """The context's tokens cut after each end mark."""
+    ends = [n + 1 for n, token in enumerate(context) if token == EOU]
+    return [context[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+READERS = {
+    "seq2seq_attn": lambda model, words, context: read_one(model.encoder, words(context)),
+    "bilstm_attn": lambda model, words, context: both_ways(*read_one(model.encoder, words(context))),
+    "hred": lambda model, words, context: read_one(
+        model.context, torch.stack([read_one(model.utterance, words(part))[1][-1] for part in utterances(context)])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_context_is_read_as_the_architecture_says(name):
+    """By plain LSTMs, one context at a time: tokens and utterances in order, and both directions where there are two."""
+    model = tiny(name)
+    with torch.inference_mode():
+        encoded = model.encode(stack_contexts(CONTEXTS, CPU))
+        for row, context in enumerate(CONTEXTS):
+            outputs, h, c = READERS[name](model, lambda part: model.source(torch.tensor(part)), context)
+            found = encoded.memory[row][encoded.mask[row]], encoded.vectors[row], *(s[row] for s in encoded.state[:2])
+            for ours, plain in zip(found, (outputs, h, h, c), strict=True):
+                torch.testing.assert_close(ours, plain, rtol=0, atol=1e-6)
+
+
 @every
 def test_the_future_is_not_seen(name):
     model = tiny(name)

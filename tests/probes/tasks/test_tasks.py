@@ -13,6 +13,7 @@ from dialogue.errors import InputError
 from dialogue.records import Dialogue, Turn
 from probes import splits
 from probes.plan import lay_out
+from probes.scoring import count_hits
 from probes.tasks.catalogue import TASKS, tasks_of
 from probes.tasks.labels import label
 from probes.tasks.words import mid_frequency_words, tokens
@@ -68,6 +69,34 @@ def test_a_task_reads_the_labels_of_a_small_dialogue(task):
     assert [" ".join(sorted(rule(example))) for example in members] == EXPECTED[task.name]
 
 
+def turned(states=(), acts=None):
+    """The last example of a dialogue with these belief states, whose last system turn has these acts."""
+    pairs = [(Turn("user", "hi", belief=state), Turn("system", "so")) for state in states or ({},)]
+    turns = [turn for pair in pairs for turn in pair]
+    turns[-1] = Turn("system", "so", acts=acts)
+    return list(examples([Dialogue("D", "train", tuple(turns))]))[-1]
+
+
+def asked(task, example):
+    return list(tasks_of("multiwoz", task)[0].rule_from([example])(example))
+
+
+def test_the_action_is_the_first_annotated_one_whatever_the_alphabet_says():
+    offer, goodbye = (("Train-OfferBook", (("Ref", "7"),)), ("general-bye", (("none", "none"),)))
+    inform = ("Attraction-Inform", (("Area", "north"),))
+    for order in ([offer, inform, goodbye], [inform, goodbye, offer], [goodbye, offer, inform]):
+        assert asked("ActionSelect", turned(acts=dict(order))) == [order[0][0]]
+
+
+def test_a_slot_that_was_given_before_is_not_news_when_it_comes_back():
+    """The annotation loses a slot for a turn, and has it again: only the first time is it new."""
+    area, day = {"hotel-semi-area": "north"}, {"train-semi-day": "friday"}
+    back = turned([area, day, {**area, **day}])
+    assert asked("RecentSlots", back) == asked("RecentValues", back) == ["none"]
+    assert asked("NumRecentInfo", back) == ["0"] and asked("RecentTopic", back) == ["train"]
+    assert asked("RecentSlots", turned([area, {}, {**area, **day}])) == ["train-semi-day"]
+
+
 def test_there_are_sixteen_and_three_tasks_named_as_in_the_papers():
     names = {task.name for task in TASKS}
     assert len(tasks_of("multiwoz")) == 16 and len(tasks_of("personachat")) == 3
@@ -84,6 +113,9 @@ def test_labels_come_from_train_alone_and_unseen_ones_are_counted():
     assert fit.unseen.sum() == 0 and report.unseen.tolist() == [0, 0, 0, 1] and report.unseen_classes == 1
     assert report.dense().sum(1).tolist() == [1, 2, 2, 1]
     assert report.take([3, 0]).dense().tolist() == report.dense()[[3, 0]].tolist()
+    found = count_hits(report.dense(), report)  # every label that training knows, and none else, is answered
+    assert (found.tp.tolist(), found.fp.tolist(), found.fn.tolist()) == ([1, 2, 2, 1], [0] * 4, [0, 0, 0, 1])
+    assert found.micro_f1 == pytest.approx(12 / 13)
 
 
 def test_persona_tasks_take_the_words_of_the_one_who_answers():
