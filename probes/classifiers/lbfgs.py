@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 SHORTEST_STEP = 1e-3  # a step cut to this share meets nothing but rounding error
-TRIALS = 6  # lengths tried on the sample before each pass
+TRIALS = 4  # lengths tried on the sample before each pass
 
 
 class Problems(Protocol):

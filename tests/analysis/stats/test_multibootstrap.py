@@ -56,6 +56,15 @@ def test_a_set_is_what_drawing_rows_one_by_one_gives():
     assert fast.se == pytest.approx(np.std(slow), rel=0.05)
 
 
+def test_the_smallest_p_is_two_in_one_more_than_the_sets_were_drawn():
+    """A difference that is the same in every set: never 0, since the observed value counts as a set too."""
+    flat = {"seed_sd": 0, "item_sd": 0, "noise": 0, "items": 5}
+    found = difference(
+        cube(0, shift=1.0, **flat), cube(0, **flat), "mean", paired=True, sets=99, generator=np.random.default_rng(0)
+    )
+    assert (found.value, found.se, found.p) == (1.0, 0.0, pytest.approx(2 / 100))
+
+
 def test_bleu_is_that_of_the_token_metrics():
     texts = [
         ("the hotel is cheap", "the hotel is very cheap"),

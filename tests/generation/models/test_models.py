@@ -144,7 +144,7 @@ READERS = {
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_context_is_read_as_the_architecture_says(name):
-    """By plain LSTMs, one context at a time: tokens and utterances in order, and both directions where there are two."""
+    """By plain LSTMs, one context at a time: tokens and utterances in order, and both directions where due."""
     model = tiny(name)
     with torch.inference_mode():
         encoded = model.encode(stack_contexts(CONTEXTS, CPU))

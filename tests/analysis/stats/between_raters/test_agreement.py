@@ -110,6 +110,14 @@ def test_landis_and_koch_1977_with_the_error_of_statsmodels():
         assert wide.value == found.value and wide.df == pytest.approx(n / 10 - 1, abs=1)
         assert two_raters(item, rater + item % 2, choice, 4) is None
         assert two_raters(item[1:], rater[1:], choice[1:], 4) is None
+    tables = np.array(list(map(data.get, data["published"])))  # many tables at once are each on its own
+    assert cohen_kappa(tables).tolist() == [float(cohen_kappa(table)) for table in tables]
+
+
+def test_two_raters_who_only_ever_say_one_thing_have_no_kappa():
+    item, rater = np.tile(np.arange(5), 2), np.repeat([0, 1], 5)
+    found = two_raters(item, rater, np.ones(10, int), 3)
+    assert found is not None and np.isnan([found.value, found.low, found.se]).all()
     words = {
         -0.01: "poor",
         0: "slight",
