@@ -159,7 +159,7 @@ def test_compare_takes_frames_as_it_takes_a_folder(study, scores):
 
 def test_votes_give_variance_too(frame):
     names = [part["name"] for part in variance(frame, score="tie", sets=20).document["tables"][0]["components"]]
-    assert names == ["pair", "rater", "residual"]
+    assert names == ["dialogue", "pair", "rater", "residual"]
 
 
 class Page(HTMLParser):
