@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from analysis.choice.paired import PeopleLessModel, people_less_model
 from analysis.choice.published import half_width, too_few, wilson
-from analysis.reading.choices import FIRST, SECOND, Choices, ModelChoices
+from analysis.reading.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
 from analysis.reading.clusters import clusters_of
 from analysis.reading.strata import FEWEST, hidden_groups
 from analysis.showing.words import count
 from analysis.stats.disparity import Disparity, disparity
-from analysis.stats.intervals import Interval, bounds, mean_interval
+from analysis.stats.intervals import Interval, bounds
 from analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
 from analysis.stats.sign_tests import holm_where
 from dialogue.ballots.people import NOT_GIVEN
@@ -198,10 +198,7 @@ def _people(name: str, inside: Bools, choices: Choices, corpora: Sequence[str], 
 def cell_of(part: Choices, corpus: str, metric: str, clusters: str = "auto") -> ShareCell:
     """The share of hits among answers."""
     values = part.hits[metric]
-    n, share = len(values), float(values.mean())
-    enough = n > 1 and len(np.unique(part.rater)) > 1
-    found = mean_interval(values, by=clusters_of(part, clusters, part=True), share=True) if enough else None
-    return _cell(corpus, metric, share, n, found)
+    return _cell(corpus, metric, float(values.mean()), len(values), hits_interval(part, metric, clusters))
 
 
 def _cell(corpus: str, metric: str, share: float, n: int, found: Interval | None) -> ShareCell:

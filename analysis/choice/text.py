@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis.choice.answer import ALL, METRICS, ChoiceAnswer, ChoiceRow, ShareCell
 from analysis.choice.published import published_cells, too_few
+from analysis.reading.choices import told_of_sources
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_value, percent, plain, signed
 
@@ -204,5 +205,4 @@ def _equals(p: float) -> str:
 
 def who_answered(found: ChoiceAnswer) -> Iterator[str]:
     """Answers that are not people's are named."""
-    if "simulated" in found.sources:
-        yield "Answers here are simulated: they say nothing about people."
+    yield from told_of_sources(found.sources)

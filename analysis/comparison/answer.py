@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.comparison.choosing_people import ChoosingPeople, choosing_people, people_said
 from analysis.comparison.costs import Cost, cost
 from analysis.comparison.methods import Baseline, baselines_beside, compared_panels
 from analysis.comparison.orders import Generalisability, Order, between_architectures, between_seeds, ordered
@@ -117,6 +118,8 @@ class ComparisonAnswer:
     missing: tuple[str, ...]  # sentences on scores that are not there, and on evaluators without a card
     warnings: tuple[str, ...]
     signature: str
+    choosing: tuple[ChoosingPeople, ...] = ()  # people on the questions of next-utterance choice, in no panel
+    choosing_notes: tuple[str, ...] = ()
 
     @property
     def trained(self) -> tuple[Method, ...]:
@@ -173,6 +176,7 @@ def answer(
         return None
     made = [(panel, method) for panel in panels for method in methods(panel)]
     between = {id(panel): between_architectures(panel) for panel in panels}
+    people = choosing_people(study.choices, clusters)
     return ComparisonAnswer(
         tuple(ComparedPanel(panel, between[id(panel)]) for panel in panels),
         tuple(ComparedMethod(panel, method, between_seeds(panel, method.model)) for panel, method in made),
@@ -195,6 +199,8 @@ def answer(
         signature(
             methods=len(made), interval="chi-square", **_units(panels), level=0.95, **judges_in_recipe(study.voters)
         ),
+        people,
+        people_said(study.choices, people),
     )
 
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.comparison.drawn_raters import panel_of_scale
+from analysis.comparison.option_draws import DRAW, with_option_draws
 from analysis.comparison.strengths import people_panels
 from analysis.reading.scores.files import Scores, Unused
-from analysis.reading.scores.panel import POINTS, Panel, Scale, System
+from analysis.reading.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
 from analysis.reading.scores.summing import scale_of
 from analysis.reading.scores.values import Key, Value
 from analysis.reading.study import Study
@@ -44,7 +45,10 @@ def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], 
         found += people_panels(votes, study.pairs, clusters)
     if study.scores is not None:
         kept, aside = kept_keys(study.scores)
-        found += score_panels(kept, study.scores.cards, study.scores.unit)
+        cards, unit = study.scores.cards, study.scores.unit
+        found += with_option_draws(
+            score_panels(kept, cards, unit), study.scores, kept, lambda values: score_panels(values, cards, unit)
+        )
         left += [*aside, *study.scores.left_out]
     return sorted(found, key=_place), left
 
@@ -79,7 +83,7 @@ def _why_not(key: Key, cards: Mapping[str, Card], perturbed: bool) -> str:
     if task and not task.main:
         return MINOR
     if " draw " in key.condition:
-        return FURTHER
+        return OPTION_DRAWS if DRAW.fullmatch(key.condition) else FURTHER
     return PERTURBED if perturbed else ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from analysis.comparison.answer import ComparisonAnswer
+from analysis.comparison.choosing_people import people_table
 from analysis.comparison.methods import Baseline, best_baseline
 from analysis.comparison.text import caption_of_methods, cost_cells, method_table, notes, order_tables
 from analysis.comparison.verdicts import verdicts
@@ -36,12 +37,15 @@ def section(answer: ComparisonAnswer | None) -> Section | None:
     return Section(
         "compare", section_title(answer), (COMPARING,),
         (*(one for one in figures if one), *value_figures(trained, answer.baselines)),
-        tuple(verdicts(answer)), tables=tuple(_tables(answer)), notes=tuple(notes(answer)),
+        tuple(verdicts(answer)), tables=tuple(_tables(answer)),
+        notes=(*answer.choosing_notes, *notes(answer)),
     )  # fmt: skip
 
 
 def _tables(answer: ComparisonAnswer) -> Iterator[Table]:
     yield method_table(answer, caption_of_methods(answer))
+    if answer.choosing:
+        yield people_table(answer.choosing)
     if answer.trained_orders:
         caption = "Chance that a re-run reverses the order of two architectures, by what is new"
         yield from order_tables(answer.trained_orders, caption)

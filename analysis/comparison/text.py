@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.comparison.answer import ComparedMethod, ComparedOrder, ComparisonAnswer
+from analysis.comparison.choosing_people import people_table
 from analysis.comparison.costs import Cost
 from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
@@ -42,6 +43,7 @@ FLIPS = (
 def parts(answer: ComparisonAnswer) -> list[Table | str]:
     """The tables, the papers beside, what may be claimed, and the recipe last."""
     shown: list[Table | str] = [method_table(answer), NOISE.format(units=units_in_words(answer))]
+    shown += [people_table(answer.choosing), *answer.choosing_notes] if answer.choosing else []
     if answer.orders:
         shown.append(order_tables(answer.orders, FLIPS.format(first=_first_in_words(answer)))[0])
     if answer.trained_costs:
@@ -163,6 +165,8 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
     """The stable keys of `--json`; a number that cannot be computed is null."""
     found = {
         "methods": [_method(one) for one in answer.methods],
+        "people_choosing": [asdict(one) for one in answer.choosing],
+        "people_choosing_notes": answer.choosing_notes,
         "orders": [asdict(one.order) for one in answer.orders],
         "generalisability": [
             _place(one.panel) | {"of": "architectures", **_plain_share(one.generalisability)} for one in answer.panels

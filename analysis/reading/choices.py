@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from analysis.reading.clusters import clusters_of
 from analysis.reading.naming import Names
+from analysis.stats.intervals import Interval, mean_interval
 from dialogue.ballots.naming import meanings
 from dialogue.errors import InputError
 from dialogue.files import from_json, read_records
@@ -47,6 +49,7 @@ class Choices:
     seconds: Floats  # NaN where unknown
     sources: tuple[str, ...]
     notes: tuple[str, ...]
+    second: bool = True  # whether anybody gave a second choice
 
     def __len__(self) -> int:
         return len(self.pair)
@@ -116,8 +119,24 @@ def answers_given(found: Sequence[OptionChoice], questions: Sequence[Question], 
         tuple(questions), np.array([place[one.question] for one in rows], dtype=np.int64),
         np.array([codes[one.rater] for one in rows], dtype=np.int64), raters, {FIRST: first, SECOND: second},
         np.array([np.nan if one.seconds is None else one.seconds for one in rows]),
-        tuple(sorted({one.source for one in rows})), tuple(notes),
+        tuple(sorted({one.source for one in rows})), tuple(notes), any(one.second is not None for one in rows),
     )  # fmt: skip
+
+
+def hits_interval(part: Choices, metric: str, clusters: str = "auto") -> Interval | None:
+    """The interval of a share of hits, crossed by dialogue and rater; None for one answer or one rater.
+
+    The one rule for `choose`, `compare` and the report.
+    """
+    values = part.hits[metric]
+    if len(values) < 2 or len(np.unique(part.rater)) < 2:
+        return None
+    return mean_interval(values, by=clusters_of(part, clusters, part=True), share=True)
+
+
+def told_of_sources(sources: Sequence[str]) -> list[str]:
+    """That answers are not people's, where they are not."""
+    return ["Answers here are simulated: they say nothing about people."] if "simulated" in sources else []
 
 
 def _why_left(one: OptionChoice, question: Question, uncounted: bool) -> str:

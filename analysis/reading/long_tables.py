@@ -1,12 +1,13 @@
 """Long tables of scores: one row an observation, one column a factor; probe scores, metrics, votes or anyone's CSV.
 
-Seeds live within their model: seed 0 of one architecture has nothing to do with seed 0 of another.
+Seeds live within their model: seed 0 of one architecture has nothing to do with seed 0 of another. So do draws within
+their item: the second draw of false options for one context has nothing to do with that for another.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.reading.cautions import reading_of, told_of_reading
+from analysis.reading.choices import FIRST, SECOND, Choices, told_of_sources
 from analysis.reading.clusters import clusters_of
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
 from analysis.reading.systems import UNKNOWN, Matches
@@ -29,7 +31,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 FACTORS = ("model", "seed", "item", "rater")
 GROUPS = ("evaluator", "task", "checkpoint", "condition")
-NESTED = {"seed": "model"}
+NESTED = {"seed": "model", "draw": "item"}  # each item has its own draws of false options, or of responses
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,3 +170,21 @@ def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors
     said, reading = tuple(told_of_reading(votes)), reading_of(votes, systems if named else ())
     alone = frozenset(name for name, _, _ in wide)
     return LongTable(name, score, kept, names, warnings, voters(votes), said, reading, alone=alone)
+
+
+def long_from_choices(choices: Choices) -> Iterator[LongTable]:
+    """People's answers to questions in points, a table a corpus and metric: factors dialogue, question and rater."""
+    corpora = list(dict.fromkeys(one.corpus for one in choices.questions))
+    for corpus in corpora:
+        part = choices.select(choices.corpus(corpus))
+        wide = clusters_of(part).get("dialogue") if len(part) else None
+        columns = {"dialogue": wide, "question": part.pair, "rater": part.rater}
+        kept = {name: np.unique(codes, return_inverse=True) for name, codes in columns.items() if codes is not None}
+        kept = {name: found for name, found in kept.items() if len(found[0]) > 1}
+        for metric in (FIRST, SECOND)[: 1 + choices.second] if kept else ():
+            name = f"people's choices: {metric}" + (f", {corpus}" if len(corpora) > 1 else "")
+            yield LongTable(
+                name, 100 * part.hits[metric], {one: codes for one, (_, codes) in kept.items()},
+                {one: tuple(map(str, held)) for one, (held, _) in kept.items()},
+                (*told_of_sources(choices.sources), *choices.notes), alone=frozenset({"dialogue"}),
+            )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from analysis.reading.choices import Choices, read_answers
 from analysis.reading.keeping import Unverified
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.files import Scores, find_score_files, read_study_scores, scores_of
@@ -19,6 +20,7 @@ from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import Votes, read_votes
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_json, read_records
+from dialogue.questions import read_questions
 from dialogue.records import Pair, Rater, Response
 
 NOWHERE = Path(os.devnull)
@@ -52,6 +54,15 @@ class Study:
         """hit.toml as it was written."""
         path = self.folder / "hit.toml"
         return tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
+
+    @cached_property
+    def choices(self) -> Choices | None:
+        """People's answers to the study's questions, in choices.jsonl beside them; None where there are none."""
+        answers, questions = self.folder / "choices.jsonl", self.folder / "questions.jsonl"
+        if self.table is not None or not answers.exists() or not questions.exists():
+            return None
+        found = read_answers(answers, read_questions(questions))
+        return found if len(found) else None
 
     @property
     def asked(self) -> Mapping[str, Any]:

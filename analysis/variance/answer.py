@@ -164,7 +164,9 @@ def _of_pair(
     codes = table.factors[target]
     rows = np.isin(codes, pair)
     ours = np.unique(replicate[rows], return_inverse=True)[1]
-    others = tuple(name for name in table.factors if name != target)
+    # A new item has new draws: its draws alone would be given the spread of the items too.
+    within = {"draw"} if target != "item" and "item" in table.factors else set()
+    others = tuple(name for name in table.factors if name not in (target, *within))
     by = {name: _levels(table, name)[rows] for name in others if name != seed}
     found = replicates_of(table.score[rows], ours, by)
     first, second = ((table.names[target][k], np.unique(ours[codes[rows] == k])) for k in pair)

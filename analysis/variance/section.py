@@ -14,14 +14,15 @@ from analysis.variance.answer import VarianceAnswer, VarianceTable
 
 COMPONENT_NAMES = {
     "model": "architecture", "model:seed": "training seed", "item": "dialogue",
-    "model:item": "architecture \N{MULTIPLICATION SIGN} dialogue",
+    "model:item": "architecture \N{MULTIPLICATION SIGN} dialogue", "item:draw": "false options",
+    "model:item:draw": "architecture \N{MULTIPLICATION SIGN} false options", "question": "question",
     "contrast:rater": "systems \N{MULTIPLICATION SIGN} rater", "contrast:pair": "systems \N{MULTIPLICATION SIGN} pair",
     "contrast": "which systems", "dialogue": "dialogue", "context": "context", "pair": "pair",
     "rater": "rater", RESIDUAL: "all else",
 }  # fmt: skip
 COMPONENT_COLOURS = {
     "model": "c1", "model:seed": "c0", "contrast": "c1", "rater": "c4", "item": "c2", "dialogue": "c2", "context": "c2",
-    "pair": "c0",
+    "pair": "c0", "question": "c0", "item:draw": "c4",
     "model:item": "c3", "contrast:rater": "c3", "contrast:pair": "c3",
 }  # fmt: skip
 OTHER_COLOUR = "c5"

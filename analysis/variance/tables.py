@@ -9,17 +9,23 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.reading.long_tables import LongTable, long_from_votes
+from analysis.reading.long_tables import LongTable, long_from_choices, long_from_votes
 from analysis.reading.scores.files import Unused
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Panel
+from analysis.reading.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
 from analysis.reading.study import Study
 from analysis.reading.systems import fixed_sides, match
 from dialogue.errors import InputError
 
 
 def study_tables(study: Study, panels: Sequence[Panel]) -> list[LongTable]:
-    """Votes as net preference and as ties, then one table for each score of several trained models, in points."""
-    return [*_votes(study), *(table for panel in panels if (table := _scores(panel)) is not None)]
+    """Votes as net preference and as ties, people's choices, then one table for each score of several trained models.
+
+    In points. Where false options were drawn several times, a second table has all draws.
+    """
+    answered = [] if study.choices is None else long_from_choices(study.choices)
+    people = [table for table in answered if table.factors and table.score.std() > 0]
+    made = [table for panel in panels for table in (_scores(panel), _draws(panel)) if table is not None]
+    return [*_votes(study), *people, *made]
 
 
 def _votes(study: Study) -> list[LongTable]:
@@ -45,10 +51,22 @@ def _scores(panel: Panel) -> LongTable | None:
     if panel.cells is None or panel.checkpoint == UNSEEN or min(panel.cells.shape) < 2:
         return None
     cells = panel.cells[None] if panel.by_rater is None else panel.by_rater
+    return _table_of_cells(panel, cells, "rater")
+
+
+def _draws(panel: Panel) -> LongTable | None:
+    """One observation for each model, dialogue and draw of false options; None where these were drawn once."""
+    if panel.by_draw is None or panel.checkpoint == UNSEEN or min(panel.by_draw.shape[1:]) < 2:
+        return None
+    return _table_of_cells(panel, panel.by_draw, "draw", f", {len(panel.by_draw)} draws of false options")
+
+
+def _table_of_cells(panel: Panel, cells: Floats, over: str, more: str = "") -> LongTable | None:
+    """The table of cells (levels of `over`, systems, dialogues)."""
     score = cells.ravel()
     if not np.isfinite(score).all() or score.std() == 0:
         return None
-    raters, systems, items = cells.shape
+    levels, systems, items = cells.shape
     models = np.array([panel.models.index(system.model) for system in panel.systems])
     seeds, seed = np.unique([-1 if system.seed is None else system.seed for system in panel.systems],
                             return_inverse=True)  # fmt: skip
@@ -56,23 +74,27 @@ def _scores(panel: Panel) -> LongTable | None:
         "model": panel.models,
         "seed": tuple(map(str, seeds)),
         "item": tuple(map(str, range(items))),
-        "rater": tuple(map(str, range(raters))),
+        over: tuple(map(str, range(levels))),
     }
     factors = {
-        "model": np.tile(np.repeat(models, items), raters),
-        "seed": np.tile(np.repeat(seed, items), raters),
-        "item": np.tile(np.arange(items), raters * systems),
-        "rater": np.repeat(np.arange(raters), systems * items),
+        "model": np.tile(np.repeat(models, items), levels),
+        "seed": np.tile(np.repeat(seed, items), levels),
+        "item": np.tile(np.arange(items), levels * systems),
+        over: np.repeat(np.arange(levels), systems * items),
     }
-    name = f"{panel.kind}: {panel.name}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
-    title = f"{panel.shown.label}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
+    name = f"{panel.kind}: {panel.name}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}") + more
+    title = panel.shown.label + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}") + more
     kept = {factor: codes for factor, codes in factors.items() if len(names[factor]) > 1}
     return LongTable(name, score, kept, names, title=title, better=panel.shown.better)
 
 
 def not_used(study: Study, panels: Sequence[Panel], left: Sequence[Unused], tables: Sequence[LongTable]) -> list[str]:
     """What the study holds and no table shows, with the reason."""
-    shown, found = {table.title for table in tables}, [str(one) for one in left]
+    drawn = {panel.shown.group for panel in panels if panel.by_draw is not None}
+    used = [
+        one for one in left if one.why == OPTION_DRAWS and any(one.what.startswith(f"{name} of ") for name in drawn)
+    ]
+    shown, found = {table.title for table in tables}, [str(one) for one in left if one not in used]
     for panel in panels:
         if panel.kind == PEOPLE:
             continue

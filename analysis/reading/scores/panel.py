@@ -24,6 +24,7 @@ Ints = npt.NDArray[np.int64]
 UNSEEN = "untrained"
 POINTS = "points"
 PEOPLE = "people"
+OPTION_DRAWS = "further draws of false options"  # why scores are not compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class Panel:
     by_rater: Floats | None = (
         None  # where raters are drawn: (raters, systems, clusters), the mean over raters is `cells`
     )
+    by_draw: Floats | None = None  # of several draws of false options: (draws, systems, clusters), the first is `cells`
 
     @property
     def shown(self) -> Scale:

@@ -93,7 +93,7 @@ def test_simple_rules_stand_in_the_score_table_beside_models(say, tmp_path):
     scores = read_study_scores(tmp_path)
     kept, left = kept_keys(scores)
     assert {(key.task, key.rater) for key in kept} == {("R@1", rule) for rule in ("log p", "log p a token", "PMI")}
-    assert "further draws of the same models" in {one.why for one in left}
+    assert "further draws of false options" in {one.why for one in left}
     assert {one.name for one in baselines_beside(scores)} == {"shortest", "longest", "overlap", "tfidf"}
     assert json.loads(say("choose", "--json"))["rows"] == found["rows"]
     say("questions", "--n", 20, "--draws", 2)  # the same again
