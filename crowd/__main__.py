@@ -23,6 +23,7 @@ COMMANDS = {
     "launch": "bring raters from a marketplace to a served study",
     "verify": "ask the marketplace which visits it stands behind",
     "pay": "approve work and pay bonuses, after showing what it costs",
+    "compensate": "pay workers of Mechanical Turk who answered and could not hand in",
     "request-return": "ask people on Prolific to return a submission",
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",

@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bonus", metavar="AMOUNT", help="paid once for each visit with enough answers")
     parser.add_argument("--per-answer", metavar="AMOUNT", help="paid once for each visit, for each answer in it")
     parser.add_argument(
-        "--compensate", metavar="AMOUNT", help="for each answer of those who worked and could not hand in (Prolific)"
+        "--compensate",
+        metavar="AMOUNT",
+        help="for each answer of those who worked and could not hand in (Prolific; MTurk: `crowd compensate`)",
     )
     parser.add_argument(
         "--min-answers", type=int, default=1, metavar="N", help="leave visits with fewer answers to you (default: 1)"

@@ -52,17 +52,25 @@ class LaunchOptions:
         read=share,
     )
     least_hourly: Decimal | None = option(
-        None, "refuse a live launch below this pay an hour (default: the marketplace's)", metavar="AMOUNT", read=money
+        None,
+        "refuse a live launch, or a compensation, below this pay an hour (default: the marketplace's)",
+        metavar="AMOUNT",
+        read=money,
+        commands=("launch", "compensate"),
     )
     cap: Decimal | None = option(
         None,
         "what the whole study may cost, kept in the store: no command goes beyond it",
         metavar="AMOUNT",
         read=money,
-        commands=("launch", "extend", "pay"),
+        commands=("launch", "extend", "pay", "compensate"),
     )
     budget: Decimal | None = option(
-        None, "stop if this command may cost more", metavar="AMOUNT", read=money, commands=("launch", "extend", "pay")
+        None,
+        "stop if this command may cost more",
+        metavar="AMOUNT",
+        read=money,
+        commands=("launch", "extend", "pay", "compensate"),
     )
 
 

@@ -32,10 +32,10 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
 
 def _named(name: str, words: str, visits: Sequence[MarketVisit]) -> Iterator[str]:
     yield f"  {name:<10} {len(visits)} {words}"
-    yield from (f"    {_facts(visit)}" for visit in visits)
+    yield from (f"    {visit_facts(visit)}" for visit in visits)
 
 
-def _facts(visit: MarketVisit) -> str:
+def visit_facts(visit: MarketVisit) -> str:
     """One visit: id, answers, checks, seconds."""
     checks = f"{visit.failed} of {visit.checks} checks failed"
     each = f"{visit.seconds / visit.answers:.1f} s each" if visit.answers else "-"
@@ -49,7 +49,7 @@ def paid_lines(paid: Sequence[Due], open_: Sequence[Payout]) -> Iterator[str]:
     for due in paid:
         row = unsettled.pop((due.payout.submission, due.payout.purpose), due.payout)
         word = {"confirmed": DONE.get(row.purpose, row.purpose), "refused": "refused"}.get(row.state, "uncertain")
-        yield f"  {word:<10} {row.amount:>8.2f}  {_facts(due.visit)}{f': {row.why}' if row.why else ''}"
+        yield f"  {word:<10} {row.amount:>8.2f}  {visit_facts(due.visit)}{f': {row.why}' if row.why else ''}"
     for row in unsettled.values():
         yield f"  {'uncertain':<10} {row.amount:>8.2f}  {row.submission}: {row.purpose}, {row.why}"
     if open_:

@@ -22,7 +22,7 @@ NOT_RUN = {
     r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
     r"crowd launch .*--(mturk|prolific|panel)": "needs an account; tests/crowd/marketplaces run it on a stand-in",
     r"crowd serve .*--panel": "needs [panel] in hit.toml; tests/crowd/marketplaces/test_panel.py has one",
-    r"crowd (pay|extend|expire|resume|verify|request-return) ": "needs a launch; the same tests run it",
+    r"crowd (pay|extend|expire|resume|verify|request-return|compensate) ": "needs a launch; the same tests run it",
     r"--mephisto": "runs until every unit is done; tests/crowd/marketplaces/test_mephisto.py runs it",
     r"--protocol paper": "takes minutes; tests/probes/commands/test_run.py runs both classifiers and the papers' way",
     r"--on (ray|slurm)|ray start|export (RAY|SBATCH)_": "needs a cluster; dialogue/engines/test_engines.py starts one",

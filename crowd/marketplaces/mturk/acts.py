@@ -15,6 +15,7 @@ class MTurkApproval:
     """The reward. MTurk refuses a second approval."""
 
     client: mturk.Client
+    assignment: str = ""  # where it is not the submission: the HIT of a compensation
 
     def prepare(self, row: Payout) -> str:
         """Nothing."""
@@ -24,7 +25,7 @@ class MTurkApproval:
     def send(self, row: Payout) -> bool:
         """Approve it; one that MTurk calls approved already is."""
         try:
-            mturk.approve_assignment(self.client, row.submission)
+            mturk.approve_assignment(self.client, self.assignment or row.submission)
         except NotDone:
             if not self.ask(row):
                 raise
@@ -32,7 +33,7 @@ class MTurkApproval:
 
     def ask(self, row: Payout) -> bool | None:
         """Its status says."""
-        status = mturk.assignment_status(self.client, row.submission)
+        status = mturk.assignment_status(self.client, self.assignment or row.submission)
         return {"Approved": True, "Submitted": False}.get(status)
 
 

@@ -41,6 +41,7 @@ SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"
 PLACES_PER_HIT = 9  # assignments; from ten on MTurk's fee doubles
 FEE, LEAST_FEE = Decimal("0.20"), Decimal("0.01")
 LOCALE, APPROVED, COMPLETED = "00000000000000000071", "000000000000000000L0", "00000000000000000040"
+CLOSED_OUT = "Held by workers for whom one study has no further tasks. It says nothing about the quality of their work."
 QUESTION_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 Client = Any  # botocore builds the class when it reads the service model
 
@@ -215,7 +216,8 @@ def create_missing(client: Client, launch: MTurkLaunch, terms: MTurkTerms, buy: 
     two steps costs nothing: tokens are the same in the next run, and `buy` finds a HIT again that MTurk holds."""
     if not launch.qualification:
         with explained():
-            launch = replace(launch, qualification=_qualification(client, launch))
+            name = f"Seedvote {launch.key}: no further work in this study"
+            launch = replace(launch, qualification=own_qualification(client, name, CLOSED_OUT))
         yield launch
     if not launch.hit_type:
         with explained():
@@ -227,15 +229,19 @@ def create_missing(client: Client, launch: MTurkLaunch, terms: MTurkTerms, buy: 
             yield (launch := replace(launch, hits=(*launch.hits[:n], done, *launch.hits[n + 1 :])))
 
 
-def _qualification(client: Client, launch: MTurkLaunch) -> str:
-    name = f"Seedvote {launch.key}: no further work in this study"
-    about = "Held by workers for whom one study has no further tasks. It says nothing about the quality of their work."
-    found = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
-    for kind in found["QualificationTypes"]:  # Query finds similar names as well
-        if kind["Name"] == name:
-            return str(kind["QualificationTypeId"])
+def own_qualification(client: Client, name: str, about: str) -> str:
+    """The qualification type of this name: the one that an earlier attempt made, or a new one."""
+    if known := find_qualification(client, name):
+        return known
     made = client.create_qualification_type(Name=name, Description=about, QualificationTypeStatus="Active")
     return str(made["QualificationType"]["QualificationTypeId"])
+
+
+def find_qualification(client: Client, name: str) -> str:
+    """The qualification type of this name, or nothing."""
+    found = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
+    # Query finds similar names as well
+    return next((str(kind["QualificationTypeId"]) for kind in found["QualificationTypes"] if kind["Name"] == name), "")
 
 
 def _hit_type(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> str:
@@ -251,19 +257,19 @@ def _hit_type(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> str:
     return str(made["HITTypeId"])
 
 
-def create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int) -> str:
-    """One HIT; the token makes a repeated request harmless, for as long as MTurk keeps it."""
+def create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int, question: str = "") -> str:
+    """One HIT that shows our page, or `question`; the token makes a repeated request harmless while MTurk keeps it."""
     with explained():
-        return _create_hit(client, launch, days, token, assignments)
+        return _create_hit(client, launch, days, token, assignments, question)
 
 
-def _create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int) -> str:
+def _create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int, question: str) -> str:
     try:
         made = client.create_hit_with_hit_type(
             HITTypeId=launch.hit_type,
             MaxAssignments=assignments,
             LifetimeInSeconds=days * 86_400,
-            Question=external_question(f"{launch.public_url}/"),
+            Question=question or external_question(f"{launch.public_url}/"),
             RequesterAnnotation=token,
             UniqueRequestToken=token,
         )

@@ -16,6 +16,7 @@ from crowd.marketplaces.mturk import acts
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk.entrance import mturk_sites, mturk_stands_in
 from crowd.marketplaces.mturk.options import MTurkOptions, read_locales
+from crowd.marketplaces.mturk.owed import OwedHit
 from crowd.marketplaces.settling import Listed, ListedState, LookUp
 from crowd.study_folder import hit_of
 from dialogue.errors import InputError
@@ -210,7 +211,9 @@ class MTurkMarket:
             return acts.MTurkApproval(self.client)
         if purpose == "places":
             return acts.BoughtHit(self.client, self.existing, self.options.days, 0)
-        return None if purpose in ("compensation", "return") else acts.MTurkBonus(self.client, self.workers, reason)
+        if purpose == "compensation":
+            return OwedHit(self.client, self.existing, self.workers)
+        return None if purpose == "return" else acts.MTurkBonus(self.client, self.workers, reason)
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With MTurk's fee."""

@@ -22,6 +22,7 @@ import botocore.session
 
 MODEL = botocore.session.get_session().get_service_model("mturk")
 TARGET = MODEL.metadata["targetPrefix"]
+FORM = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd}"
 EXTERNAL = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd}"
 
 
@@ -59,6 +60,18 @@ def conform(shape, value, where="request"):
     return value
 
 
+def check_question(question):
+    """Our page in a frame, or a form of MTurk's own: its elements in the order of the schema."""
+    if question.tag == f"{EXTERNAL}ExternalQuestion":
+        assert [part.tag for part in question] == [f"{EXTERNAL}ExternalURL", f"{EXTERNAL}FrameHeight"]
+        return
+    assert [part.tag for part in question] == [f"{FORM}Overview", f"{FORM}Question"]
+    names = ("QuestionIdentifier", "IsRequired", "QuestionContent", "AnswerSpecification")
+    assert [part.tag for part in question[1]] == [f"{FORM}{name}" for name in names]
+    assert question[1].find(f"{FORM}AnswerSpecification/{FORM}FreeTextAnswer") is not None
+    assert question[0].findtext(f"{FORM}Text") and question[1].findtext(f"{FORM}QuestionContent/{FORM}Text")
+
+
 class MTurk:
     """The state: what exists, who may do what, who was paid."""
 
@@ -67,6 +80,7 @@ class MTurk:
         self.available = Decimal("1000.00")
         self.qualifications, self.granted = {}, {}  # type id -> type; type id -> workers who hold it
         self.types, self.hits, self.assignments, self.tokens, self.bonuses = {}, {}, {}, {}, []
+        self.told = []  # qualifications of which a worker was told
         self.locales, self.calls, self.accounts = {}, Counter(), {"AWORKER", "AOTHER"}
         self.refuses = set()  # operations that are throttled
         self.faults = []  # (operation, status or None to cut the line, whether the work is done first)
@@ -114,8 +128,7 @@ class MTurk:
             raise Refused("HITAlreadyExists", f"The HIT {self.tokens[UniqueRequestToken]} exists already")
         if HITTypeId not in self.types:
             raise Refused("HITTypeDoesNotExist")
-        question = ET.fromstring(Question)
-        assert [part.tag for part in question] == [f"{EXTERNAL}ExternalURL", f"{EXTERNAL}FrameHeight"]
+        check_question(ET.fromstring(Question))
         kind = self.types[HITTypeId]
         reward = Decimal(kind["Reward"])
         fee = max(Decimal("0.01"), reward * Decimal("0.4" if MaxAssignments >= 10 else "0.2"))
@@ -155,6 +168,8 @@ class MTurk:
         return {"NumResults": len(part), key: part, **more}
 
     def ListHITsForQualificationType(self, QualificationTypeId, NextToken=None):
+        if QualificationTypeId not in self.qualifications:
+            raise Refused("QualificationTypeDoesNotExist")
         using = [
             hit
             for hit in self.hits.values()
@@ -183,10 +198,31 @@ class MTurk:
         return {}
 
     def AssociateQualificationWithWorker(self, QualificationTypeId, WorkerId, IntegerValue, SendNotification):
-        assert not SendNotification
         if WorkerId not in self.known():
             raise Refused("WorkerDoesNotExist")
+        if SendNotification:
+            self.told.append((QualificationTypeId, WorkerId))
         self.granted[QualificationTypeId].add(WorkerId)
+        return {}
+
+    def DisassociateQualificationFromWorker(self, WorkerId, QualificationTypeId):
+        if WorkerId not in self.granted[QualificationTypeId]:
+            raise Refused("InvalidQualificationState")
+        self.granted[QualificationTypeId].remove(WorkerId)
+        return {}
+
+    def DeleteHIT(self, HITId):
+        rows = [row for row in self.assignments.values() if row["HITId"] == HITId]
+        settled = all(row.get("AssignmentStatus") in ("Approved", "Rejected") for row in rows)
+        if self.hit(HITId)["HITStatus"] != "Reviewable" or not settled:
+            raise Refused("InvalidHITState")
+        del self.hits[HITId]
+        return {}
+
+    def DeleteQualificationType(self, QualificationTypeId):
+        if QualificationTypeId not in self.qualifications:
+            raise Refused("QualificationTypeDoesNotExist")
+        del self.qualifications[QualificationTypeId]
         return {}
 
     def known(self):
@@ -224,7 +260,8 @@ class MTurk:
 
     def may_take(self, hit, worker):
         for asked in self.types[hit["HITTypeId"]]["QualificationRequirements"]:
-            if asked["Comparator"] == "DoesNotExist" and worker in self.granted[asked["QualificationTypeId"]]:
+            held = worker in self.granted.get(asked["QualificationTypeId"], ())
+            if (asked["Comparator"] == "DoesNotExist" and held) or (asked["Comparator"] == "Exists" and not held):
                 return False
             if "LocaleValues" in asked and {"Country": self.locales.get(worker)} not in asked["LocaleValues"]:
                 return False
@@ -250,6 +287,12 @@ class MTurk:
         self.hits[hit]["NumberOfAssignmentsPending"] = len(rows) - done
         if len(rows) == self.hits[hit]["MaxAssignments"]:
             self.hits[hit]["HITStatus"] = "Reviewable" if done == len(rows) else "Unassignable"
+
+    def give_up(self, assignment):
+        """Its time is over, or the worker returned it: the place is free, and nothing can be handed in."""
+        row = self.assignments.pop(assignment)
+        self.accounts.add(row["WorkerId"])
+        self.hits[row["HITId"]]["HITStatus"] = "Assignable"
 
     def address(self, hit, base, **query):
         url = ET.fromstring(self.hits[hit]["Question"]).findtext(f"{EXTERNAL}ExternalURL")

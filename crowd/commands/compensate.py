@@ -1,0 +1,98 @@
+"""Pay workers of Mechanical Turk who answered and could not hand in: a HIT for each, which only that worker sees.
+
+Without --yes it prints whom it would pay what, and opens nothing. Each HIT is a row of the ledger and is opened once,
+inside the study's cap, and only when the visit cannot be handed in any more. Run it again, without --worker too: what
+came in is approved, and the HIT and its qualification are deleted. Prolific pays such people by `pay --compensate`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from crowd.marketplaces.ledger import Payout
+    from crowd.marketplaces.mturk.market import MTurkMarket
+    from crowd.marketplaces.settling import MarketVisit
+    from crowd.store.store import Store
+
+SAID = {"confirmed": "opened", "refused": "refused"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The launch, whom, and how much."""
+    from crowd.arguments import add_launched
+
+    add_launched(parser, "compensate")
+    parser.add_argument(
+        "--worker",
+        metavar="ID",
+        action="append",
+        help="MTurk's id of a worker or an assignment; may be repeated",
+    )
+    parser.add_argument("--amount", metavar="AMOUNT", help="reward of each HIT; MTurk's fee comes on top")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print whom; with --yes, open the HITs and settle those that came in."""
+    from crowd.arguments import again, market_of
+    from crowd.marketplaces.mturk.compensating import collect, open_hits
+    from crowd.marketplaces.mturk.market import MTurkMarket
+    from crowd.study_folder import opened
+    from dialogue.errors import InputError
+
+    market, named = market_of(args), args.worker or []
+    if not isinstance(market, MTurkMarket):
+        raise InputError(f"{market.title} pays people who could not hand in by `crowd pay --compensate AMOUNT`.")
+    if bool(named) != bool(args.amount):
+        raise InputError("give --worker and --amount together, or neither: then what came in is approved.")
+    with opened(args.study, args.database) as store:
+        due = _due(args, market, store)
+        if not args.yes:
+            print("Nothing was opened or paid. Add --yes to do it.")
+            words = [word for name in named for word in ("--worker", name)]
+            tell_next("python -m crowd compensate", *again(args, amount=None), *words, "--yes")
+            return
+        for row in open_hits(market, store, due):
+            print(f"  {SAID.get(row.state, 'uncertain')}  {row.submission}  {row.amount:.2f}{_why(row)}")
+        for row, word in collect(market, store, [visit.key for visit in due]):
+            print(f"  {row.submission}  {row.amount:.2f}  {word}")
+    tell_next("python -m crowd compensate", args.study, *given(args, "database"), "--yes")
+
+
+def _why(row: Payout) -> str:
+    return f": {row.why}" if row.why else ""
+
+
+def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
+    """Whom, with the floor, the budget and the cap, before anything moves."""
+    from crowd.arguments import options_of
+    from crowd.marketplaces.ledger import check_cap, set_cap
+    from crowd.marketplaces.money import money
+    from crowd.marketplaces.mturk.compensating import check_floor, to_compensate
+    from crowd.marketplaces.options import LaunchOptions
+    from crowd.marketplaces.receipt import visit_facts
+    from dialogue.errors import InputError
+
+    if not args.worker:
+        return {}
+    options = options_of(args, LaunchOptions)
+    hourly = market.least_hourly[market.currency] if options.least_hourly is None else options.least_hourly
+    due = to_compensate(market, store, args.worker, money(args.amount), time.time())
+    for visit, row in due.items():
+        check_floor(visit, row.amount, hourly)
+        print(f"  {visit_facts(visit)}: {row.amount:.2f} {row.currency}, {row.cost:.2f} with the fee")
+    cost = sum((row.cost for row in due.values()), Decimal(0))
+    if options.budget is not None and cost > options.budget:
+        raise InputError(f"the budget is {options.budget} {market.currency}, but this may cost {cost:.2f}.")
+    if args.yes and options.cap is not None:
+        set_cap(store, options.cap)
+    if args.yes or options.cap is None:
+        check_cap(store, due.values())
+    return due
