@@ -328,7 +328,7 @@ def bombard_with_questions(folder, url, monkeypatch, kills, raters, concurrency,
 
 def test_a_server_of_questions_killed_in_mid_load_loses_no_answer(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
-    assert bombard_with_questions(tmp_path, url, monkeypatch, kills=1, raters=10, concurrency=4, real=8) == 1
+    assert bombard_with_questions(tmp_path, url, monkeypatch, kills=1, raters=20, concurrency=4, real=8) == 1
 
 
 @pytest.mark.slow

@@ -48,7 +48,9 @@ def method(kind, name, values):
 def answered(*methods):
     """A comparison of these methods, for what may be claimed from it."""
     compared = tuple(ComparedMethod(None, one, None) for one in methods)
-    return ComparisonAnswer((), compared, (), rankings(methods), (), (), (), 2.0, None, (), False, (), (), "methods")
+    return ComparisonAnswer(
+        (), compared, (), rankings(methods), (), (), (), (), 2.0, None, (), False, (), (), "methods"
+    )
 
 
 def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
@@ -57,7 +59,7 @@ def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
         return ComparedMethod(None, method(kind, name, (0.0, 1.0, 2.0)), share)
 
     def said(*compared):
-        answer = ComparisonAnswer((), compared, (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
+        answer = ComparisonAnswer((), compared, (), (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
         return [sentence for sentence in verdicts(answer) if "told apart" in sentence]
 
     (alone,) = said(one("people", "net preference", 0.0))
@@ -110,7 +112,7 @@ def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp
     assert not answers["Ethics review"].known and answers["Ethics review"].answer.startswith("For the author to add: ")
     assert not answers["Pay, and whether it is fair where raters live"].known
     (tmp_path / "hit.toml").write_text('question = "Which is kinder?"\npay_per_sitting = 2.5\n')
-    again = {one.what: one for one in checklist(study, NONE, [])}
+    again = {one.what: one for one in checklist(read_study(tmp_path), NONE, [])}
     assert "Which is kinder?" in again["Which quality was judged, and how it was worded"].answer
     assert again["Pay, and whether it is fair where raters live"].answer == "2.5 USD a sitting"
     assert not again["Agreement, with its interval"].known

@@ -454,7 +454,12 @@ def test_the_researchers_page_switches_the_study_sorts_its_raters_and_follows_wh
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Resume").click()
     page.get_by_role("link", name="Ties").click()
-    assert page.get_by_role("columnheader", name="Ties").get_attribute("aria-sort") == "descending"
+    assert (
+        page.get_by_role("region", name="Table of raters")
+        .get_by_role("columnheader", name="Ties")
+        .get_attribute("aria-sort")
+        == "descending"
+    )
     page.locator("h1").click()
     raters = page.get_by_role("heading", name="Raters (")
     before = raters.inner_text()

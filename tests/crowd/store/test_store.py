@@ -46,7 +46,7 @@ def test_keys_are_random_but_for_the_rater_key_of_a_simulated_study(tmp_path):
 def test_an_older_store_is_migrated_step_by_step_and_a_newer_one_is_refused(url, monkeypatch):
     open_store(url, seed=0).close()
     old = store.SCHEMA_VERSION
-    added = sa.text("ALTER TABLE raters ADD COLUMN language TEXT")
+    added = sa.text("ALTER TABLE raters ADD COLUMN colour TEXT")
     filled = sa.text("UPDATE study SET value = 'migrated' WHERE key = 'state'")
     steps = {old: lambda c: c.execute(added), old + 1: lambda c: c.execute(filled)}
     monkeypatch.setattr(store, "MIGRATIONS", steps)
@@ -54,7 +54,7 @@ def test_an_older_store_is_migrated_step_by_step_and_a_newer_one_is_refused(url,
     opened = open_store(url)
     with opened.read() as connection:
         assert settings(connection)["schema"] == str(old + 2) and settings(connection)["state"] == "migrated"
-        assert "language" in {column["name"] for column in sa.inspect(connection).get_columns("raters")}
+        assert "colour" in {column["name"] for column in sa.inspect(connection).get_columns("raters")}
     opened.close()
     monkeypatch.setattr(store, "SCHEMA_VERSION", old + 1)
     with pytest.raises(InputError, match=f"schema version {old + 2}"):

@@ -29,7 +29,7 @@ COMMANDS = (
 )
 DONE = (
     "2 of 2 models were already trained", "2 of 2 models had already answered", "2 of 2 matrices were already",
-    "7 of 7 probes were already done", "6 of 6 code lengths were already",
+    "14 of 14 probes were already done", "13 of 13 code lengths were already",
 )  # fmt: skip
 WRITTEN = {  # by the first so many commands
     1: {"models"},
