@@ -48,6 +48,8 @@ Change = Literal[
     "refused after the first vote",
 ]
 
+Rendering = Literal["literal", "markdown", "code"]
+
 CONSENT = """\
 You are invited to take part in a research study about computer programs that hold a conversation. You will read short \
 conversations and say which of two responses is more relevant. We want to know what you think.
@@ -157,6 +159,11 @@ class Hit:
         _one_of(*FORMS),
         "what is shown at once: two responses (pairs.jsonl), or one context with several options (questions.jsonl)",
     )
+    rendering: Rendering = _key(  # noqa: RUF009
+        "literal",
+        _one_of("literal", "markdown", "code"),
+        "conversations, responses and examples: to the letter, with Markdown's marks obeyed, or as code; see below",
+    )
     pairs_per_sitting: int = _key(20, whole_number(1, 1000), "real pairs in one sitting")
     votes_per_pair: int = _key(
         3, whole_number(1, 100), "number of different raters per pair; the k-th votes form HumanExp-k"
@@ -241,7 +248,7 @@ HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
 CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
-    **dict.fromkeys(("form", "question", "questions"), "refused after the first vote"),
+    **dict.fromkeys(("form", "question", "questions", "rendering"), "refused after the first vote"),
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",
     "page_events": "needs a new consent_version",

@@ -45,16 +45,23 @@ class PageForm(HTMLParser):
         """Name of a text field -> whether it must be filled."""
         self._texts: list[tuple[str, str]] = []
         self._within = ""
+        self._in_box = False
+        """Whether it reads a text with marks of its own, which is one box without another one in it."""
         self.feed(html)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attributes}
+        if self._in_box:
+            return
         if tag == "input" and values.get("type") == "hidden":
             self.fields[values["name"]] = values.get("value", "")
         elif tag == "input" and values.get("type") == "radio":
             self.radios.setdefault(values["name"], []).append(values.get("value", ""))
         elif tag == "textarea":
             self.texts[values["name"]] = "required" in values
+        elif tag == "div" and values.get("class", "").startswith("rendered "):
+            self._in_box = True
+            self._texts.append((self._within, ""))
         elif tag in ("section", "div"):
             self._within = values.get("class", "").partition(" ")[0]
         elif tag == "span" and values.get("class") == "who":
@@ -70,8 +77,13 @@ class PageForm(HTMLParser):
             self._texts[-1] = (kind, text + data)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("p", "span"):
+        if self._in_box and tag != "div":
+            return
+        if tag in ("p", "span") or self._in_box:
             self._texts.append(("", ""))
+        if self._in_box:
+            self._in_box = False
+            return
         if tag in ("section", "div"):
             self._within = ""
 

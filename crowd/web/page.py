@@ -24,6 +24,7 @@ from crowd.hit_languages import ENGLISH
 from crowd.rating.answer_sheet import buttons_of
 from crowd.rating.ending import Ending
 from crowd.web import languages
+from crowd.web.rendering import rendered
 from crowd.web.visit import TOKEN
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    jinja.filters.update(literal=literal, paragraphs=paragraphs, buttons_of=buttons_of)
+    jinja.filters.update(literal=literal, rendered=rendered, paragraphs=paragraphs, buttons_of=buttons_of)
     jinja.globals.update(asset=asset, said_incomplete=said_incomplete, direction=languages.direction(language))
     jinja.globals.update(name_of=languages.name_of)
     jinja.install_gettext_translations(languages.catalogue(language), newstyle=True)  # type: ignore[attr-defined]

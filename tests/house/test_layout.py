@@ -312,7 +312,8 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
             assert requirement.split(">=")[0].split("[")[0].strip().lower() in locked, line
 
 
-IMPORT_NAMES = {"scikit-learn": "sklearn"}  # where a package is imported by another name than it is installed by
+# Where a package is imported by another name than it is installed by.
+IMPORT_NAMES = {"markdown-it-py": "markdown_it", "scikit-learn": "sklearn"}
 
 
 def test_every_package_that_is_imported_is_a_requirement():

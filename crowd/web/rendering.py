@@ -1,0 +1,123 @@
+"""How the texts of a pair become HTML: `rendering` in hit.toml. Whatever a text holds stays text, inside its own box.
+
+Markdown makes marks of some characters; nothing else that was written may vanish. Where it would (a cell that a table
+has no column for, quotes in quotes beyond twenty), or where nothing would be left to see, the text stays literal.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import MutableMapping, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from crowd.hit import Rendering
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+LONGEST = 50_000  # characters that are read as Markdown: a page must not wait for a text
+LARGEST = 200_000  # characters that may come of it: a table of empty cells grows thirtyfold
+DEEPEST = 20  # lists and quotes in each other; what lies deeper the parser drops
+MARKS = "p br hr strong em s small ul ol li blockquote pre code table thead tbody tr th td"
+TAGS = set(MARKS.split())
+NUMBER = {"li": {"value"}}  # the only attribute: a list counts as it was written
+DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def rendered(text: str, rendering: Rendering) -> Markup:
+    """A text as the study shows it; empty where it is shown literally.
+
+    >>> rendered("**yes**, [here](https://x.org)", "markdown")
+    Markup('<p><strong>yes</strong>, here <small>(https://x.org)</small></p>')
+    >>> rendered("if a < b:", "code")
+    Markup('if a &lt; b:')
+    """
+    if rendering == "literal" or not text.strip():
+        return Markup()
+    return _markdown(text) if rendering == "markdown" else _code(text)
+
+
+def _code(text: str) -> Markup:
+    """Signs that turn the direction of what follows are named: in code they would show another program."""
+    return Markup(DIRECTIONS.sub(lambda found: f'<span class="sign">U+{ord(found[0]):04X}</span>', str(escape(text))))
+
+
+@lru_cache(1024)  # every rater of a pair sees the same texts
+def _markdown(text: str) -> Markup:
+    import nh3
+
+    parser = _parser()
+    if len(text) > LONGEST:
+        return Markup()
+    tokens = parser.parse(text)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return Markup()
+    written = str(parser.renderer.render(tokens, parser.options, {}))
+    if len(written) > LARGEST:
+        return Markup()
+    safe = nh3.clean(written, tags=TAGS, attributes=NUMBER, link_rel=None, url_schemes=set()).strip()
+    left = html.unescape(nh3.clean(safe, tags=set()))
+    lost = _letters(html.unescape(text)) - _letters(left + "".join(re.findall(r'<li value="(\d{1,3})"', safe)))
+    return Markup() if lost or not left.strip() else Markup(safe)  # nh3 has left TAGS alone
+
+
+def _letters(text: str) -> Counter[str]:
+    """All but white space and the characters of which Markdown makes its marks."""
+    return Counter(sign for sign in text if sign.isalnum() or (sign > "~" and not sign.isspace()))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+
+    class InertRenderer(RendererHTML):
+        """Nothing leads anywhere, nothing is fetched, and no heading joins those of the page."""
+
+        def link_open(self, *_: object) -> str:
+            return ""
+
+        def link_close(self, tokens: Sequence[Token], at: int, *_: object) -> str:
+            start = next(place for place in range(at, -1, -1) if tokens[place].type == "link_open")
+            written = "".join(token.content for token in tokens[start:at])
+            return _address(tokens[start], "href", written)
+
+        def image(self, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
+            """The text that stands for it, and where it would have come from."""
+            alt = self.renderInlineAsText(tokens[at].children, options, env)
+            return str(escape(alt)) + _address(tokens[at], "src", alt)
+
+        def heading_open(self, *_: object) -> str:
+            return "<p><strong>"
+
+        def heading_close(self, *_: object) -> str:
+            return "</strong></p>\n"
+
+        def list_item_open(self, tokens: Sequence[Token], at: int, *_: object) -> str:
+            number = tokens[at].info
+            return f'<li value="{int(number)}">' if number else "<li>"
+
+        def fence(self, tokens: Sequence[Token], at: int, *_: object) -> str:
+            """The word after the fence too: it is a part of what was written."""
+            info = tokens[at].info.strip()
+            named = f"<small>{escape(info)}</small>\n" if info else ""
+            return f"<pre>{named}<code>{escape(tokens[at].content)}</code></pre>\n"
+
+    options = {"html": False, "breaks": True, "maxNesting": DEEPEST}
+    parser = MarkdownIt("commonmark", options, renderer_cls=InertRenderer)
+    parser.enable(["table", "strikethrough"]).disable("reference")  # a definition would vanish from the page
+    parser.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    return parser
+
+
+def _address(token: Token, name: str, written: str) -> str:
+    """Where a link leads, for the eye alone; nothing where the link's text is the address."""
+    address, title = token.attrGet(name), token.attrGet("title")
+    shown = " ".join(str(part) for part in (address, title) if part)
+    return f" <small>({escape(shown)})</small>" if shown not in ("", written) else ""
