@@ -113,7 +113,7 @@ def _row(one: AboveUntrained) -> tuple[str, ...]:
         return (one.task, *["-"] * (len(HEAD) - 1))
     m = one.margin
     return (
-        one.task, str(m.cells), str(m.rivals), m.cell, m.rival, f"{m.difference:z+.1f}", f"{m.low:z+.1f}", p_value(m.p),
+        one.task, str(m.cells), str(m.rivals), m.cell, m.rival, f"{m.difference:+z.1f}", f"{m.low:+z.1f}", p_value(m.p),
         p_value(one.p_all),
     )  # fmt: skip
 
