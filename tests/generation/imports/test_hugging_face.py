@@ -44,18 +44,6 @@ def gpt(tmp_path_factory):
     return save(tmp_path_factory.mktemp("gpt"), "causal")
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpus")
-    write_toy(folder, 20, seed=0)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def contexts(corpus):
-    return list(examples(read_corpus(corpus).split("test")))[:6]
-
-
 def loaded(folder, precision="float64"):
     from generation.imports.hugging_face import HuggingFace
 

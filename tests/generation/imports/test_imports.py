@@ -9,7 +9,6 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Response
@@ -23,18 +22,6 @@ ROWS = [{"id": "TOY00009:1", "answer": "hello, you", "run": 3}, {"id": "TOY00009
 
 def generation(*arguments):
     return dispatch("generation", "", COMMANDS, [str(argument) for argument in arguments])
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpus")
-    write_toy(folder, 20, seed=0)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def contexts(corpus):
-    return list(examples(read_corpus(corpus).split("test")))[:6]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
