@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -28,6 +29,10 @@ from dialogue.errors import InputError
 TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
 KEPT = "Answers so far are kept; run the same command again to go on."
 LONG_KEY = 16  # characters; a shorter one ("none", for a server that wants any) may be a word of a reply
+THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.S | re.I)  # its beginning may stand in the model's template
+THOUGHT_BEGINS = re.compile(r"\s*<think(?:ing)?>", re.I)
+SHOWN = 300  # characters of what an endpoint says of an error
+OTHER_NAME = "max_completion_tokens"  # newer endpoints refuse the older name of the same number
 Message = Mapping[str, str]  # {"role": ..., "content": ...}
 
 
@@ -83,9 +88,19 @@ class Reply:
     logprobs: Any = None
 
     @property
+    def spoken(self) -> str:
+        """The text without the thoughts that a reasoning model writes before it; nothing if they do not end.
+
+        >>> Reply("<think>Is it A? No.</think> B", 1, 1, 0.1, "m").spoken
+        'B'
+        """
+        said = THOUGHT_ENDS.sub("", self.text, count=1)
+        return "" if THOUGHT_BEGINS.match(said) else said.strip()
+
+    @property
     def empty(self) -> bool:
-        """Whether there is no text."""
-        return not self.text
+        """Whether nothing was said."""
+        return not self.spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +196,7 @@ class _Run:
         self.lock, self.stopping = Condition(), Event()
         self.spent = sum(self._cost(reply, 0.0) for reply in known.values())
         self.reserved, self.model = 0.0, ""
+        self.renames: dict[str, str] = {}  # option -> what this endpoint calls it
 
     def ask(self, key: str, call: Call) -> None:
         """One call in a thread of its own, unless the budget or the run has ended; its reply is kept in any case."""
@@ -193,7 +209,7 @@ class _Run:
             self.reserved += most
         reply = None
         try:
-            reply = _ask(self.client, self.endpoint, call, random.Random(key), self.stopping)
+            reply = _ask(self.client, self.endpoint, call, random.Random(key), self.stopping, self.renames)
         finally:
             with self.lock:
                 self.reserved -= most
@@ -242,9 +258,11 @@ class _Run:
         return self.budget.cost(given, int(call.options.get("max_tokens", 0)))
 
 
-def _ask(client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, stopping: Event) -> Reply:
+def _ask(
+    client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, stopping: Event, renames: dict[str, str]
+) -> Reply:
     began = time.monotonic()
-    answer = _post(client, endpoint, call.body(endpoint), rng, stopping)
+    answer = _post(client, endpoint, call.body(endpoint), rng, stopping, renames)
     try:
         choice, usage = answer["choices"][0], answer.get("usage") or {}
         text = choice["message"].get("content")
@@ -265,12 +283,16 @@ def _whole(number: Any) -> int | None:
     return number if type(number) is int and number >= 0 else None
 
 
-def _post(client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: random.Random, stopping: Event) -> Any:
+def _post(
+    client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: random.Random, stopping: Event,
+    renames: dict[str, str],
+) -> Any:  # fmt: skip
     """Ask, and after an error that may pass ask again, each time after twice the wait (and up to as much by chance)."""
     for attempt in range(endpoint.retries + 1):
+        sent = {renames.get(name, name): value for name, value in body.items()}
         wait = min(endpoint.first_wait * 2**attempt * (1 + rng.random()), endpoint.longest_wait)
         try:
-            answer = client.post(f"{endpoint.url.rstrip('/')}/chat/completions", json=body)
+            answer = client.post(f"{endpoint.url.rstrip('/')}/chat/completions", json=sent)
         except httpx.TransportError as error:
             trouble = f"cannot be reached ({error or type(error).__name__})"
         else:
@@ -278,7 +300,10 @@ def _post(client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: r
             text = answer.text.replace(endpoint.key, "[key]") if len(endpoint.key) >= LONG_KEY else answer.text
             if answer.status_code == 200:
                 return _json(text, endpoint)
-            trouble = f"answered {answer.status_code} ({text[:80]!r})"
+            if answer.status_code == 400 and OTHER_NAME in text and OTHER_NAME not in sent:
+                renames["max_tokens"] = OTHER_NAME  # for all later calls too
+                return _post(client, endpoint, body, rng, stopping, renames)
+            trouble = f"answered {answer.status_code} ({text[:SHOWN]!r})"
             if answer.status_code not in TRY_AGAIN:
                 raise InputError(
                     f"{endpoint.url} {trouble}. Check the address, the model name and the key; answers so far are kept."

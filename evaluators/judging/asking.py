@@ -81,7 +81,7 @@ def verdicts_of(
 ) -> Ruled:  # fmt: skip
     """Ask everything, and once more what could not be read; a run that was broken off goes on where it ended."""
     first = ask_all(endpoint, [manner.call(one) for one in questions], journal, tell, budget=budget)
-    blurred = [n for n, reply in enumerate(first.replies) if reply is not None and said_by(reply.text) == "unusable"]
+    blurred = [n for n, reply in enumerate(first.replies) if reply is not None and said_by(reply.spoken) == "unusable"]
     again = ask_all(
         endpoint, [manner.call(questions[n], again=1) for n in blurred], journal, lambda: None, budget=budget
     )
@@ -97,11 +97,12 @@ def verdict_of(question: JudgeCall, reply: Reply, second: Reply | None, name: st
     """The verdict of a reply, or of the second one where the first could not be read; both are charged."""
     used = reply if second is None else second
     charged = [one for one in (reply, second) if one is not None]
-    said = said_by(used.text)
-    shares = shares_of_tokens(used.logprobs) if used.logprobs and said != "unusable" else None
+    said = said_by(used.spoken)
+    whole = used.spoken == used.text  # with thoughts before it, the first token is no answer
+    shares = shares_of_tokens(used.logprobs) if used.logprobs and whole and said != "unusable" else None
     return Verdict(
         question.pair.pair, name, question.order, ruling_on(said, question.order), prompt.hash, question.draw,
-        None if shares is None else probabilities(shares, question.order), used.text[:KEPT],
+        None if shares is None else probabilities(shares, question.order), (used.spoken or used.text)[:KEPT],
         _sum([one.tokens_in for one in charged]), _sum([one.tokens_out for one in charged]), used.seconds,
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ def rewrites_of(
         replies = ask_all(endpoint, calls, journal, tell).replies
         for one, reply in zip(left, replies, strict=True):
             if reply is not None and not reply.empty:
-                found[one.item] = " ".join(reply.text.split())
+                found[one.item] = " ".join(reply.spoken.split())
         left = [one for one in left if one.item not in found or not intact(one.pieces, found[one.item])]
         if not left:
             break

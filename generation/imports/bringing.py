@@ -93,7 +93,7 @@ def from_model(
         replies = source.replies(contexts, place_in(place.study, source.name, ".jsonl"), bar.update)
     kept, said = usable(replies, longest=source.longest, keep_cut=keep_cut)
     found = [
-        Response(example.item, source.name, source.seed, "last", reply.text, None, source.decoding())
+        Response(example.item, source.name, source.seed, "last", reply.spoken, None, source.decoding())
         for example, reply, whole in zip(contexts, replies, kept, strict=True) if whole
     ]  # fmt: skip
     return found, [*source.remarks(), *said]

@@ -25,6 +25,8 @@ def usable(replies: Sequence[Reply], *, longest: int, keep_cut: bool) -> tuple[l
             f"{sum(empty)} of {many} replies hold no text ({why}) and give no response. If the model ran out of "
             "tokens, allow more: --longest."
         )
+    if thought := sum(reply.spoken != reply.text and not reply.empty for reply in replies):
+        said.append(f"{thought} of {many} replies begin with the model's thoughts, which are no part of the response.")
     if any(calls):
         said.append(f"{sum(calls)} of {many} replies call a tool instead of answering and give no response.")
     if any(cut) and keep_cut:

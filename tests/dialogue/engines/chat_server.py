@@ -59,6 +59,7 @@ class ChatServer:
     def legal(self, handler, body):
         """Whether this is a call of the protocol, by somebody who may ask."""
         known = {"model", "messages", "temperature", "seed", "max_tokens", "logprobs", "top_logprobs"}
+        known |= {"max_completion_tokens"}
         whole = body["messages"] and all(set(m) == {"role", "content"} for m in body["messages"])
         allowed = self.key is None or handler.headers.get("Authorization") == f"Bearer {self.key}"
         return whole and set(body) <= known and handler.path == "/v1/chat/completions" and allowed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.engines.chat import Budget, Call, Endpoint, ask_all, read_journal, sent_hash
+from dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all, read_journal, sent_hash
 from dialogue.errors import InputError
 from tests.dialogue.engines.chat_server import ChatServer
 from tests.house.waiting import PATIENCE
@@ -108,6 +108,34 @@ def test_what_will_not_pass_is_said_at_once(server, tmp_path, status):
     with pytest.raises(InputError, match=rf"answered {status} .*Check the address, the model name and the key"):
         ask(server, calls("a"), tmp_path / "j.jsonl")
     assert len(server.asked) == 1
+
+
+def test_an_endpoint_with_another_name_for_the_longest_answer_is_asked_by_that_name(server, tmp_path):
+    refusal = b"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    server.script = [{"status": 400, "raw": refusal}]
+    answered = ask(server, calls("a", "b", max_tokens=20), tmp_path / "j.jsonl", concurrency=1)
+    assert texts(answered) == ["A", "B"]
+    assert [body.get("max_completion_tokens") for _, body in server.asked] == [None, 20, 20]
+    assert ["max_tokens" in body for _, body in server.asked] == [True, False, False]
+    server.script = [{"status": 400, "raw": refusal}] * 2
+    with pytest.raises(InputError, match=r"answered 400 .*Unsupported"):
+        ask(server, calls("c"), tmp_path / "j.jsonl", concurrency=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("<think>\nA? No.\n</think>\n\nB", "B"),
+        ("the template began it</think> B", "B"),
+        ("<thinking>a</thinking>B", "B"),
+        ("<think>out of tokens", ""),
+        ("<think>one</think><think>two</think>B", "B"),
+        ("I think B", "I think B"),
+    ],
+)
+def test_what_a_model_thinks_is_not_what_it_says(text, spoken):
+    reply = Reply(text, 1, 1, None, "m")
+    assert reply.spoken == spoken and reply.empty is (not spoken) and reply.text == text
 
 
 def test_an_error_in_one_call_loses_none_of_the_others_that_were_paid_for(server, tmp_path):

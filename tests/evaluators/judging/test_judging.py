@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dialogue.engines.chat import Reply
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, Utterance
-from evaluators.judging.asking import probabilities, ruling_on
+from evaluators.judging.asking import JudgeCall, probabilities, ruling_on, verdict_of
 from evaluators.judging.elsewhere import verdicts_from
 from evaluators.judging.prompting import delimiter, prompt_of, tells_the_judge
 from evaluators.judging.replies import said_by, shares_of_tokens
@@ -48,6 +49,18 @@ def test_probabilities_are_those_of_the_three_words_turned_back():
     assert shares_of_tokens(None) is None
     assert shares_of_tokens({"content": []}) is None
     assert ruling_on("unusable", "ba") == "unusable"
+
+
+def test_a_judge_s_thoughts_are_no_verdict_and_their_first_token_no_probability():
+    thinking = Reply("<think>A? The other one.</think>\nB", 1, 1, 0.1, "m", logprobs={
+        "content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -9}]}]
+    })  # fmt: skip
+    prompt = prompt_of(Path("nowhere"), None)
+    question = JudgeCall(pair(), "ab", 0, prompt.ask(pair(), "ab", 0, 0))
+    found = verdict_of(question, thinking, None, "judge", prompt)
+    assert (found.choice, found.reply, found.probability) == ("b", "B", None)
+    endless = Reply("<think>Is it A", 1, 1, 0.1, "m")
+    assert verdict_of(question, endless, None, "judge", prompt).choice == "unusable"
 
 
 def test_the_prompt_holds_the_study_s_question_and_nothing_of_who_answered(tmp_path):

@@ -175,6 +175,15 @@ def test_a_reply_without_text_is_counted_and_no_response(server, corpus, tmp_pat
     assert len(written) == 2 and not {"None", ""} & {response.text for response in written}
 
 
+def test_what_a_model_thinks_is_no_part_of_its_response(server, corpus, tmp_path, capsys):
+    server.script = [{"content": "<think>A hotel?</think>Which area?"}, {"content": "<think>A ho", "finish": "length"}]
+    generation("import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--concurrency", "1")
+    said = capsys.readouterr().out
+    assert "1 of 3 replies begin with the model's thoughts" in said and "1 of 3 replies hold no text (length)" in said
+    written = [response.text for response in read_records(tmp_path / "responses.jsonl", Response)]
+    assert len(written) == 2 and "Which area?" in written and not any("think" in text for text in written)
+
+
 def test_the_one_who_answers_is_the_assistant(contexts):
     roles = [message["role"] for message in messages_of(contexts[-1])]
     assert roles == ["assistant" if turn.speaker == "system" else "user" for turn in contexts[-1].context]
