@@ -80,7 +80,7 @@ def check_languages(hit: Any, usual: Any, brought: Mapping[str, Any], where: str
             raise InputError(
                 f"{where}: {unsaid[0]!r} of [[about]] or [[questions]] is not in [texts.{language}.words]."
             )
-        if missing := [name for name in own if not getattr(given, name)]:
+        if missing := [name for name in own if getattr(hit, name) and not getattr(given, name)]:
             raise InputError(
                 f"{where}: {missing[0]} is given in {first} and not in {language}: add it to [texts.{language}], so "
                 "that no page mixes languages."

@@ -10,7 +10,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("page", type=Path, help="the page whose tables are filled")
     parser.add_argument("studies", nargs="+", metavar="NAME=STUDY", help="a study folder, and its name in the page")
     args = parser.parse_args()
-    path, studies = args.page, dict(word.partition("=")[::2] for word in args.studies)
+    path, studies = args.page, named((word.partition("=")[::2] for word in args.studies), "studies")
 
     def fill(found: re.Match[str]) -> str:
         kind, name, *more = found[1].split()
@@ -52,6 +52,17 @@ def main() -> None:
     with atomic(path) as handle:
         handle.write(text)
     print(f"{path}: tables of {', '.join(studies)} written.")
+
+
+def named(rows: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """Name -> row; two rows of one name are refused, since either would be the wrong one half of the time."""
+    found: dict[Any, Any] = {}
+    for name, row in rows:
+        if name in found:
+            words = ", ".join(map(str, name)) if isinstance(name, tuple) else name
+            sys.exit(f"Two {what} are called {words}: which one is meant? Leave one out, or give it another name.")
+        found[name] = row
+    return found
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
@@ -125,7 +136,8 @@ def probe_cells(study: Path) -> list[Cell]:
 
 def probes(study: Path, checkpoint: str) -> Iterator[str]:
     """Micro-F1 of each task on each model at one checkpoint."""
-    found = {(c.task, c.model): c for c in probe_cells(study) if c.checkpoint == checkpoint}
+    here = [c for c in probe_cells(study) if c.checkpoint == checkpoint]
+    found = named((((c.task, c.model), c) for c in here), f"cells at {checkpoint}")
     tasks = dict.fromkeys(task for task, _ in found)
     models = [model for model in MODELS if any(of == model for _, of in found)]
     rows = ([task, *(shown(found[task, m].seeds) if (task, m) in found else "" for m in models)] for task in tasks)
@@ -135,8 +147,10 @@ def probes(study: Path, checkpoint: str) -> Iterator[str]:
 def baselines(study: Path) -> Iterator[str]:
     """What a probe must beat, the best cells before and after training, and whether training was shown to help."""
     every = probe_cells(study)
-    found = {(c.task, c.model): c.seeds.mean for c in every if c.evaluator == "baseline"}
-    tested = {one.task: one.margin for one in above_untrained(scores_of([study / "scores.parquet"]))}
+    beside = [c for c in every if c.evaluator == "baseline"]
+    found = named((((c.task, c.model), c.seeds.mean) for c in beside), "baselines")
+    above = above_untrained(scores_of([study / "scores.parquet"]))
+    tested = named(((one.task, one.margin) for one in above), "tasks")
 
     def lines() -> Iterator[list[str]]:
         for task in dict.fromkeys(c.task for c in every):
@@ -168,7 +182,7 @@ def _best_cells(here: list[Cell]) -> list[str]:
 def layers(study: Path) -> Iterator[str]:
     """The lowest, middle and top layer of each model from elsewhere, its top with random weights, the best of ours."""
     every = [c for c in probe_cells(study) if c.evaluator in ("probe", "baseline")]
-    found = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in every}
+    found = named((((c.task, c.model, c.checkpoint), c.seeds.mean) for c in every), "cells")
     known: dict[str, set[int]] = {}
     for model, layer in map(layer_of, {c.model for c in every}):
         if layer is not None:
@@ -289,7 +303,7 @@ def reached(study: Path) -> Iterator[str]:
 def drops(study: Path, task: str) -> Iterator[str]:
     """What each perturbation costs by one task: clean minus perturbed, with its interval."""
     found = [one for one in json.loads((study / "robustness.json").read_text())["drops"] if one["task"] == task]
-    cells = {(one["kind"], one["dose"], one["model"]): one for one in found}
+    cells = named((((one["kind"], one["dose"], one["model"]), one) for one in found), "drops")
     places = sorted({(one["kind"], one["dose"]) for one in found})
 
     def lines() -> Iterator[list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ def refuse_changes(store: Store, hit: Hit) -> None:
         before = kept_hit(connection)
         changes = changed_keys(before, hit) if before else []
         for change in sorted(changes, key=lambda one: one.name != "form"):  # whose texts are others by default
-            _refuse(connection, change, [one.name for one in changes])
+            _refuse(connection, change, [one.name for one in changes], hit)
 
 
 def take_up(store: Store, hit: Hit, now: float) -> list[str]:
@@ -69,7 +69,7 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
             return []
         names = [change.name for change in changes]
         for change in changes:
-            _refuse(connection, change, names)
+            _refuse(connection, change, names, hit)
             event_log.append(connection, "hit", now, **{**dataclasses.asdict(change), "rule": CHANGES[change.name]})
         keep_hit(connection, hit)
         put(connection, SETTLED, values.get("pairs", ""))
@@ -86,12 +86,14 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
     return [*map(str, changes), *([*since, effect.says()] if effect else [])]
 
 
-def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str]) -> None:
+def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str], hit: Hit) -> None:
     """One sentence on why, and the way out."""
     if change.name == "form" and connection.scalar(sa.select(leases.c.lease).limit(1)) is not None:
         raise InputError(f"form was changed, but raters were shown what the old one shows. {WAY_OUT}")
     if change.name in ("question", "questions") and _any(connection, votes.c.failed.is_(None)):
         raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
+    if change.name == "texts" and _any(connection, votes.c.failed.is_(None)):
+        _refuse_another_question(change, hit)
     if change.name in ("consent_text", "texts") and "consent_version" not in changed:
         raise InputError(f"{change.name} was changed: raise consent_version too, so that everybody is asked again.")
     if change.name == "page_events" and change.after and "consent_version" not in changed:
@@ -102,6 +104,22 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
             f"votes would wait for checks that many will never come back to answer. {WAY_OUT} "
             "More later_checks are possible at any time."
         )
+
+
+def _refuse_another_question(texts: ChangedKey, hit: Hit) -> None:
+    """What raters of a language were asked stays what they are asked; a language that is new has no votes yet."""
+    before, after = ({one["language"]: one for one in kept} for kept in (texts.before, texts.after))
+    words = [text for one in hit.questions for text in (one.ask, *one.strength, *one.labels)]
+
+    def asks(given: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (given.get("question"), *(given.get("words", {}).get(text) for text in words))
+
+    for language, was in before.items():
+        if asks(was) != asks(after.get(language, {})):
+            raise InputError(
+                f"The question in {language} ([texts.{language}]) was changed, but the votes so far answer the old "
+                f"one. {WAY_OUT}"
+            )
 
 
 def _any(connection: sa.Connection, of: sa.ColumnElement[bool]) -> bool:

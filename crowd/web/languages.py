@@ -61,7 +61,7 @@ def hit_in(hit: Hit, language: str) -> Hit:
         own = getattr(given, name) or getattr(first, name)
         return in_words(own, language) if own == getattr(usual, name) else own
 
-    examples = given.examples or first.examples
+    examples = (given.examples or first.examples) if hit.examples else ()
     if examples == usual.examples:
         examples = tuple(_translated(one, language) for one in examples)
     words: dict[str, Any] = {name: text(name) for name in ("title", "question", "consent_text", "instructions")}

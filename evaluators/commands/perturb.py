@@ -1,6 +1,7 @@
 """Tell the users' turns of a corpus otherwise: typos, more or fewer words, paraphrases, speech errors, new entities.
 
-Writes STUDY/conditions/KIND@DOSE-SEED/corpus, which every command reads, and STUDY/perturbed.html with the differences.
+Writes STUDY/conditions/KIND@DOSE-SEED/corpus, which every command reads, and STUDY/perturbed.html with the differences
+of this run: that of another run is refused without --replace.
 A dose is the share of user turns that are changed (entities: of dialogues); for speech it is the word error rate. Turns
 changed at a dose are changed at every higher one. Values stay to the letter.
 
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--endpoint", metavar="URL", help="paraphrases by a chat endpoint (key: SEEDVOTE_API_KEY)")
     add("--model", metavar="NAME", help="name of the model at the endpoint")
     add("--unprotected", action="store_true", help="change values too; annotations may then be wrong")
+    add("--replace", action="store_true", help="write over the perturbed.html of an earlier run")
     add("--describe", action="store_true", help="say what there is to change, and write nothing")
     add("--seed", type=int, default=0, metavar="S", help="seed of the changes (default 0)")
     add("--json", action="store_true", help="print JSON instead of a table")
@@ -49,10 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Perturb, write, and say what was done."""
     from dialogue.corpora.reading import read_corpus, read_databases
+    from dialogue.files import atomic
     from evaluators.perturbing.condition import KINDS
     from evaluators.perturbing.kinds import conditions_of, refuse_unfit
     from evaluators.perturbing.material import UserTurns
-    from evaluators.perturbing.page import write_differences
+    from evaluators.perturbing.page import differences_page, refuse_other_page
     from evaluators.perturbing.text import conditions_table, describe, summary
     from evaluators.perturbing.writing import as_document, condition_recipe, write_condition
 
@@ -70,14 +73,18 @@ def run(args: argparse.Namespace) -> None:
         return
     means = _means(args)
     refuse_unfit(material, kinds, means)
-    found: list[Condition] = []
-    for kind in kinds:
-        for one in conditions_of(material, kind, rates if kind == "speech" else doses, means):
-            write_condition(args.study, one, corpus, args.split, protected=not args.unprotected)
-            found.append(one)
+    found: list[Condition] = [
+        one for kind in kinds for one in conditions_of(material, kind, rates if kind == "speech" else doses, means)
+    ]
     recipes = [condition_recipe(one, corpus, args.split, protected=not args.unprotected) for one in found]
     page = args.study / "perturbed.html"
-    write_differences(page, found, [summary(one) for one in found], recipes[0])
+    differences = differences_page(found, [summary(one) for one in found], recipes[0])
+    if not args.replace:
+        refuse_other_page(page, differences)
+    for one in found:
+        write_condition(args.study, one, corpus, args.split, protected=not args.unprotected)
+    with atomic(page) as handle:
+        handle.write(differences)
     if args.json:
         both = zip(found, recipes, strict=True)
         print(json.dumps({"conditions": [as_document(*pair) for pair in both]}, indent=1, ensure_ascii=False))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dialogue.files import atomic
+from dialogue.errors import InputError
 from evaluators.perturbing.condition import ChangedTurn, Condition
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
@@ -18,8 +18,8 @@ Part = tuple[str, str]  # del, ins, u or nothing, and a text
 ALIKE = 0.5  # from this share of letters on, a changed word is shown letter by letter
 
 
-def write_differences(path: Path, found: Sequence[Condition], summaries: Sequence[str], recipe: str) -> None:
-    """Write the page; each condition shows up to SHOWN of its turns, evenly spread."""
+def differences_page(found: Sequence[Condition], summaries: Sequence[str], recipe: str) -> str:
+    """The page; each condition shows up to SHOWN of its turns, evenly spread."""
     pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     shown = [
         {"head": f"{one.kind} at {one.dose:g}", "said": said,
@@ -30,8 +30,16 @@ def write_differences(path: Path, found: Sequence[Condition], summaries: Sequenc
     text = pages.get_template("perturbed/page.html").render(
         title="What was changed in the users' turns", conditions=shown, recipe=recipe
     )
-    with atomic(path) as handle:
-        handle.write(text + "\n")
+    return text + "\n"
+
+
+def refuse_other_page(path: Path, text: str) -> None:
+    """A page of other conditions is somebody's only look at them: it is not written over unasked."""
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise InputError(
+            f"{path} shows the conditions of an earlier run. Move it away to keep it, or write over it: --replace. "
+            "(Nothing was written; the conditions of that run stay in any case.)"
+        )
 
 
 def _spread(turns: Sequence[ChangedTurn]) -> list[ChangedTurn]:

@@ -91,6 +91,22 @@ def test_every_table_is_filled_with_what_there_is(study, monkeypatch):
     assert (selectivity, above_shuffled) == ("20.0", "60.0") and above.startswith("-1") and float(p) == 1
 
 
+def test_two_rows_of_one_name_are_refused(study, monkeypatch):
+    with pytest.raises(SystemExit, match=r"Two drops are called typos, 0\.5, hred"):
+        results.named([(("typos", 0.5, "hred"), 1), (("typos", 0.5, "hred"), 2)], "drops")
+    one = {"kind": "typos", "dose": 0.5, "task": "bleu", "drop": 1.0, "low": 0.5, "high": 2.0, "se": 0.4, "p_holm": 0.5}
+    drops = [one | {"model": model} for model in (*results.MODELS, results.MODELS[0])]
+    (study / "robustness.json").write_text(json.dumps({"drops": drops}))
+    with pytest.raises(SystemExit, match="Two drops"):
+        list(results.drops(study, "bleu"))
+    page = study / "results.md"
+    page.write_text(PAGE)
+    monkeypatch.setattr(sys, "argv", ["results.py", str(page), f"full={study}", f"full={study / 'other'}"])
+    with pytest.raises(SystemExit, match="Two studies are called full"):
+        results.main()
+    assert page.read_text() == PAGE
+
+
 def test_a_folder_without_probes_says_how_to_make_them(study, monkeypatch):
     (study / "scores.parquet").unlink()
     with pytest.raises(SystemExit, match=r"Make it: python -m probes run"):

@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.hit import CHANGES, HIT_KEYS, Hit
+from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_from
 from crowd.hit_tables import Exclusion, PanelDoor
-from crowd.rating.change_control import changed_keys, take_up
+from crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from crowd.rating.rules import kept_hit
 from crowd.rating.seating import Refused
 from crowd.simulation.browser import PageForm
@@ -17,6 +17,7 @@ from crowd.simulation.raters import Reader, habits
 from crowd.store import event_log
 from crowd.store.tables import pairs, raters, votes
 from crowd.study_folder import prepare_study
+from crowd.web.languages import hit_in
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Pair
@@ -229,3 +230,38 @@ def test_simulated_raters_at_a_server_for_people_are_told_what_to_do(url, tmp_pa
         crowd = SimulatedCrowd(address, Reader(made, seed=0), [habits(0, seed=0)], 1)
         with pytest.raises(InputError, match=r"is for people, so simulated raters.*serve STUDY --simulated"):
             crowd.work()
+
+
+def test_a_question_that_was_answered_is_asked_in_the_same_words_in_every_language(url, tmp_path):
+    asked = {"name": "better", "ask": "Which is better?", "strength": ["a bit", "much"]}
+    age = {"name": "age", "ask": "How old?", "answers": ["young", "old"]}
+    words = {"Which is better?": "Was ist besser?", "a bit": "etwas", "much": "viel", "How old?": "Wie alt?",
+             "young": "jung", "old": "alt"}  # fmt: skip
+
+    def hit(version, languages=("en", "de"), **said):
+        wording = {"de": {"question": "Welche?", "words": words | said.pop("words", {}), **said}}
+        wording |= {"fr": {"question": "Laquelle ?", "words": words}} if "fr" in languages else {}
+        given = {"languages": list(languages), "texts": wording if languages[1:] else {}, "question": "Which?"}
+        given |= {"questions": [asked], "about": [age], "examples": [], "first_checks": 0, "later_checks": 0}
+        return hit_from({**given, "consent_version": version, "max_failures": 1}, "hit.toml")
+
+    assert hit_in(hit("1"), "de").examples == ()  # none in one language are none in the others
+    with desk_of(url, tmp_path, hit("1"), make_pairs(2)) as desk:
+        take_up(desk.store, hit("2", question="Welche Antwort?"), 2.0)  # nobody has answered it yet
+        desk.read_rules()
+        seat = desk.arrive("anna", "1", "local")
+        desk.consent(seat)
+        desk.tell_about(seat, {})
+        lease = desk.next_step(seat).shown.token
+        desk.answer(seat, lease, {"better": {"choice": "left", "strength": 1}}, 1.0)
+        for other in (hit("3"), hit("3", question="Welche Antwort?", words={"much": "sehr viel"}), hit("3", ("en",))):
+            with pytest.raises(
+                InputError, match=r"The question in de .* was changed, but the votes so far answer the old"
+            ):
+                take_up(desk.store, other, 3.0)
+            with pytest.raises(InputError, match="The question in de"):
+                refuse_changes(desk.store, other)
+        same = hit("3", ("en", "de", "fr"), question="Welche Antwort?", title="Titel", words={"young": "jünger"})
+        assert take_up(
+            desk.store, dataclasses.replace(same, title="Title"), 3.0
+        )  # whatever is no question, and a language

@@ -11,7 +11,7 @@ from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from evaluators.commands import perturb
 from evaluators.perturbing.condition import ChangedTurn, Condition
-from evaluators.perturbing.page import differences, write_differences
+from evaluators.perturbing.page import differences, differences_page
 from tests.dialogue.engines.chat_server import ChatServer
 
 
@@ -57,13 +57,12 @@ def test_the_page_marks_what_was_changed_and_shows_texts_literally(run, tmp_path
     assert "".join(text for _, text in after) == "cheap hostel now" and ("u", "cheap") in after
 
 
-def test_letters_are_marked_and_no_text_is_taken_for_html(tmp_path):
+def test_letters_are_marked_and_no_text_is_taken_for_html():
     turn = ChangedTurn("i", "<b>hotel</b>", "<b>hostel</b>", ())
     assert differences(turn)[1] == [*(("", sign) for sign in "<b>"), ("", "ho"), ("ins", "s"), ("", "tel"),
                                     *(("", sign) for sign in "</b>")]  # fmt: skip
     one = Condition("typos", 0.5, 0, (), {}, [turn], 1, 0, 1, 1, 0, 0)
-    write_differences(tmp_path / "page.html", [one], ["<i>said</i>"], "recipe")
-    page = (tmp_path / "page.html").read_text("utf-8")
+    page = differences_page([one], ["<i>said</i>"], "recipe")
     assert "&lt;b&gt;ho<ins>s</ins>tel" in page and "<b>" not in page and "<i>" not in page
 
 
@@ -73,7 +72,18 @@ def test_again_is_the_same_and_another_corpus_under_the_name_is_refused(run, tmp
     assert run("--kinds", "typos", "--doses", ".5", "--json") == first
     assert (tmp_path / "conditions" / "typos@0.5-0" / "corpus" / "data.json").read_bytes() == written
     with pytest.raises(InputError, match="holds another condition"):
-        run("--kinds", "typos", "--doses", ".5", "--split", "valid")
+        run("--kinds", "typos", "--doses", ".5", "--split", "valid", "--replace")
+
+
+def test_the_page_of_another_run_is_not_written_over_unasked(run, tmp_path):
+    run("--kinds", "typos", "--doses", ".5")
+    page = tmp_path / "perturbed.html"
+    before = page.read_bytes()
+    with pytest.raises(InputError, match=r"shows the conditions of an earlier run.*--replace"):
+        run("--kinds", "simple", "--doses", ".5")
+    assert page.read_bytes() == before and [one.name for one in condition_folders(tmp_path)] == ["typos@0.5-0"]
+    run("--kinds", "simple", "--doses", ".5", "--replace")
+    assert page.read_bytes() != before and len(condition_folders(tmp_path)) == 2
 
 
 def test_what_there_is_to_change_is_described(run, tmp_path):
