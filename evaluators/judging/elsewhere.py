@@ -1,6 +1,6 @@
 """Verdicts that other tools stored, as ours; a file that does not say in which order texts were shown is refused.
 
-Pairs are found by their id, or by item and the names of both contestants.
+Pairs are found by their id, by item and the names of both contestants, or by their texts.
 """
 
 from __future__ import annotations
@@ -46,14 +46,39 @@ def read_rows(path: Path) -> Rows:
 
 
 def llmbar(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
-    """Columns dataset, item, judge, prompt, order (12, 21), winner (1, 2, empty), about output 1 and 2."""
-    del judge, where
+    """LLMBar's own result.json; or columns dataset, item, judge, prompt, order (12, 21), winner (1, 2, empty)."""
+    if rows and "results" in rows[0]:
+        yield from _llmbar_results(rows, pairs, judge, Path(where))
+        return
     for row in rows:
         name = f"{row['dataset']}:{row['item']}"
         if name in pairs:
             order: Order = {"12": "ab", "21": "ba"}[row["order"]]  # type: ignore[assignment]
             choice: Ruling = {"1": "a", "2": "b"}.get(row["winner"], "unusable")  # type: ignore[assignment]
             yield Verdict(name, row["judge"], order, choice, row["prompt"])
+
+
+def _llmbar_results(rows: Rows, pairs: Pairs, judge: str, path: Path) -> Iterator[Verdict]:
+    """evaluators/JUDGE/PROMPT/result.json: the last calls on a pair rule, as in the counts beside that file.
+
+    The prompt `Swap` asks twice more where both orders contradict each other, and shows the judge its own reasons.
+    """
+    *_, folder, name, prompt, _ = (*[""] * 4, *path.parts)
+    if judge == path.stem and folder == "evaluators":
+        judge = name
+    known = {(pair.context[-1].text, pair.a.text, pair.b.text): pair for pair in pairs.values() if pair.context}
+    for row in rows:
+        one, two, last = row["output_1"], row["output_2"], row["results"][-1]
+        if "score_1" in last:
+            raise InputError(f"{path}: here each output was rated alone; these are no verdicts on pairs in an order.")
+        straight = known.get((row["input"], one, two))
+        pair = straight or known.get((row["input"], two, one))
+        if pair is None:
+            continue
+        sides: dict[str, Ruling] = {"1": "a", "2": "b"} if straight else {"1": "b", "2": "a"}
+        orders: tuple[Order, Order] = ("ab", "ba") if straight else ("ba", "ab")
+        for shown, order in zip(("swap = False", "swap = True"), orders, strict=True):
+            yield Verdict(pair.pair, judge, order, sides.get(str(last[shown]["winner"]), "unusable"), prompt)
 
 
 def mt_bench(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:

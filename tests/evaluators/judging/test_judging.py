@@ -136,29 +136,97 @@ def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path, text):
         verdicts_from(tmp_path / "s.jsonl", "mt-bench", {"p": pair()})
 
 
-@pytest.mark.skipif(not LLMBAR.exists(), reason="the stored verdicts are not here (shared/data/judge_llmbar)")
-def test_the_stored_counts_of_llmbar_come_out():
-    """To the last one, but for Swap: there a further call settles verdicts that contradict each other, and the stored
-    counts are after it, while the file has the verdicts before it. These it can move by as many pairs at most."""
+def rulings(straight, turned):
+    return {"swap = False": {"winner": straight}, "swap = True": {"winner": turned}}
+
+
+def llmbar_results(folder, rows):
+    path = folder / "evaluators" / "GPT-4" / "Swap" / "result.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(rows))
+    return path
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_last_calls_of_llmbar_s_own_file_rule(tmp_path, turned):
+    row = {"input": "where to eat?", "output_1": "here", "output_2": "there"}
+    row["results"] = [rulings("1", "2"), rulings("2", None)]
+    one = pair(a="there", b="here") if turned else pair()
+    path = llmbar_results(tmp_path, [row, {**row, "input": "of no pair here"}])
+    found = {verdict.order: verdict for verdict in verdicts_from(path, "llmbar", {"p": one})}
+    assert {order: verdict.choice for order, verdict in found.items()} == (
+        {"ba": "a", "ab": "unusable"} if turned else {"ab": "b", "ba": "unusable"}
+    )
+    assert {(verdict.judge, verdict.prompt) for verdict in found.values()} == {("GPT-4", "Swap")}
+    (named, _) = verdicts_from(path, "llmbar", {"p": one}, "mine")
+    assert named.judge == "mine"
+
+
+def test_llmbar_s_ratings_of_single_outputs_are_no_verdicts(tmp_path):
+    row = {"input": "where to eat?", "output_1": "here", "output_2": "there", "results": [rulings("2", "1")]}
+    row["results"][0]["score_1"] = ["4", "stop"]
+    with pytest.raises(InputError, match="each output was rated alone"):
+        verdicts_from(llmbar_results(tmp_path, [row]), "llmbar", {"p": pair()})
+
+
+def counts_of(both, label):
+    """LLMBar's four counts of one judge and prompt: {pair: {order: choice}}, with the right side of each pair."""
+    return {
+        "correct_False": sum(some["ab"] == label[name] for name, some in both.items()),
+        "correct_True": sum(some["ba"] == label[name] for name, some in both.items()),
+        "equal": sum(some["ab"] == some["ba"] for some in both.values()),
+        "correct_both": sum(some["ab"] == some["ba"] == label[name] for name, some in both.items()),
+    }
+
+
+def stored_llmbar():
     with lzma.open(LLMBAR / "verdicts.csv.xz", "rt") as handle:
         rows = list(csv.DictReader(handle))
+    golden = json.loads((LLMBAR / "golden.json").read_text())
+    return rows, {key: {name: int(said.split()[0]) for name, said in one.items()} for key, one in golden.items()}
+
+
+@pytest.mark.skipif(not LLMBAR.exists(), reason="the stored verdicts are not here (shared/data/judge_llmbar)")
+def test_the_stored_counts_of_llmbar_come_out():
+    """26 of 32 to the last one. For the six of `Swap` two further calls settle verdicts that contradict each other, and
+    the stored counts are after these; the file has the verdicts before. So many pairs can move them at most."""
+    rows, golden = stored_llmbar()
     label = {f"{row['dataset']}:{row['item']}": "ab"[int(row["label"]) - 1] for row in rows}
-    pairs = {name: pair(name) for name in label}
     found = {}
-    for one in verdicts_from(LLMBAR / "verdicts.csv.xz", "llmbar", pairs):
+    for one in verdicts_from(LLMBAR / "verdicts.csv.xz", "llmbar", {name: pair(name) for name in label}):
         key = "|".join([one.pair.rpartition(":")[0], one.judge, one.prompt])
         found.setdefault(key, {}).setdefault(one.pair, {})[one.order] = one.choice
-    golden = json.loads((LLMBAR / "golden.json").read_text())
     assert len(golden) == 32
-    for key in golden:
-        both = found[key].items()
-        counts = {
-            "correct_False": sum(some["ab"] == label[name] for name, some in both),
-            "correct_True": sum(some["ba"] == label[name] for name, some in both),
-            "equal": sum(some["ab"] == some["ba"] for _, some in both),
-            "correct_both": sum(some["ab"] == some["ba"] == label[name] for name, some in both),
-        }
-        stored = {name: int(golden[key][name].split()[0]) for name in counts}
-        settled = len(both) - counts["equal"] if key.endswith("|Swap") else 0
-        assert all(abs(stored[name] - counts[name]) <= settled for name in counts), key
-        assert stored["equal"] >= counts["equal"] and stored["correct_both"] >= counts["correct_both"], key
+    same = {key for key in golden if counts_of(found[key], label) == golden[key]}
+    assert golden.keys() - same == {key for key in golden if key.endswith("|Swap")}
+    assert len(same) == 26
+    for key in golden.keys() - same:
+        before, after = counts_of(found[key], label), golden[key]
+        assert all(abs(after[name] - before[name]) <= len(found[key]) - before["equal"] for name in before), key
+        assert after["equal"] >= before["equal"] and after["correct_both"] >= before["correct_both"], key
+
+
+# Item: rulings in both orders after GPT-4's first ones contradicted each other (LLMBar's result.json, Natural, Swap).
+SETTLED = {7: "22", 9: "12", 42: "22", 70: "22", 81: "12", 88: "12", 99: "11"}
+
+
+@pytest.mark.skipif(not LLMBAR.exists(), reason="the stored verdicts are not here (shared/data/judge_llmbar)")
+def test_the_stored_counts_of_swap_come_out_of_llmbar_s_own_file(tmp_path):
+    """There both further calls stand too: GPT-4's 92, 93, 93 and 89 become the 94, 95, 97 and 93 that are stored."""
+    rows, golden = stored_llmbar()
+    mine = [row for row in rows if row["judge"] == "GPT-4" and row["prompt"] == "Swap"]
+    made, label = {}, {}
+    for row in mine:
+        item, right = int(row["item"]), "ab"[int(row["label"]) - 1]
+        one = made.setdefault(item, {"input": "where to eat?", "output_1": f"here {item}", "output_2": f"there {item}"})
+        one.setdefault("results", [rulings(None, None)])[0][f"swap = {row['order'] == '21'}"]["winner"] = row["winner"]
+        label[f"p{item}"] = right
+    apart = {item for item, one in made.items() if len({said["winner"] for said in one["results"][0].values()}) > 1}
+    assert apart == set(SETTLED)
+    for item, said in SETTLED.items():
+        made[item]["results"].append(rulings(*said))
+    pairs = {f"p{item}": pair(f"p{item}", one["output_1"], one["output_2"]) for item, one in made.items()}
+    found = {}
+    for verdict in verdicts_from(llmbar_results(tmp_path, [*made.values()]), "llmbar", pairs):
+        found.setdefault(verdict.pair, {})[verdict.order] = verdict.choice
+    assert counts_of(found, label) == golden["LLMBar/Natural|GPT-4|Swap"]
