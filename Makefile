@@ -6,6 +6,8 @@
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
+# Where this is set (as in many containers) pytest would compile every test anew.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := --disable-pip-version-check # not --quiet: whoever waits sees what is fetched
 
 demo: setup
@@ -16,19 +18,19 @@ hit: $(if $(wildcard .venv/installed),setup,.venv/rate)
 	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open
 
 check: setup-dev lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
+	$(BIN)/python -m pytest -q --forks 2 -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Six workers on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
+# Six copies on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
 # floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1). Lint and types run
 # beside the tests, as mypy keeps one core only.
 test: setup-dev
 	$(MAKE) --no-print-directory -j2 lint suite
 
 suite: setup-dev
-	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder $(if $(CI),--cov --cov-report=term)
+	$(BIN)/python -m pytest --forks 6 $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
-	$(BIN)/python -m pytest -m slow -p no:xdist --timeout 3600 -o faulthandler_timeout=3300
+	$(BIN)/python -m pytest -m slow --timeout 3600 -o faulthandler_timeout=3300
 
 # Every catalogue of templates/languages/ brought up to what the pages say (docs/languages.md).
 languages: setup-dev

@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 from tests.house.changed import LONG
+from tests.house.forks import pytest_addoption, pytest_runtestloop  # noqa: F401 (hooks)
 from tests.house.waiting import PATIENCE
 
 # One thread a process: two workers with two threads each wait for each other, and the last bits depend on the number.
