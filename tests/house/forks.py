@@ -157,7 +157,7 @@ class Teller:
 
 
 def carry_out(session, pipe):
-    """Run files until none is left. The next file is asked for before the last test of one: it says what is torn down."""
+    """Run files until none is left. The next one is asked for before the last test, to tell what is torn down then."""
 
     def more():
         pipe.send(("more", None))
