@@ -35,7 +35,7 @@ from generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure
 from generation.models.architectures import build
 from generation.models.interface import DialogueModel
 from generation.numbering import Data, Numbered
-from generation.speaking.agent import joint_accuracy, speaker_of
+from generation.speaking.agent import Spoken, joint_accuracy, speaker_of
 from generation.vocabulary import PAD
 
 
@@ -229,12 +229,7 @@ class _Run:
         self.model.eval()
         loss = mean_loss(self.model, valid, self.settings.batch_size, self.device)
         # Greedy: with draws, the choice of the best epoch would have a noise of its own.
-        answers = speaker_of(self.model, self.data, self.device).validated(valid)
-        words = vocabulary.words
-        texts = [
-            ([words[n] for n in a.tokens], [words[n] for n in e.target[e.given[1] : -1]])
-            for a, e in zip(answers, valid, strict=True)
-        ]
+        answers, texts = validation_texts(self.model, self.data, self.device)
         embed = learned_words(self.model, vocabulary)
         ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
         return {
@@ -279,6 +274,18 @@ def mean_loss(model: DialogueModel, examples: Sequence[Numbered], batch_size: in
             loss, count = batch_loss(model, stack(order[start : start + batch_size], device))
             total, tokens = total + float(loss), tokens + count
     return total / tokens
+
+
+def validation_texts(
+    model: DialogueModel, data: Data, device: torch.device
+) -> tuple[list[Spoken], list[tuple[list[str], list[str]]]]:
+    """What a model answers to every validation context, greedily, and the words of each answer and its reference."""
+    answers, words = speaker_of(model, data, device).validated(data.valid), data.vocabulary.words
+    texts = [
+        ([words[n] for n in answer.tokens], [words[n] for n in row.target[row.given[1] : -1]])
+        for answer, row in zip(answers, data.valid, strict=True)
+    ]
+    return answers, texts
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from dialogue.engines import running
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from generation.numbering import Data
     from generation.training import Settings
 
 # Batch size, learning rate and clip of each preset. A small corpus wants more and larger updates.
@@ -48,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--vocabulary-size", type=int, default=20_000, help="maximum size of a new vocabulary, in words (default 20000)"
     )
     add("--at-least", type=int, default=1, help="minimum count of a word in a new vocabulary (default 1)")
+    add("--encoder", type=Path, metavar="FOLDER", help="local Hugging Face encoder that picks best_encoder")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     add(
         "--precision", choices=["auto", "float32", "bf16"], default="auto",
@@ -59,22 +58,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from dialogue.corpora.reading import read_corpus
+    from generation.grid import Grid, train_one
     from generation.numbering import study_vocabulary, training_data
+    from generation.selecting import encoder_of
     from generation.speaking.speech import speech_of, with_databases
-    from generation.training import is_trained
 
-    grid, place = _grid(args), running.place_of(args, device=args.device)
+    chosen, place = _settings(args), running.place_of(args, device=args.device)
+    encoder = encoder_of(args.encoder) if args.encoder else None
     corpus = with_databases(read_corpus(args.corpus or args.study / "corpus"), args.db)
     spoken = {"speech": speech_of(args.speak, corpus), "split": args.train_on}
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least, **spoken)
     data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid, **spoken)
-    print(f"{len(grid)} models, {len(vocabulary)} words, speaking {args.speak}, trained on {data.recipe}")
-    todo = [settings for settings in grid if not is_trained(_folder(args.study, settings), settings, data)]
-    work = jobs.Work(_train_one, (args.study, data, args.device), args.study / "logs" / "train")
-    rows = place.limit or len(todo)
-    for line in running.run_jobs(work, [_job(settings, data, n % rows) for n, settings in enumerate(todo)], place):
+    print(f"{len(chosen)} models, {len(vocabulary)} words, speaking {args.speak}, trained on {data.recipe}")
+    grid = Grid(args.study, data, args.device, encoder)
+    todo = [settings for settings in chosen if not grid.done(settings)]
+    work, rows = jobs.Work(train_one, grid, args.study / "logs" / "train"), place.limit or len(todo)
+    pieces = [grid.job(settings, n % rows) for n, settings in enumerate(todo)]
+    for line in running.run_jobs(work, pieces, place):
         print(line, flush=True)
-    print(f"{len(grid) - len(todo)} of {len(grid)} models were already trained.")
+    print(f"{len(chosen) - len(todo)} of {len(chosen)} models were already trained.")
     from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
 
     if picture := draw_curves(args.study):
@@ -82,18 +84,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation sample", args.study, *given(args, "corpus", "db"))
 
 
-def _job(settings: Settings, data: Data, row: int) -> jobs.Job:
-    from generation.training import recipe_of
-
-    key = jobs.content_key(settings.epochs, *recipe_of(settings, data).items())
-    return jobs.Job(f"{settings.model}-{settings.seed}", key, (settings, row))
-
-
-def _folder(study: Path, settings: Settings) -> Path:
-    return study / "models" / f"{settings.model}-{settings.seed}"
-
-
-def _grid(args: argparse.Namespace) -> list[Settings]:
+def _settings(args: argparse.Namespace) -> list[Settings]:
     from dialogue.seeds import parse_seeds
     from generation.models.architectures import ARCHITECTURES, sizes_of
     from generation.training import Settings
@@ -127,20 +118,3 @@ def _precision(args: argparse.Namespace) -> str:
             "This machine cannot check what the remote GPUs support: add --precision bf16 or --precision float32."
         )
     return str(args.precision)
-
-
-def _train_one(shared: tuple[Path, Data, str], piece: tuple[Settings, int]) -> str:
-    from tqdm import tqdm
-
-    from generation.devices import pick_device
-    from generation.training import read_log, train
-
-    tqdm.set_lock(threading.RLock())  # its own is a semaphore, which a process that is killed leaves behind
-    (study, data, device), (settings, row) = shared, piece
-    folder = _folder(study, settings)
-    for half in folder.glob(".*.tmp"):  # of an attempt that was killed while it wrote
-        half.unlink(missing_ok=True)
-    train(folder, settings, data, pick_device(device), bar_row=row)
-    last = read_log(folder)[-1]
-    shown = ", ".join(f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last)
-    return f"{folder.name}: {last['epoch']} epochs, {shown}"
