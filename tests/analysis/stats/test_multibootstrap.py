@@ -56,13 +56,23 @@ def test_a_set_is_what_drawing_rows_one_by_one_gives():
     assert fast.se == pytest.approx(np.std(slow), rel=0.05)
 
 
-def test_the_smallest_p_is_two_in_one_more_than_the_sets_were_drawn():
+@pytest.mark.parametrize("shift", [1.0, -1.0])
+def test_the_smallest_p_is_two_in_one_more_than_the_sets_were_drawn(shift):
     """A difference that is the same in every set: never 0, since the observed value counts as a set too."""
     flat = {"seed_sd": 0, "item_sd": 0, "noise": 0, "items": 5}
     found = difference(
-        cube(0, shift=1.0, **flat), cube(0, **flat), "mean", paired=True, sets=99, generator=np.random.default_rng(0)
+        cube(0, shift=shift, **flat), cube(0, **flat), "mean", paired=True, sets=99, generator=np.random.default_rng(0)
     )
-    assert (found.value, found.se, found.p) == (1.0, 0.0, pytest.approx(2 / 100))
+    assert (found.value, found.se, found.p) == (shift, 0.0, pytest.approx(2 / 100))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_p_between_counts_the_observed_value_among_the_sets(sign):
+    """By hand from the distribution: the sets that lie beyond 0, and one more, of all sets and one more."""
+    both = [cube(1, items_of=9, items=40, seed_sd=0, shift=0.25), cube(2, items_of=9, items=40, seed_sd=0)][::sign]
+    found = difference(*both, "mean", paired=True, sets=59, generator=np.random.default_rng(0))
+    wrong = min(sum(found.distribution <= 0), sum(found.distribution >= 0))  # so many sets say the opposite
+    assert 0 < wrong < 29 and found.p == pytest.approx(2 * (wrong + 1) / 60)
 
 
 def test_bleu_is_that_of_the_token_metrics():
