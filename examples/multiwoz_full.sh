@@ -14,7 +14,7 @@ for checkpoint in untrained last best_bleu; do
 done
 $python -m generation sample "$study" --corpus "$corpus" --split test --checkpoint last --device auto
 $python -m generation score "$study" --corpus "$corpus"
-$python -m generation encode "$study" --corpus "$corpus" --checkpoints untrained,last,best_bleu --device auto
-$python -m probes run "$study" --corpus "$corpus"
-$python -m probes plot "$study" --corpus "$corpus"
+$python -m generation encode "$study" --corpus "$corpus" --checkpoints all --device auto
+$python -m probes run "$study" --corpus "$corpus" --checkpoints all --classifier logistic,mlp
+$python -m probes papers "$study" --corpus "$corpus"
 $python -m generation pair "$study" --corpus "$corpus" --pairs 2000

@@ -1,11 +1,13 @@
 """Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
 
 A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines,
-recipes, layers and answered (models from elsewhere), or told, ranked and marks (of discriminators).
+recipes, paper (a table of probes papers), layers and answered (models from elsewhere), or told, ranked
+and marks (of discriminators).
 The sentences between the tables are written by people.
 """
 
 import argparse
+import csv
 import json
 import math
 import re
@@ -239,6 +241,16 @@ def recipes(study: Path) -> Iterator[str]:
     yield "```"
 
 
+def paper(study: Path, name: str) -> Iterator[str]:
+    """A table that `probes papers` wrote, as it stands there."""
+    path = study / "papers" / f"{name}.csv"
+    if not path.exists():
+        sys.exit(f"{path} is not there. Make it: python -m probes papers {study}")
+    with path.open(newline="", encoding="utf-8") as handle:
+        head, *rows = csv.reader(handle)
+    return table(head, iter(rows))
+
+
 def share(value: float) -> str:
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"-{share(-value)}"
 
@@ -352,7 +364,7 @@ def agents(study: Path) -> Iterator[str]:
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
     "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
     "ranked": ranked, "marks": marks, "reached": reached, "drops": drops, "noticed": noticed,
-    "agents": agents, "layers": layers, "answered": answered,
+    "agents": agents, "layers": layers, "answered": answered, "paper": paper,
 }  # fmt: skip
 
 if __name__ == "__main__":

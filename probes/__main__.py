@@ -9,7 +9,7 @@ COMMANDS: dict[str, str] = {
     "erase": "take tasks out of all that a decoder sees, by linear maps: erasers/",
     "list": "list the probe tasks of a corpus, with their labels and majority shares",
     "outside": "whether states tell talk that no domain covers: a probe, and a distance",
-    "papers": "every table of the papers in their layout, with an index of what is where: papers/",
+    "papers": "every table and figure of the papers in their layout, with an index of what is where: papers/",
     "plot": "draw the figures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from probes.comparisons import Axes, common_axes
+from probes.comparisons import Axes, common_axes, epoch_of
 from probes.states import Representation, layer_of
 
 
@@ -23,6 +25,53 @@ def model_axes(found: Sequence[Representation], items: Sequence[Sequence[str]]) 
         if all(len(side) > 1 for side in sides):
             axes[name] = common_axes(*([_wide(who.rows(side)) for who in whose] for side in sides))
     return axes
+
+
+@dataclass(frozen=True, slots=True)
+class CloudSpread:
+    """One checkpoint's states around their own mean: the SD along its own two leading axes, and what these hold.
+
+    `share` of its variance lies on the two axes. `shift` is how far its mean is from that of the untrained twin, as a
+    share of the variance of both together (NaN without a twin): no part of the axes.
+    """
+
+    model: str
+    checkpoint: str
+    first: float
+    second: float
+    share: float
+    shift: float
+
+
+def cloud_spreads(found: Sequence[Representation], items: Sequence[Sequence[str]]) -> Iterator[CloudSpread]:
+    """Every model and seed untrained, after each epoch, and at last; the axes are fitted on the first side alone."""
+    models: dict[tuple[str, int | None], list[Representation]] = {}
+    for who in _tops(found):
+        if who.checkpoint == "last" or epoch_of(who.checkpoint) is not None:
+            models.setdefault((layer_of(who.model)[0], who.seed), []).append(who)
+    for (model, seed), whose in sorted(models.items(), key=str):
+        name = model if seed is None else f"{model}-{seed}"
+        raw = next((_sides(who, items) for who in whose if who.checkpoint == "untrained"), None)
+        for who in sorted(whose, key=_in_order):
+            fit, shown = _sides(who, items)
+            if min(len(fit), len(shown)) < 2:
+                continue
+            own = common_axes([fit], [shown])
+            like = raw is not None and raw[0].shape == fit.shape and who.checkpoint != "untrained"
+            shift = common_axes([raw[0], fit], [raw[1], shown]).shift if raw is not None and like else math.nan
+            first, second = own.clouds[0].std(0)
+            yield CloudSpread(name, who.checkpoint, float(first), float(second), own.share, shift)
+
+
+def _in_order(who: Representation) -> float:
+    epoch = epoch_of(who.checkpoint)
+    return math.inf if epoch is None else epoch
+
+
+def _sides(who: Representation, items: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+    known = set(who.ids)
+    fit, shown = (_wide(who.rows([item for item in side if item in known])) for side in items)
+    return fit, shown
 
 
 def _pairs(found: Sequence[Representation]) -> dict[str, tuple[Representation | None, Representation]]:

@@ -175,7 +175,9 @@ def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
     # eigh sorts upwards: the last two columns, the largest first.
     clouds = tuple((states - mean) @ axes[:, :-3:-1] for states, mean in zip(shown, means, strict=True))
     apart = np.repeat(means, [len(states) for states in fit], axis=0).var(0).sum()
-    return Axes(clouds, float(variance[-2:].sum() / variance.sum()), float(apart / (apart + variance.sum())))
+    within = float(variance.sum())
+    share = float(variance[-2:].sum()) / within if within > 0 else np.nan
+    return Axes(clouds, share, float(apart) / (float(apart) + within) if apart + within > 0 else np.nan)
 
 
 def by_selector(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:

@@ -15,15 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from probes.comparisons import DIFFICULTIES, RECURRENT, by_selector, means_by_difficulty, task_difficulty
+from dialogue.files import read_json
+from probes.clouds import CloudSpread
+from probes.comparisons import DIFFICULTIES, RECURRENT, by_selector, courses, means_by_difficulty, task_difficulty
 from probes.plan import Plan
-from probes.scoring import Spread, spread
+from probes.scoring import Spread, corpus_bleu2, spread
 from probes.summary import Cell, TaskScore
 
 CHECKPOINTS = ("untrained", "last", "best_bleu")  # the rows of the papers' tables
 SHOWN_LABELS = 10
+KNOWN_CLASSIFIERS = ("logistic", "mlp", "paper")
+SMOOTHED = {"bleu2": True, "bleu2_swapped": False, "bleu2_teacher_forced": True}
+BLEU_COUNTS = ("match1", "total1", "match2", "total2", "length", "reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +69,32 @@ def _parameters(path: Path) -> int:
 
 
 def bleu_by_seed(study: Path) -> PaperTable:
-    """BLEU-2 of every seed, with the decoding; teacher-forced BLEU under its own name."""
+    """BLEU-2 of every seed, with the decoding, of the corpus and as the mean of responses; teacher-forced BLEU too.
+
+    A corpus score is that of summed counts, as in metrics of the whole test set; the mean is that of `metrics.parquet`.
+    """
     path, command = study / "metrics.parquet", "generation score"
     what = ("bleu", "BLEU-2 by seed", "BLEU-2 of every model", command)
     if not path.exists():
         return PaperTable(*what, missing=f"there is no {path.name}")
-    table = pq.read_table(path, columns=["task", "model", "seed", "checkpoint", "condition", "score"])
-    means = table.group_by(["task", "model", "seed", "checkpoint", "condition"]).aggregate([("score", "mean")])
+    keys = ["task", "model", "seed", "checkpoint", "condition"]
+    table = pq.read_table(path).flatten()
+    table = table.filter(pc.is_in(table["task"], pa.array(list(SMOOTHED))))
+    counted = [f"stats.{name}" for name in BLEU_COUNTS if f"stats.{name}" in table.column_names]
+    sums = table.group_by(keys).aggregate([("score", "mean"), *((name, "sum") for name in counted)])
     by: dict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
-    for row in means.to_pylist():
-        if row["task"] in ("bleu2", "bleu2_swapped", "bleu2_teacher_forced") and row["seed"] is not None:
-            by[row["model"], row["checkpoint"], row["task"], row["condition"]][row["seed"]] = row["score_mean"]
+    for row in (row for row in sums.to_pylist() if row["seed"] is not None):
+        name = (row["model"], row["checkpoint"], row["task"], row["condition"])
+        by[*name, "mean of responses"][row["seed"]] = row["score_mean"]
+        if len(counted) == len(BLEU_COUNTS):
+            counts = {count: row[f"stats.{count}_sum"] for count in BLEU_COUNTS}
+            by[*name, "corpus"][row["seed"]] = corpus_bleu2(counts, smooth=SMOOTHED[row["task"]])
     seeds = sorted({seed for values in by.values() for seed in values})
     rows = tuple(
         (*key, *(f"{values[s]:.2f}" if s in values else "-" for s in seeds), *_mean_and_sd(list(values.values())))
         for key, values in sorted(by.items())
     )
-    head = ("model", "checkpoint", "metric", "decoding", *(f"seed {seed}" for seed in seeds), "mean", "SD")
+    head = ("model", "checkpoint", "metric", "decoding", "over", *(f"seed {seed}" for seed in seeds), "mean", "SD")
     return PaperTable(*what, head, rows, "" if rows else f"{path.name} has no BLEU-2")
 
 
@@ -88,23 +104,26 @@ def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
 
 
 def probe_tables(cells: Sequence[Cell], tasks: Sequence[str], corpus: str) -> list[PaperTable]:
-    """One table a classifier: a row a model and checkpoint, a column a task."""
-    found = []
-    for classifier in dict.fromkeys(c.classifier for c in cells if c.evaluator == "probe"):
-        ours = {
-            (c.model, c.checkpoint, c.task): c.seeds
-            for c in cells
-            if (c.evaluator, c.classifier) == ("probe", classifier)
-        }
-        systems = dict.fromkeys((model, at) for model, at, _ in ours if at in CHECKPOINTS)
-        order = sorted(systems, key=lambda one: (one[0], CHECKPOINTS.index(one[1])))
-        rows = tuple((*one, *(_as_printed(ours.get((*one, task))) for task in tasks)) for one in order)
-        found.append(PaperTable(
-            f"probes-{corpus}-{classifier}", f"Probe tasks on {corpus}, {classifier}",
-            "the tables of probe tasks ([A] Tables 6 and 7; [B] Table 5, which shows the MLP)",
-            f"probes run --classifier {classifier}", ("model", "checkpoint", *tasks), rows,
-        ))  # fmt: skip
-    return found
+    """One table a classifier: a row a model and checkpoint, a column a task; and those that did not run."""
+    ran = dict.fromkeys(c.classifier for c in cells if c.evaluator == "probe")
+    return [_probe_table(cells, tasks, corpus, name) for name in dict.fromkeys((*KNOWN_CLASSIFIERS, *ran))]
+
+
+def _probe_table(cells: Sequence[Cell], tasks: Sequence[str], corpus: str, classifier: str) -> PaperTable:
+    ours = {
+        (c.model, c.checkpoint, c.task): c.seeds for c in cells if (c.evaluator, c.classifier) == ("probe", classifier)
+    }
+    systems = dict.fromkeys((model, at) for model, at, _ in ours if at in CHECKPOINTS)
+    order = sorted(systems, key=lambda one: (one[0], CHECKPOINTS.index(one[1])))
+    rows = tuple((*one, *(_as_printed(ours.get((*one, task))) for task in tasks)) for one in order)
+    stands, how = {
+        "mlp": ("[B] Table 5, which shows the MLP", "--classifier logistic,mlp"),
+        "paper": ("the same by their own classifier", "--protocol paper"),
+    }.get(classifier, ("[A] Tables 6 and 7: probe tasks", f"--classifier {classifier}"))
+    return PaperTable(
+        f"probes-{corpus}-{classifier}", f"Probe tasks on {corpus}, {classifier}", stands, f"probes run {how}",
+        ("model", "checkpoint", *tasks), rows, "" if rows else "it did not run",
+    )  # fmt: skip
 
 
 def _as_printed(over: Spread | None) -> str:
@@ -139,15 +158,59 @@ def difficulty(cells: Sequence[Cell]) -> PaperTable:
 
 
 def selection(scores: Sequence[TaskScore]) -> PaperTable:
-    """The mean over tasks at the checkpoint that each metric selected; of one classifier's scores."""
-    found = by_selector(scores)
-    rows = tuple((model, metric, *_mean_and_sd(values), str(len(values))) for (model, metric), values in found.items())
-    missing = "" if len({metric for _, metric in found}) > 1 else "fewer than two best_... checkpoints were probed"
+    """The mean over tasks, and every task, at the checkpoint that each metric selected; of one classifier's scores."""
+    found, tasks = by_selector(scores), list(dict.fromkeys(s.task for s in scores if s.evaluator == "probe"))
+    of_task = {task: by_selector([s for s in scores if s.task == task]) for task in tasks}
+    rows = tuple(
+        (*key, *_mean_and_sd(values), str(len(values)), *(_as_printed(_seeds(of_task[task], key)) for task in tasks))
+        for key, values in found.items()
+    )
+    metrics = {metric for _, metric in found}
+    missing = "" if len(metrics) > 1 else "fewer than two best_... checkpoints were probed"
+    lacks = (
+        "" if missing or "encoder" in metrics else " (generation train --encoder FOLDER adds one by a sentence encoder)"
+    )
     return PaperTable(
-        "selection", "Probe scores by the metric that selected the checkpoint",
+        "selection", f"Probe scores by the metric that selected the checkpoint{lacks}",
         "selection by BLEU, ROUGE-F1, METEOR and a vector-based metric",
-        "generation encode --checkpoints all",
-        ("model", "selected by", "mean over tasks", "SD over seeds", "seeds"), rows, missing,
+        "probes run --checkpoints all",
+        ("model", "selected by", "mean over tasks", "SD over seeds", "seeds", *tasks), rows, missing,
+    )  # fmt: skip
+
+
+def _seeds(found: Mapping[tuple[str, str], Sequence[float]], key: tuple[str, str]) -> Spread | None:
+    return spread(found[key]) if key in found else None
+
+
+def course_table(scores: Sequence[TaskScore]) -> PaperTable:
+    """The mean over seeds, and their SD, of every model and task after each epoch; of one classifier's scores."""
+    found = [course for course in courses(scores) if len(course.epochs) > 2 and len(course.values)]
+    epochs = sorted({int(epoch) for course in found for epoch in course.epochs})
+    rows = []
+    for course in found:
+        at = {int(epoch): spread(values) for epoch, values in zip(course.epochs, course.values.T.tolist(), strict=True)}
+        cells = ((f"{at[n].mean:.1f}", at[n].sd) if n in at else ("-", math.nan) for n in epochs)
+        rows.append((course.task, course.model, *(f"{m}" if math.isnan(sd) else f"{m} ({sd:.1f})" for m, sd in cells)))
+    head = ("task", "model", *("untrained" if n == 0 else f"epoch {n}" for n in epochs))
+    return PaperTable(
+        "courses", "Probe scores after every epoch (SD over seeds)", "the figures of scores over epochs, with numbers",
+        "probes run --checkpoints all", head, tuple(rows),
+        "" if rows else "fewer than three epochs in order were probed",
+    )  # fmt: skip
+
+
+def states_table(found: Sequence[CloudSpread], missing: str) -> PaperTable:
+    """The spread of the states of every checkpoint on its own two axes, and its shift as a number of its own."""
+    rows = tuple(
+        (one.model, one.checkpoint, f"{one.first:.3g}", f"{one.second:.3g}", f"{100 * one.share:.1f}",
+         "-" if math.isnan(one.shift) else f"{100 * one.shift:.1f}")
+        for one in found
+    )  # fmt: skip
+    return PaperTable(
+        "states", "PCA of the encoder states of every checkpoint, each around its own mean",
+        "the PCA pictures, with numbers", "generation encode --checkpoints all",
+        ("model", "checkpoint", "SD on axis 1", "SD on axis 2", "% of its variance on both",
+         "shift from untrained, % of the variance of both"), rows, "" if rows else missing or "no states are there",
     )  # fmt: skip
 
 
@@ -177,11 +240,21 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 }
 
 
+def trained_on(study: Path) -> list[str]:
+    """What the models were trained on, as their config.json says; plainly, where it is not train."""
+    data = dict.fromkeys(str(read_json(path).get("data")) for path in sorted((study / "models").glob("*/config.json")))
+    told = [f"The models were trained on: {one}." for one in data]
+    return told + ["NOT THE OFFICIAL TRAINING SPLIT: valid was trained on."] * any(", of valid," in one for one in data)
+
+
+TIES = "share of ties in sets of 200 votes (HumanExp-k): people, not probes"
+
+
 def index(tables: Sequence[PaperTable], figures: Mapping[str, str], study: Path, recipe: str) -> str:
     """A page that names every table and figure, what it stands for, and the command that makes its numbers."""
     lines = [f"# The tables and figures of the papers, from {study.name}", "",
              "[A] arXiv 2008.10427, [B] arXiv 2106.10622. ± is what the papers print: 100 times the sample variance of "
-             "F1 in [0, 1]; the SD beside it is in points.", "",
+             "F1 in [0, 1]; the SD beside it is in points.", "", *(f"{line}\n" for line in trained_on(study)),
              "| file | what | in the papers | made by |", "|---|---|---|---|"]  # fmt: skip
     for one in tables:
         what = f"{one.title}: **not here**, {one.missing}" if one.missing else one.title
@@ -192,6 +265,7 @@ def index(tables: Sequence[PaperTable], figures: Mapping[str, str], study: Path,
         file = "-" if said else f"[{name}.png](../probes/{name}.png)"
         what = f"{stands}: **not here**, {said}" if said else stands
         lines.append(f"| {file} | {what} | figure | `python -m probes plot {study}`, after {command} |")
+    lines.append(f"| - | {TIES} | figure | `python -m analysis ties {study}`, after votes |")
     return "\n".join([*lines, "", recipe, ""])
 
 

@@ -6,7 +6,7 @@ Counts may be summed over any set of examples; F1 of sums is micro-F1, the mean 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,17 @@ class Counts:
 def micro_f1(tp: float, fp: float, fn: float) -> float:
     """Micro-F1 of summed counts; 0 where there is neither label nor answer."""
     return float(2 * tp / (2 * tp + fp + fn)) if tp + fp + fn else 0.0
+
+
+# Twin of generation/metrics/overlap.py, likewise.
+def corpus_bleu2(counts: Mapping[str, float], *, smooth: bool) -> float:
+    """BLEU-2 from summed counts, 0-100; `smooth`: no bigram match counts as half a one."""
+    used = [order for order in (1, 2) if counts[f"total{order}"]]
+    if not counts["match1"] or not (smooth or all(counts[f"match{order}"] for order in used)):
+        return 0.0
+    logs = sum(math.log((counts[f"match{order}"] or 0.5) / counts[f"total{order}"]) for order in used)
+    penalty = min(1.0, math.exp(1 - counts["reference"] / counts["length"]))
+    return 100 * penalty * math.exp(logs / len(used))
 
 
 def count_hits(predicted: np.ndarray, gold: Labels) -> Counts:

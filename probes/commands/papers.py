@@ -1,8 +1,9 @@
-"""Every table of the two probe papers in their layout, from one study: STUDY/papers/, with an index of what is where.
+"""Every table and figure of the two probe papers in their layout, from one study: STUDY/papers/, with an index.
 
 Sizes, BLEU-2 by seed with its decoding, a table of probe tasks for each classifier (with ± as the papers print it and
-the SD), difficulty, selection by each metric, and label distributions. The index names every table and figure with the
-command that makes its numbers, and says what is not there and why. Figures are drawn by probes plot.
+the SD), difficulty, selection by each metric, scores over epochs, the principal axes of the states, and label
+distributions; and the figures, as probes plot draws them. The index names every table and figure with the command that
+makes its numbers, and says what is not there and why.
 
   python -m probes papers runs/demo
 """
@@ -12,8 +13,13 @@ from __future__ import annotations
 import argparse
 import csv
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from probes.papers import PaperTable
+    from probes.splits import Splits
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +38,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import atomic
     from dialogue.signature import signature
     from probes import papers, splits, summary
+    from probes.drawing import FiguresAsked, figures_of, save_figures
     from probes.plan import lay_out
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
@@ -42,9 +49,11 @@ def run(args: argparse.Namespace) -> None:
     tables = [
         papers.sizes(args.study), papers.bleu_by_seed(args.study),
         *papers.probe_tables(summary.cells(scores), tasks, corpus.name), papers.difficulty(summary.cells(of)),
-        papers.selection(of), papers.labels(plan),
+        papers.selection(of), papers.course_table(of), _states(args.study, sides), papers.labels(plan),
     ]  # fmt: skip
-    drawn = {name: _drawn(args.study / "probes" / f"{name}.png") for name in papers.FIGURES}
+    asked = FiguresAsked(args.study, args.corpus, None, args.scores, args.classifier)
+    reasons = save_figures(figures_of(asked), args.study / "probes")
+    drawn = {name: reasons[name] for name in papers.FIGURES}
     folder, recipe = args.study / "papers", signature(corpus=corpus.name, tables=len(tables), split=sides.condition)
     print(sides.banner + "\n" if sides.banner else "", end="")
     for table in tables:
@@ -62,5 +71,13 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
-def _drawn(path: Path) -> str:
-    return "" if path.exists() else "not drawn yet"
+def _states(study: Path, sides: Splits) -> PaperTable:
+    from dialogue.errors import InputError
+    from probes import clouds, papers, states
+
+    try:
+        found = states.find(study, None, "all")
+    except InputError as error:
+        return papers.states_table([], str(error))
+    items = [[example.item for example in side] for side in (sides.fit, sides.report)]
+    return papers.states_table(list(clouds.cloud_spreads(found, items)), "")

@@ -1,7 +1,9 @@
 """The page of results is filled from the folder that the scripts leave, whole or with parts missing."""
 
+import importlib
 import json
 import re
+import shlex
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -9,6 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from dialogue.command_line import dispatch
+from dialogue.corpora.toy.write import write_toy
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -113,12 +118,47 @@ def test_a_folder_without_probes_says_how_to_make_them(study, monkeypatch):
         filled(study, monkeypatch)
 
 
-def test_the_full_study_runs_probes_on_what_it_encodes():
+def test_the_full_study_probes_every_checkpoint_that_it_encodes_and_writes_the_papers_tables():
     lines = (ROOT / "examples" / "multiwoz_full.sh").read_text().splitlines()
     places = [
-        next(n for n, line in enumerate(lines) if word in line) for word in (" encode ", "probes run", "probes plot")
+        next(n for n, line in enumerate(lines) if word in line) for word in (" encode ", "probes run", "probes papers")
     ]
     assert places == sorted(places)
+    assert all("--checkpoints all" in lines[n] for n in places[:2])
+
+
+def commands_of(script, **words):
+    """The commands of a script as lists of words, with its loop over checkpoints written out."""
+    text = script.replace("\\\n", " ")
+    loop = re.search(r"for checkpoint in ([\w ]+); do\n(.*?)done\n", text, re.DOTALL)
+    each = "".join(loop[2].replace("$checkpoint", name) for name in loop[1].split())
+    lines = text.replace(loop[0], each).splitlines()
+    for line in (line.strip() for line in lines):
+        if line.startswith("$python -m "):
+            yield shlex.split(re.sub(r'"?\$(\w+)"?', lambda found: str(words[found[1]]), line[11:]))
+
+
+@pytest.mark.slow
+def test_the_full_script_ends_with_every_table_and_the_page_is_filled_from_its_folder(tmp_path, monkeypatch, capsys):
+    """The script's own commands with smaller numbers: nothing crashes, and no course is missing for ever."""
+    write_toy(tmp_path / "corpus", 40, seed=0)
+    text, folder = (ROOT / "examples" / "multiwoz_full.sh").read_text(), tmp_path / "study"
+    for big, small in (
+        ("--models all --seeds 0-2", "--models seq2seq,hred --seeds 0-1"), ("--preset paper", "--preset tiny"),
+        ("--epochs 25", "--epochs 2"), ("--valid 1000", "--valid 8"), ("--split test", "--split test --limit 6"),
+        ("--pairs 2000", "--pairs 4"), ("--classifier logistic,mlp", "--tasks UtteranceLoc,RecentTopic --jobs 1"),
+        ("--device auto", "--jobs 1"),
+    ):  # fmt: skip
+        assert big in text
+        text = text.replace(big, small)
+    for package, *words in commands_of(text, corpus=tmp_path / "corpus", study=folder):
+        table = importlib.import_module(f"{package}.__main__").COMMANDS
+        assert dispatch(package, "", table, words) == 0, words
+    page = (folder / "papers" / "index.md").read_text()
+    assert page.count("**not here**") == 2  # the MLP, and the papers' classifier
+    assert "4 of 4 figures" in capsys.readouterr().out
+    text = filled(folder, monkeypatch, f"{PAGE}<!-- paper full courses -->\n<!-- end -->\n")
+    assert "| hred | last |" in text and "| UtteranceLoc |" in text and "| untrained | epoch 1 | epoch 2 |" in text
 
 
 def test_what_the_page_says_of_its_sds_is_what_its_tables_show():

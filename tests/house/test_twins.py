@@ -30,7 +30,7 @@ from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from generation.question_rows import QUESTION_STATES
 from probes import comparisons
 from probes import devices as probes_devices
-from probes.scoring import micro_f1
+from probes.scoring import corpus_bleu2, micro_f1
 from probes.scoring import spread as probes_spread
 
 BLEU_NAMES = ("match1", "total1", "match2", "total2", "length", "reference")
@@ -78,6 +78,8 @@ def test_corpus_bleu2_from_summed_counts():
             counts = add_counts(bleu_counts(*pair) for pair in zip(texts[::2], texts[1::2], strict=True))
             sums = np.array([counts[name] for name in BLEU_NAMES])
             assert bleu2(counts, smooth="none") == pytest.approx(float(whole(sums)), abs=1e-10)
+            for smooth, word in ((True, "exp"), (False, "none")):
+                assert corpus_bleu2(counts, smooth=smooth) == pytest.approx(bleu2(counts, smooth=word), abs=1e-10)
             without += not counts["total2"] and counts["match1"] > 0
             if counts["match2"] or not counts["total2"]:  # the smoothing touches nothing else
                 assert bleu2(counts, smooth="exp") == pytest.approx(float(whole(sums)), abs=1e-10)

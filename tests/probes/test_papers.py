@@ -7,8 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dialogue.command_line import dispatch
+from dialogue.corpora.examples import examples
+from dialogue.corpora.reading import read_corpus
+from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from probes import papers
+from probes.__main__ import COMMANDS
+from probes.clouds import cloud_spreads
 from probes.scoring import spread
+from probes.states import find
 from probes.summary import TaskScore, cells
 
 TASKS = ("IsMultiTopic", "RecentTopic")
@@ -33,11 +40,12 @@ def table(text):
 
 
 def test_a_cell_has_the_mean_what_the_papers_print_and_the_sd(scores):
-    logistic, mlp = papers.probe_tables(cells(scores), TASKS, "multiwoz")
+    logistic, mlp, paper = papers.probe_tables(cells(scores), TASKS, "multiwoz")
     rows = table(papers.paper_page(logistic))
     assert rows["seq2seq", "last"][2:] == ["73.00 ± 0.09 (SD 3.0)", "33.00 ± 0.09 (SD 3.0)"]
     assert set(rows) == {(model, at) for model in ("seq2seq", "hred") for at in ("untrained", "last", "best_bleu")}
     assert table(papers.paper_page(mlp)) == {("hred", "last"): ["hred", "last", "50.00", "-"]}
+    assert (paper.missing, paper.command) == ("it did not run", "probes run --protocol paper")
     values = np.array([50.0, 61.0, 77.0])
     assert papers.as_the_papers(spread(values)) == pytest.approx(100 * np.var(values / 100, ddof=1))
 
@@ -47,9 +55,63 @@ def test_difficulty_and_selection_have_numbers(scores):
     rows = papers.difficulty(cells(of)).rows
     assert ("hred", "last", "easy", "73.00", "-", "1", "IsMultiTopic") in rows
     chosen = {row[:2]: row[2:] for row in papers.selection(of).rows}
-    assert chosen["hred", "embedding"] == ("53.00", "3.00", "3") and set(chosen) == {
+    by_task = ("73.00 ± 0.09 (SD 3.0)", "33.00 ± 0.09 (SD 3.0)")
+    assert chosen["hred", "embedding"] == ("53.00", "3.00", "3", *by_task) and set(chosen) == {
         (model, metric) for model in ("hred", "seq2seq") for metric in ("bleu", "embedding")
     }
+    assert "train --encoder" in papers.selection(of).title
+    more = [*of, *(score(TASKS[0], "hred", seed, "best_encoder", 90.0) for seed in range(2))]
+    rows = {row[:2]: row[2:] for row in papers.selection(more).rows}
+    assert rows["hred", "encoder"] == ("90.00", "0.00", "2", "90.00 ± 0.00 (SD 0.0)", "-")
+    assert "train --encoder" not in papers.selection(more).title
+
+
+def test_courses_have_every_epoch_with_its_spread_and_nothing_chosen_by_a_metric(scores):
+    assert papers.course_table(
+        [one for one in scores if one.classifier == "logistic"]
+    ).missing  # one epoch is no course
+    more = [*scores, *(score(TASKS[0], "hred", seed, "epoch-12", 80.0 + seed) for seed in range(3))]
+    found = papers.course_table([one for one in more if one.classifier == "logistic"])
+    assert found.head == ("task", "model", "untrained", "epoch 1", "epoch 12")
+    assert found.rows == (("IsMultiTopic", "hred", "63.0 (3.0)", "73.0 (3.0)", "81.0 (1.0)"),)
+
+
+def test_states_have_axes_of_their_own_and_the_shift_beside_them(tmp_path):
+    """A cloud ten times as wide, moved far away: its SDs are its own, and nearly all variance is the shift."""
+    ids = [f"d{n}:1" for n in range(400)]
+    draw = np.random.default_rng(0)
+    cloud = draw.standard_normal((400, 3)) * [3.0, 1.0, 0.1]
+    for checkpoint, states in {
+        "untrained": cloud, "epoch-1": cloud + np.array([0, 0, 1e3]), "epoch-10": cloud * 10, "epoch-2": cloud,
+        "best_bleu": cloud * 7,
+    }.items():  # fmt: skip
+        path = tmp_path / "states" / f"hred-0-{checkpoint}.npy"
+        path.parent.mkdir(exist_ok=True)
+        np.save(path, states.astype(np.float32))
+        path.with_suffix(".json").write_text(
+            json.dumps({"ids": ids, "model": "hred", "seed": 0, "checkpoint": checkpoint})
+        )
+    found = list(cloud_spreads(find(tmp_path, None, "all"), [ids[:300], ids[300:]]))
+    assert [one.checkpoint for one in found] == ["untrained", "epoch-1", "epoch-2", "epoch-10"]
+    for one, wide in zip(found, (1, 1, 1, 10), strict=True):
+        assert (one.first / wide, one.second / wide) == pytest.approx(cloud[300:].std(0)[:2], rel=0.02)
+        assert one.share > 0.99
+    shifts = [one.shift for one in found]
+    assert np.isnan(shifts[0]) and shifts[1] > 0.999 and shifts[2] == pytest.approx(0, abs=1e-6) and shifts[3] < 0.05
+    table = papers.states_table(found, "")
+    assert table.rows[0][-1] == "-" and table.rows[1][-1] == "100.0"
+    assert papers.states_table([], "no .npy file").missing == "no .npy file"
+
+
+def test_the_index_says_plainly_that_valid_was_trained_on(tmp_path):
+    for name, data in (("hred-0", "personachat JSON, of valid, 900 dialogues"), ("hred-1", "multiwoz, 8 dialogues")):
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "config.json").write_text(json.dumps({"data": data}))
+    page = papers.index([], {}, tmp_path, "")
+    assert "The models were trained on: personachat JSON, of valid, 900 dialogues." in page
+    assert "NOT THE OFFICIAL TRAINING SPLIT: valid was trained on." in page
+    (tmp_path / "models" / "hred-0" / "config.json").unlink()
+    assert "NOT THE OFFICIAL" not in papers.index([], {}, tmp_path, "")
 
 
 def test_sizes_are_counted_in_the_weights(tmp_path):
@@ -65,14 +127,24 @@ def test_sizes_are_counted_in_the_weights(tmp_path):
     assert papers.sizes(tmp_path).rows == (("hred", "17", "0.0M"),)
 
 
-def test_bleu_of_every_seed_names_the_decoding(tmp_path):
-    rows = [("bleu2", "hred", seed, "last", how, value + seed)
-            for seed in (0, 1) for how, value in (("greedy", 10.0), ("nucleus:0.9", 5.0))]  # fmt: skip
-    names = ("task", "model", "seed", "checkpoint", "condition", "score")
+def test_bleu_of_every_seed_names_the_decoding_and_is_of_the_corpus_too(tmp_path):
+    """One long response that matches and two of one wrong word: the corpus score is not the mean of the responses."""
+    texts = [("the hotel is cheap", "the hotel is cheap"), ("yes", "no"), ("no", "yes")]
+    rows = []
+    for seed in (0, 1):
+        for how in ("greedy", "nucleus:0.9"):
+            for said, wanted in texts:
+                counts = bleu_counts(said.split(), wanted.split())
+                value = bleu2(counts, smooth="exp") / (1 + (how != "greedy"))
+                rows.append(("bleu2", "hred", seed, "last", how, value, counts))
+    names = ("task", "model", "seed", "checkpoint", "condition", "score", "stats")
     pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), tmp_path / "metrics.parquet")
-    found = papers.bleu_by_seed(tmp_path)
-    assert found.rows[0] == ("hred", "last", "bleu2", "greedy", "10.00", "11.00", "10.50", "0.71")
-    assert [row[3] for row in found.rows] == ["greedy", "nucleus:0.9"]
+    found = {row[3:5]: row[5:] for row in papers.bleu_by_seed(tmp_path).rows}
+    assert list(found) == [(how, over) for how in ("greedy", "nucleus:0.9") for over in ("corpus", "mean of responses")]
+    whole = bleu2(add_counts(bleu_counts(a.split(), b.split()) for a, b in texts), smooth="exp")
+    assert found["greedy", "corpus"] == (f"{whole:.2f}", f"{whole:.2f}", f"{whole:.2f}", "0.00")
+    assert found["greedy", "mean of responses"][0] == "33.33" != f"{whole:.2f}"
+    assert found["nucleus:0.9", "mean of responses"][0] == "16.67"
 
 
 def test_the_index_says_what_is_not_there_and_how_to_make_it(tmp_path):
@@ -82,4 +154,30 @@ def test_the_index_says_what_is_not_there_and_how_to_make_it(tmp_path):
     assert "BLEU-2 by seed: **not here**, there is no metrics.parquet | BLEU-2 of every model |" in page
     assert f"`python -m generation score {tmp_path}`" in page and "[states.png](../probes/states.png)" in page
     assert "probe scores over epochs: **not here**, not drawn yet" in page
+    assert "python -m analysis ties" in page
     assert page.rstrip().endswith("NOT THE OFFICIAL SPLIT")
+
+
+def test_one_command_writes_every_table_and_draws_every_figure(tmp_path, capsys):
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(tmp_path / "corpus"), "--dialogues", "60", "--seed", "1"])
+    members = list(examples(read_corpus(tmp_path / "corpus").dialogues))
+    (tmp_path / "states").mkdir()
+    every = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_encoder")
+    for step, checkpoint in enumerate(every):
+        path = tmp_path / "states" / f"hred-0-{checkpoint}.npy"
+        np.save(path, np.random.default_rng(step).standard_normal((len(members), 4)).astype(np.float32))
+        record = {"model": "hred", "seed": 0, "checkpoint": checkpoint, "ids": [e.item for e in members]}
+        path.with_suffix(".json").write_text(json.dumps(record))
+    run = ["run", str(tmp_path), "--tasks", "UtteranceLoc", "--checkpoints", "all", "--jobs", "1"]
+    assert dispatch("probes", "", COMMANDS, run) == 0
+    capsys.readouterr()
+    assert dispatch("probes", "", COMMANDS, ["papers", str(tmp_path)]) == 0
+    out, page = capsys.readouterr().out, (tmp_path / "papers" / "index.md").read_text()
+    assert (
+        "4 of 4 figures" in out and "6 of 10 tables" in out
+    )  # sizes, BLEU, MLP and their own classifier are not there
+    for name in ("probes-multiwoz-logistic", "difficulty", "selection", "courses", "states", "labels"):
+        assert (tmp_path / "papers" / f"{name}.csv").stat().st_size and f"[{name}.md]({name}.md)" in page
+    for name in papers.FIGURES:
+        assert (tmp_path / "probes" / f"{name}.png").stat().st_size and f"(../probes/{name}.png)" in page
+    assert page.count("**not here**") == 4

@@ -101,6 +101,17 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     assert out.index(first) < out.index(then)  # to probe them before they are encoded would change nothing
 
 
+def test_one_epoch_is_no_course_and_is_not_asked_for_again(tmp_path, capsys):
+    """All was encoded and probed: to name these commands once more would send people round for ever."""
+    write_study(tmp_path, ("untrained", "epoch-1", "last"))
+    (tmp_path / "models").mkdir()
+    probes("run", tmp_path, "--tasks", "IsMultiTopic", "--jobs", 1, "--checkpoints", "all")
+    capsys.readouterr()
+    probes("plot", tmp_path)
+    out = capsys.readouterr().out
+    assert "evolution: not drawn, a course needs three checkpoints" in out and "--checkpoints all" not in out
+
+
 def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):
     with pytest.raises(InputError, match=r"no scores by mlp. It has: logistic. Name one: --classifier."):
         probes("plot", study, "--classifier", "mlp")
