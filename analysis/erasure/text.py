@@ -8,7 +8,9 @@ from typing import Any
 
 from analysis.erasure.answer import MEASURES, OPEN, UNUSED, USED, ErasedTask, ErasureAnswer, ErasureEffect
 from analysis.showing.tables import Table
-from analysis.showing.words import number, p_value, percent, plain, signed
+from analysis.showing.words import count, number, p_value, percent, plain, signed
+
+SAYS = {USED: "uses it", UNUSED: "does not use it", OPEN: "not known"}
 
 
 def parts(answer: ErasureAnswer) -> list[Table | str]:
@@ -29,18 +31,30 @@ def erasure_table(answer: ErasureAnswer) -> Table:
 def _line(one: ErasedTask, measures: list[str], margin: float) -> list[str]:
     nats = one.effects["nats"]
     share = percent(nats.found.value / one.whole, 0) if one.whole > margin else "-"
-    says = {USED: "uses it", UNUSED: "does not use it", OPEN: "not known"}[one.verdict]
     return [
         f"{one.model} {one.checkpoint}", one.task, one.method, one.ranks, *(f"{value:.1f}" for value in
         (one.before, one.after, one.constant)), *(_cell(name, one.effects[name]) for name in measures), share,
-        p_value(one.p_holm), says,
+        p_value(one.p_holm), SAYS[one.verdict],
     ]  # fmt: skip
 
 
 def _cell(name: str, one: ErasureEffect) -> str:
-    if name == "nats":
-        return f"{signed(one.found.value, 3)} ({signed(one.found.low, 3)} to {signed(one.found.high, 3)})"
-    return f"{signed(one.found.value)} (of {number(one.task, 1)})"
+    return said_cost(one) if name == "nats" else f"{signed(one.found.value)} (of {number(one.task, 1)})"
+
+
+def said_cost(one: ErasureEffect) -> str:
+    """Nats a token with their interval."""
+    return f"{signed(one.found.value, 3)} ({signed(one.found.low, 3)} to {signed(one.found.high, 3)})"
+
+
+def said_verdicts(answer: ErasureAnswer) -> str:
+    """How many lines of the table have which verdict."""
+    of = {verdict: sum(one.verdict == verdict for one in answer.rows) for verdict in SAYS}
+    models = len({(one.model, one.checkpoint) for one in answer.rows})
+    return (
+        f"Of {count(len(answer.rows), 'erasure')} in {count(models, 'model')}, the decoder is shown to use what was "
+        f"erased in {of[USED]}, and not to use it in {of[UNUSED]}; in {of[OPEN]} that is not known."
+    )
 
 
 def erasure_notes(answer: ErasureAnswer) -> Iterator[str]:

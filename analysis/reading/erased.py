@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from dialogue.errors import InputError
 from dialogue.files import digest, read_json
 
+ERASERS = "erasers"  # the folder of a study
+
 
 @dataclass(frozen=True, eq=False)
 class ErasedReplies:
@@ -47,7 +49,7 @@ class ErasedCheckpoint:
 
 def read_erased(study: Path) -> list[ErasedCheckpoint]:
     """Every checkpoint that was decoded behind its erasers."""
-    found = [_checkpoint(study, told) for told in sorted((study / "erasers").glob("*/erasers.json"))]
+    found = [_checkpoint(study, told) for told in sorted((study / ERASERS).glob("*/erasers.json"))]
     if not found:
         raise InputError(
             f"{study} has no erasers. Make them: python -m generation encode {study} --pooling decoder --checkpoints "

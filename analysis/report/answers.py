@@ -12,6 +12,8 @@ from analysis.agreement.answer import answer as ask_agreement
 from analysis.agreement.text import document as agreement_document
 from analysis.choice.answer import ChoiceAnswer
 from analysis.choice.study import choice_answer
+from analysis.erasure.answer import ErasureAnswer
+from analysis.erasure.answer import answer as ask_erasure
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
 from analysis.leaderboard.answer import LeaderboardAnswer
@@ -23,6 +25,7 @@ from analysis.ratings.answer import RatingsAnswer
 from analysis.ratings.answer import answer as ask_ratings
 from analysis.ratings.text import document as ratings_document
 from analysis.reading.cautions import reading_of
+from analysis.reading.erased import ERASERS
 from analysis.reading.inputs import JUDGED, matches_of, unverified_apart, with_items
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.files import Unused
@@ -154,6 +157,16 @@ def robustness_of(study: Study) -> RobustnessAnswer | None:
         return ask_robustness(study)
     except InputError:
         return None
+
+
+def erasure_of(folder: Path) -> tuple[ErasureAnswer | None, str]:
+    """The answer of `analysis erasure STUDY`, or None with the reason, which is empty where nothing was erased."""
+    if not (folder / ERASERS).is_dir():
+        return None, ""
+    try:
+        return ask_erasure(folder), ""
+    except InputError as error:
+        return None, f"What the decoders use is unknown. {str(error).replace(f'{folder}/', '')}"
 
 
 def leaderboard_of(study: Study) -> LeaderboardAnswer | None:

@@ -24,6 +24,8 @@ from analysis.comparison import section as comparison
 from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
+from analysis.erasure import section as erasure
+from analysis.erasure.text import document as erasure_document
 from analysis.judge import section as judge
 from analysis.judge.text import document as judge_document
 from analysis.leaderboard import section as leaderboard
@@ -40,6 +42,7 @@ from analysis.report.advice import advice
 from analysis.report.answers import (
     VotesAnswers,
     choice_of,
+    erasure_of,
     judge_of,
     leaderboard_of,
     robustness_of,
@@ -75,6 +78,7 @@ IN_PAPER = (
     "compare",
     "leaderboard",
     "robustness",
+    "erasure",
     "discriminators",
     "judge",
     "worth",
@@ -148,6 +152,7 @@ def report(
     varied = variance_of(study, panels, beside.left_out if beside else ())
     chosen = choice_of(study.folder, clusters)
     led, cost = leaderboard_of(study), robustness_of(study)
+    erased, not_erased = erasure_of(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
     rated = ratings.section(votes.ratings)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
@@ -161,6 +166,7 @@ def report(
         leaderboard.section(led),
         robustness.section(cost),
         probed,
+        erasure.section(erased, not_erased),
         discriminators_section(apart),
         choice.section(chosen),
         variance.section(varied, study),
@@ -184,6 +190,7 @@ def report(
         "judge": ruled and judge_document(ruled), "worth": worths and worth_document(worths),
         "choice": chosen and choice_document(chosen),
         "leaderboard": led and leaderboard_document(led), "robustness": cost and robustness_document(cost),
+        "erasure": erased and erasure_document(erased),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

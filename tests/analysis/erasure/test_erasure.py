@@ -1,15 +1,20 @@
 """The whole line on a small study: states, erasers, replies behind them, and what is said of them."""
 
 import contextlib
+import html
 import io
 import json
+import re
 import shutil
+from collections import Counter
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import COMMANDS as ANALYSIS
+from analysis.erasure.answer import answer
+from analysis.erasure.text import erasure_notes
 from analysis.notebook import erasure
 from dialogue.__main__ import COMMANDS as DIALOGUE
 from dialogue.command_line import dispatch
@@ -19,6 +24,7 @@ from dialogue.records import Response
 from generation.__main__ import COMMANDS as GENERATION
 from generation.erasing import PLACES, read_eraser
 from probes.__main__ import COMMANDS as PROBES
+from tests.analysis.report_study import add_scores
 from tests.house.doc_blocks import PACKAGES
 
 TABLES = {"analysis": ANALYSIS, "dialogue": DIALOGUE, "generation": GENERATION, "probes": PROBES}
@@ -105,6 +111,39 @@ def test_command_notebook_and_document_say_the_same(study):
         nats["beyond"] == pytest.approx(nats["task"] - nats["random"]) and nats["low"] <= nats["beyond"] <= nats["high"]
     )
     assert "AllValues" in found.document["left_out"][0] and "Left out: seq2seq_attn: AllValues" in str(found)
+
+
+def test_the_report_has_the_numbers_of_the_command(changed, tmp_path):
+    say(f"analysis report {add_scores(changed)} --out {tmp_path}/report.html")
+    told = json.loads(say(f"analysis erasure {changed} --json -")[1])
+    assert json.loads((tmp_path / "report.json").read_text())["erasure"] == told
+    page = html.unescape((tmp_path / "report.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
+    text, tex = ((tmp_path / f"report.{suffix}").read_text() for suffix in ("md", "tex"))
+    assert "What the decoders use" in page and "beyond a random eraser" in tex
+    for row in told["rows"]:
+        nats = row["effects"]["nats"]
+        cost = "{beyond:+.3f} ({low:+.3f} to {high:+.3f})".format(**nats).replace("-", "\N{MINUS SIGN}")
+        cost = re.sub(r"[+\N{MINUS SIGN}](0\.000)", r"\1", cost)
+        assert page.count(cost) >= 2 and cost in text, row["task"]  # on its row of the figure, and in the table
+    verdicts = {"used": 0, "not used": 0, "open": 0} | Counter(row["verdict"] for row in told["rows"])
+    used, unused, left = verdicts.values()
+    assert (
+        f"Of 4 erased tasks of 1 model, the decoder is shown to use {used} and not to use {unused}; of {left}" in page
+    )
+    for note in erasure_notes(answer(changed)):
+        assert note in page
+
+
+def test_a_report_says_nothing_of_erasers_that_are_not_there_and_why_where_they_cannot_be_read(changed, tmp_path):
+    shutil.rmtree(changed / "erased")
+    say(f"analysis report {add_scores(changed)} --out {tmp_path}/report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())["erasure"] is None
+    assert "What the decoders use is unknown." in page and "generation erased" in page
+    shutil.rmtree(changed / "erasers")
+    say(f"analysis report {changed} --out {tmp_path}/report.html")
+    assert "decoders use" not in (tmp_path / "report.html").read_text()
+    assert json.loads((tmp_path / "report.json").read_text())["erasure"] is None
 
 
 def test_erasers_and_replies_that_do_not_belong_together_are_refused(changed):
