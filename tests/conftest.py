@@ -11,6 +11,7 @@ import pytest
 from tests.house.changed import LONG
 from tests.house.forks import pytest_addoption, pytest_runtestloop  # noqa: F401 (hooks)
 from tests.house.waiting import PATIENCE
+from tests.house.warm import sketch
 
 # One thread a process: two workers with two threads each wait for each other, and the last bits depend on the number.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -66,6 +67,12 @@ def shared(pytestconfig):
     if not folder.is_dir():
         pytest.skip("the real data (../shared) is not here")
     return folder
+
+
+@pytest.fixture
+def sketched(monkeypatch):
+    """Pictures laid out and not rendered, for tests that do not look at them."""
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", sketch)
 
 
 class Patient:

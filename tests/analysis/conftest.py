@@ -7,11 +7,12 @@ from analysis.report.paper import kit
 
 @pytest.fixture(autouse=True)
 def undrawn(request, monkeypatch):
-    """Reports without the kit's pictures, which take most of a report's time; who looks at them asks for `drawn`."""
+    """Reports without the kit's pictures, and others sketched; who looks at pictures asks for `drawn`."""
     if "drawn" not in request.fixturenames:
         monkeypatch.setattr(kit, "_drawn", lambda figures: iter(()))
+        request.getfixturevalue("sketched")
 
 
 @pytest.fixture
 def drawn():
-    """Reports with the kit's pictures."""
+    """Pictures as users get them, those of the kit among them."""

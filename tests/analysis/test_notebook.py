@@ -188,6 +188,7 @@ def test_a_notebook_shows_tables_with_heads_and_the_recipe_and_no_script(study):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown and "<code>votes:16|pairs:8|" in shown
 
 
+@pytest.mark.usefixtures("drawn")
 def test_one_call_draws_what_the_command_draws(frame, tmp_path):
     for found, files in (
         (ties(frame), ["ties"]),

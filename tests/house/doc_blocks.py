@@ -63,7 +63,8 @@ def checkout(folder):
 def run(script, folder):
     """Run a script of commands there; what it printed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "BROWSER": "true", "WARM": shlex.join(warm())}
+    told = {"OMP_NUM_THREADS": "1", "BROWSER": "true", "WARM": shlex.join(warm()), "SKETCHED": "1"}
+    environ = {**os.environ, "PATH": path, **told}
     command = ["bash", "-c", SHELL + script]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

@@ -25,7 +25,7 @@ def test_the_tutorial_leads_from_a_table_of_answers_to_a_report(pytestconfig, tm
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", "\n".join(['python() { $WARM "$@"; }', *lines])],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "WARM": shlex.join(warm())},
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "WARM": shlex.join(warm()), "SKETCHED": "1"},
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -102,6 +102,7 @@ def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_post
     assert spam.splitlines()[0] == "pair,bad,good" and spam != theirs
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
     rows = [[f"p{i}", f"r{(i + k) % 13}", ["a", "b", "tie"][(i * k) % 3], "a"] for i in range(40) for k in range(3)]
     votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice", "left"], rows)

@@ -86,6 +86,7 @@ def test_weights_that_are_none_get_a_sentence(study, words):
         command.run(parser_of(command, "x").parse_args([str(study), "--weights", words]))
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_command_prints_and_draws(study, tmp_path, capsys):
     command.run(parser_of(command, "x").parse_args([str(study), "--figure", str(tmp_path / "f"), "--weights", "jga"]))
     assert "ranks:simultaneous" in capsys.readouterr().out and (tmp_path / "f.png").stat().st_size > 5_000

@@ -206,6 +206,7 @@ def preference(capsys):
     return run
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_command_on_a_study(tmp_path, preference):
     votes = study(tmp_path, gap=1.0)
     found = json.loads(preference(tmp_path, "--margin", 0.2, "--sets", 200, "--json", "-"))

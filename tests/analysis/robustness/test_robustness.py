@@ -104,6 +104,7 @@ def test_other_dialogues_names_and_models_without_a_clean_score_are_named(study,
     }
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_command_prints_draws_and_writes_json(study, tmp_path, capsys):
     args = [str(study), "--tasks", "jga,bleu", "--figure", str(tmp_path / "f"), "--json", str(tmp_path / "n.json")]
     command.run(parser_of(command, "x").parse_args(args))

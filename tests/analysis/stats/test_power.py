@@ -129,6 +129,7 @@ def plan(capsys, *words):
     return capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_command_from_assumptions(capsys, tmp_path):
     words = ("--price", 0.1, "--seed-sd", 0.8, "--figure", tmp_path / "power")
     found = json.loads(plan(capsys, *words, "--json", "-"))
@@ -210,6 +211,7 @@ def test_the_votes_asked_for_show_the_difference_they_promise():
     assert votes_to_show(net, 1.9) == 0 and votes_to_show(net, 1e-4) is None
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_difference_that_ties_leave_no_room_for_is_said_and_the_rest_of_the_plan_stays(capsys, tmp_path):
     shown = plan(capsys, "--ties", 0.95, "--figure", tmp_path / "power")
     assert "No net preference reaches 0.16 with 95.0 % ties: the most is 0.050. Ask for a smaller" in shown

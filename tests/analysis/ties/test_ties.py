@@ -290,6 +290,7 @@ def run_program(*arguments):
     return typed_program(program, "analyze_ties.py", *arguments)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path):
     command = [sys.executable, "analyze_ties.py", "examples/votes.csv", "--size", "50", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

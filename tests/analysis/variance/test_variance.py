@@ -67,6 +67,7 @@ def test_a_factor_that_the_user_names_has_its_english_plural():
     assert "\nqualities  items  " in said and "qualitys" not in said
 
 
+@pytest.mark.usefixtures("drawn")
 def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
     path = tmp_path / "votes.csv"
     generator = np.random.default_rng(0)

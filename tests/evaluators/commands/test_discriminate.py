@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
@@ -78,6 +79,7 @@ def test_a_line_a_model_its_marks_a_score_table_and_a_figure(run, tmp_path):
     assert (tmp_path / "discriminator.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("sketched")
 def test_a_second_run_trains_nothing_and_says_the_same(run, tmp_path):
     first = run("--folds", "4")
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "discriminators").iterdir()}
@@ -85,14 +87,16 @@ def test_a_second_run_trains_nothing_and_says_the_same(run, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "discriminators").iterdir()} == files
 
 
+@pytest.mark.usefixtures("sketched")
 def test_json_is_the_document(run, tmp_path):
     assert json.loads(run("--folds", "4", "--json")) == json.loads((tmp_path / "adversarial.json").read_text("utf-8"))
 
 
+@pytest.mark.usefixtures("sketched")
 def test_no_word_outside_the_vocabulary_reaches_a_discriminator(run, responses, tmp_path):
     """A rare word of people's would tell them at once; both sides hold <unk> instead."""
-    every = [word for one in responses for word in tokenize(one.text)]
-    common = sorted({word for word in every if every.count(word) > 40} - {"well"})
+    every = Counter(word for one in responses for word in tokenize(one.text))
+    common = sorted({word for word, times in every.items() if times > 40} - {"well"})
     out = run("--folds", "4", "--models", "well", vocabulary=common)
     assert "(start) <unk>" in out
     assert "well" not in out.split("marks:")[1].split("\n")[0]

@@ -11,6 +11,7 @@ from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
+from probes import plots
 from probes.__main__ import COMMANDS
 
 EVERY = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_rouge")
@@ -47,17 +48,23 @@ def study(tmp_path_factory):
     return folder
 
 
-def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same_bytes(study, capsys):
+def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same_bytes(study, capsys, monkeypatch):
     probes("plot", study)
     assert "not drawn" not in capsys.readouterr().out
     for name in ("layers", "evolution", "difficulty", "selection", "beside-bleu2", "states"):
         assert (study / "probes" / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
         assert (study / "probes" / f"{name}.pdf").read_bytes()[:4] == b"%PDF"
     before = (study / "probes" / "evolution.png").read_bytes()
+    save = plots.save_figure
+    monkeypatch.setattr(
+        plots, "save_figure", lambda figure, stem: save(figure, stem) if stem.name == "evolution" else None
+    )
+    (study / "probes" / "evolution.png").unlink()
     probes("plot", study)
     assert (study / "probes" / "evolution.png").read_bytes() == before
 
 
+@pytest.mark.usefixtures("sketched")
 def test_arrays_of_ones_own_are_drawn_by_layer_and_in_every_picture_that_they_have_data_for(tmp_path, capsys):
     folder = tmp_path / "own"
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
@@ -81,6 +88,7 @@ def test_arrays_of_ones_own_are_drawn_by_layer_and_in_every_picture_that_they_ha
     assert "evolution: not drawn" in out and "beside-bleu2: not drawn" in out
 
 
+@pytest.mark.usefixtures("sketched")
 def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     write_study(tmp_path, ("last",))
     with pytest.raises(InputError, match=rf"Make it: python -m probes run {tmp_path}\."):

@@ -61,6 +61,18 @@ def members(corpus):
 
 
 @pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A corpus on which a probe takes a moment, and states of two trainings: for what is done, whatever the scores."""
+    folder = tmp_path_factory.mktemp("small")
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "30", "--seed", "0"])
+    for seed in (0, 1):
+        write_states(
+            folder / "states", list(examples(read_corpus(folder / "corpus").dialogues)), "seq2seq", seed, "last"
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
 def study(tmp_path_factory, corpus, members):
     folder = tmp_path_factory.mktemp("study")
     for seed in range(3):
@@ -137,9 +149,9 @@ def test_list_shows_every_task(corpus, capsys):
     assert all(task in out for task in ("UtteranceLoc", "EntityValues", "NumRepeatInfo")) and "most frequent" in out
 
 
-def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(study, corpus, members, tmp_path):
-    states = study / "states" / "seq2seq-0-last.npy"
-    common = ("run", tmp_path, "--corpus", corpus, "--states", states, "--tasks", "IsMultiTopic", "--jobs", 1)
+def test_chosen_on_valid_and_the_papers_protocol_are_raters_of_their_own(small, tmp_path):
+    states = small / "states" / "seq2seq-0-last.npy"
+    common = ("run", tmp_path, "--corpus", small / "corpus", "--states", states, "--tasks", "IsMultiTopic", "--jobs", 1)
     for extra, raters in (
         (("--c", "0.001,1"), ["logistic"]),
         (("--protocol", "paper"), ["logistic", "paper"]),
@@ -215,8 +227,9 @@ def test_states_with_holes_or_the_wrong_shape_are_refused(tmp_path, members):
         read_states(path)
 
 
-def test_the_split_that_chose_may_be_reported_as_the_papers_did(study, corpus, tmp_path, capsys):
-    (tmp_path / "states").symlink_to(study / "states")
+def test_the_split_that_chose_may_be_reported_as_the_papers_did(small, tmp_path, capsys):
+    corpus = small / "corpus"
+    (tmp_path / "states").symlink_to(small / "states")
     probes("run", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1, "--report", "valid")
     assert "Reported on valid, the split that also chose" in capsys.readouterr().out
     reported = {example.item for example in examples(read_corpus(corpus).split("valid"))}
@@ -285,8 +298,8 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
     assert "42 of 42 code lengths were already there" in capsys.readouterr().out
 
 
-def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(study, corpus, tmp_path, monkeypatch):
-    words = ("--corpus", corpus, "--states", study / "states" / "seq2seq-0-last.npy", "--tasks", TASKS)
+def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(small, tmp_path, monkeypatch):
+    words = ("--corpus", small / "corpus", "--states", small / "states" / "seq2seq-0-last.npy", "--tasks", TASKS)
     probes("codelength", tmp_path / "two", *words, "--jobs", 2)
     used, online = [], codelength.online
     monkeypatch.setattr(codelength, "online", lambda *a, **k: used.append(torch.get_num_threads()) or online(*a, **k))
@@ -305,17 +318,17 @@ def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(
     assert len(list((tmp_path / "two" / "logs" / "codelength").iterdir())) == 16
 
 
-def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(study, corpus, tmp_path, capsys):
-    words = (tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1)
-    probes("codelength", *words, "--states", study / "states" / "seq2seq-0-last.npy")
+def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(small, tmp_path, capsys):
+    words = (tmp_path, "--corpus", small / "corpus", "--tasks", "IsMultiTopic", "--jobs", 1)
+    probes("codelength", *words, "--states", small / "states" / "seq2seq-0-last.npy")
     part = tmp_path / "probes" / "baseline-constant" / "IsMultiTopic.codelength.json"
     held = part.read_bytes()
     part.unlink()
-    probes("codelength", *words, "--states", study / "states" / "seq2seq-0-last.npy")
+    probes("codelength", *words, "--states", small / "states" / "seq2seq-0-last.npy")
     assert "15 of 16 code lengths were already there" in capsys.readouterr().out and part.read_bytes() == held
-    probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy")
+    probes("codelength", *words, "--states", small / "states" / "seq2seq-1-last.npy")
     assert "15 of 16 code lengths were already there" in capsys.readouterr().out
-    probes("codelength", *words, "--states", study / "states" / "seq2seq-1-last.npy", "--seed", 1)
+    probes("codelength", *words, "--states", small / "states" / "seq2seq-1-last.npy", "--seed", 1)
     assert "0 of 16 code lengths were already there" in capsys.readouterr().out
 
 
