@@ -251,7 +251,9 @@ def anytime(
         reach = np.where(
             clusters < FEWEST_CLUSTERS, np.inf, mixture_reach(net**2 / trusted**2, np.maximum(clusters - 1, 1), alpha)
         )
-        crossed = np.abs(steps * error + net) >= reach * trusted
+        # |steps x error + net| >= reach x trusted, solved for the steps: they are 800,000, the looks 200.
+        crossed = steps >= (reach * trusted - net) / error
+        crossed |= steps <= (-reach * trusted - net) / error
         first = np.where(crossed.any(1), crossed.argmax(1), looks - 1)
         return float(crossed.any(1).mean()), float((share[first] * most).mean())
 
