@@ -40,6 +40,7 @@ MEDIUM = (
     "tests/crowd/test_faults.py",
     "tests/crowd/rating/test_answering.py",
     "tests/probes/commands/",
+    "tests/evaluators/commands/",
     "tests/generation/test_commands.py",
 )
 

@@ -1,15 +1,19 @@
 """Print the test files that belong to what has changed: `make check` runs them.
 
 Those are the changed test files themselves; the tests that import a changed module directly, or sit at its mirrored
-place (crowd/rating/gate.py: tests/crowd/rating/test_gate.py); and the rules of the house. Changed means: against
-the commit where this branch left its upstream (or main), with what is not committed yet and what git does not know yet.
+place (crowd/rating/gate.py: tests/crowd/rating/test_gate.py), or anywhere in the package by that name where nothing
+stands at that place; and the rules of the house. What very many tests import is a tool of theirs: of those the mirrored
+one is run, and the others are counted. Changed means: against the commit where this branch left its upstream (or main),
+with what is not committed yet and what git does not know yet.
 """
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+MANY = 12  # test files that import a module: more of them take minutes
 ALWAYS = ("tests/house/test_layout.py",)
 # Files that take longer than a coffee: whole studies, clusters, browsers. `make test` runs them.
 LONG = (
@@ -53,17 +57,28 @@ def imported(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def chosen(paths, root=ROOT):
+def chosen(paths, root=ROOT, say=lambda words: None):
     """The tests, in the order of their names, that belong to changed paths."""
-    modules = {path.removesuffix(".py").replace("/", ".").removesuffix(".__init__") for path in paths if is_code(path)}
-    mirrored = {(path.split("/")[0], f"test_{Path(path).name}") for path in paths if is_code(path)}
-    found = []
-    for test in sorted((root / "tests").rglob("test_*.py")):
-        name = str(test.relative_to(root))
-        here = (name.split("/")[1], test.name) in mirrored
-        if name in paths or name in ALWAYS or here or not modules.isdisjoint(imported(test)):
-            found.append(name)
-    return [name for name in found if not name.startswith(LONG)]
+    tests = {str(test.relative_to(root)): set(imported(test)) for test in (root / "tests").rglob("test_*.py")}
+    tests = {name: imports for name, imports in tests.items() if not name.startswith(LONG)}
+    found = {name for name in tests if name in paths or name in ALWAYS}
+    for path in filter(is_code, paths):
+        found |= mirrored(path, tests)
+        module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        importing = {name for name, imports in tests.items() if module in imports}
+        if len(importing) > MANY:
+            say(f"{len(importing)} test files import {path}: make test runs them")
+        else:
+            found |= importing
+    return sorted(found)
+
+
+def mirrored(path, tests):
+    """The test file at a module's own place, or else those of its name in the package."""
+    name = f"test_{Path(path).name}"
+    own = str(Path("tests", path).with_name(name))
+    package = f"tests/{path.split('/')[0]}/"
+    return {own} if own in tests else {one for one in tests if one.startswith(package) and Path(one).name == name}
 
 
 def is_code(path):
@@ -71,4 +86,4 @@ def is_code(path):
 
 
 if __name__ == "__main__":
-    print(*chosen(changed()), sep="\n")
+    print(*chosen(changed(), say=lambda words: print(words, file=sys.stderr)), sep="\n")

@@ -13,6 +13,9 @@ FILES = {
     "tests/crowd/rating/test_desk.py": "import crowd.rating.pool\n",
     "tests/crowd/rating/test_pool.py": "",
     "tests/analysis/report/test_pool.py": "",
+    "crowd/web/gate.py": "",
+    "crowd/web/limits.py": "",
+    "tests/crowd/rating/test_limits.py": "",
     "tests/house/test_layout.py": "",
     "tests/house/test_demo.py": "import crowd.rating.gate\n",
     "README.md": "",
@@ -32,11 +35,31 @@ def test_a_changed_module_brings_the_tests_that_import_it_or_mirror_it_and_the_r
     expected = {
         "crowd/rating/gate.py": ["tests/crowd/rating/test_gate.py", house],
         "crowd/rating/pool.py": ["tests/crowd/rating/test_desk.py", "tests/crowd/rating/test_pool.py", house],
+        "crowd/web/gate.py": ["tests/crowd/rating/test_gate.py", house],
+        "crowd/web/limits.py": ["tests/crowd/rating/test_limits.py", house],
         "tests/crowd/study.py": ["tests/crowd/rating/test_gate.py", house],
         "tests/analysis/report/test_pool.py": ["tests/analysis/report/test_pool.py", house],
         "README.md": [house],
     }
     assert {path: changed.chosen({path}, tmp_path) for path in expected} == expected
+
+
+def test_of_the_tests_that_all_use_a_module_only_its_own_is_run_and_the_others_are_counted(tmp_path):
+    lay_out(tmp_path)
+    for n in range(changed.MANY):
+        (tmp_path / f"tests/crowd/test_{n}.py").write_text("from crowd.rating.gate import passes\n")
+    said = []
+    found = changed.chosen({"crowd/rating/gate.py"}, tmp_path, said.append)
+    assert found == ["tests/crowd/rating/test_gate.py", "tests/house/test_layout.py"]
+    assert said == ["13 test files import crowd/rating/gate.py: make test runs them"]
+
+
+def test_a_name_that_two_rooms_have_brings_the_test_of_its_own_room(tmp_path):
+    lay_out(tmp_path)
+    (tmp_path / "tests/crowd/web").mkdir()
+    (tmp_path / "tests/crowd/web/test_gate.py").write_text("")
+    assert changed.chosen({"crowd/web/gate.py"}, tmp_path)[0] == "tests/crowd/web/test_gate.py"
+    assert "tests/crowd/web/test_gate.py" not in changed.chosen({"crowd/rating/gate.py"}, tmp_path)
 
 
 def test_changed_is_what_differs_from_where_the_branch_began_with_what_git_does_not_know_yet(tmp_path, monkeypatch):
