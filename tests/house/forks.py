@@ -42,7 +42,7 @@ class Worker:
 
     def __init__(self, session, name, others):
         self.pipe, there = Pipe()
-        self.name, self.left = name, []
+        self.name, self.left, self.trace = name, [], ""
         self.pid = os.fork()
         if self.pid == 0:
             for other in [self, *others]:  # so that each sees when the first process is gone
@@ -79,6 +79,8 @@ def share_out(session, files):
                     taken = files.popleft() if files else []
                     worker.left += taken
                     pipe.send(taken)
+                elif kind == "trace":
+                    worker.trace = f":\n{said}"
                 elif kind == "done":
                     worker.left.remove(said)
                     item = session.items[said]
@@ -106,7 +108,7 @@ def lost(session, worker, files):
         files.appendleft(others)
     item = session.items[at] if at is not None else None
     nodeid, location = (item.nodeid, item.location) if item else (worker.name, (worker.name, None, worker.name))
-    words = f"{worker.name} ended {how or 'early'} here"
+    words = f"{worker.name} ended {how or 'early'} here{worker.trace}"
     report = pytest.TestReport(nodeid, location, {}, "failed", words, "call" if item else "teardown")
     session.config.hook.pytest_runtest_logreport(report=report)
 
@@ -126,7 +128,7 @@ def work(session, pipe, name):
     except (KeyboardInterrupt, BrokenPipeError):
         pass
     except BaseException:  # noqa: BLE001 (nothing above this would say it)
-        traceback.print_exc()
+        pipe.send(("trace", traceback.format_exc()))
     finally:
         os._exit(code)
 

@@ -21,7 +21,8 @@ def pytest_runtest_setup(item):
         log.write(f"{{os.getpid()}} {{item.nodeid}}\\n")
 """
 FIRST = """
-import os, signal, time
+import os, signal
+import pytest
 
 def test_that_prints(tmp_path):
     print("as this says")
@@ -30,7 +31,10 @@ def test_that_prints(tmp_path):
 def test_that_is_killed():
     os.kill(os.getpid(), signal.SIGKILL)
 
-def test_after_it():
+def test_that_leaves():
+    pytest.exit("enough of it")
+
+def test_after_them():
     pass
 """
 OTHER = """
@@ -67,12 +71,15 @@ def test_each_test_runs_once_and_one_that_ends_its_process_fails_alone(tmp_path)
         text=True,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert re.search(r"2 failed, 61 passed, 3 skipped", done.stdout), done.stdout
+    assert re.search(r"3 failed, 61 passed, 3 skipped", done.stdout), done.stdout
     assert "as this says" in done.stdout and re.search(r"fork-\d ended by SIGKILL here", done.stdout)
+    assert re.search(r"fork-\d ended with code 1 here", done.stdout) and "enough of it" in done.stdout
     entries = [line.split() for line in log.read_text(encoding="utf-8").splitlines()]
     ran = [(process, nodeid) for process, nodeid in entries if process != "end"]
-    assert len(ran) == len({nodeid for _, nodeid in ran}) == 66
+    assert len(ran) == len({nodeid for _, nodeid in ran}) == 67
     for file in ("test_b", "test_c", "test_d"):  # a file whose process lived was for one process
         assert len({process for process, nodeid in ran if nodeid.startswith(file)}) == 1
     ended = {nodeid for process, nodeid in entries if process == "end"}
-    assert ended == {process for process, _ in ran} - {process for process, nodeid in ran if "is_killed" in nodeid}
+    assert ended == {process for process, _ in ran} - {
+        process for process, nodeid in ran if nodeid.endswith(("is_killed", "leaves"))
+    }
