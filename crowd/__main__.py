@@ -28,6 +28,7 @@ COMMANDS = {
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",
     "pairs-from": "make a study's pairs from a table of what two or more systems answered",
+    "conversations-from": "make a study's pairs of whole conversations from those that systems held",
     "demographics": "put a table of people into the names of a study's raters, coarsely",
     "import-mephisto": "restore votes from Mephisto's own data store",
     "import-votes": "turn the export of another tool into votes.jsonl",

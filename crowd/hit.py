@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crowd.forms.choice import ChoiceExample
+from crowd.forms.conversations import ConversationsExample
 from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import WorkedExample
 from crowd.hit_about import ABOUT, AboutQuestion, about_from
 from crowd.hit_choice import CHOICE
+from crowd.hit_conversations import CONVERSATIONS
 from crowd.hit_languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
 from crowd.hit_questions import QUESTIONS, AskedQuestion, questions_from, questions_from_kept
 from crowd.hit_tables import (
@@ -123,8 +125,8 @@ def _one_of(*options: str) -> Legal:
 _MONEY = Legal("a number from 0 to 1000", lambda v: type(v) in (int, float) and 0 <= v <= 1000)
 _YES_OR_NO = Legal("true or false", lambda v: isinstance(v, bool))
 _EXAMPLES = Legal(
-    "four tables with context, left, right, answer, why; or one to four with context, options, best, second, why; "
-    "or [] beside questions",
+    "four tables with context, left, right, answer, why; or one to four with context, options, best, second, why, or "
+    "with left, right, answer, why, speaker; or [] beside questions",
     lambda v: isinstance(v, list) and len(v) <= 4,
 )
 
@@ -151,13 +153,14 @@ class Hit:
         "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
     instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line separates paragraphs")
-    examples: tuple[WorkedExample | ChoiceExample, ...] = _key(
+    examples: tuple[WorkedExample | ChoiceExample | ConversationsExample, ...] = _key(
         EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
     )
     form: FormName = _key(  # noqa: RUF009
         "pairs",
         _one_of(*FORMS),
-        "what is shown at once: two responses (pairs.jsonl), or one context with several options (questions.jsonl)",
+        "what is shown at once: two responses (pairs.jsonl), one context with several options (questions.jsonl), or "
+        "two whole conversations (pairs.jsonl)",
     )
     rendering: Rendering = _key(  # noqa: RUF009
         "literal",
@@ -243,7 +246,11 @@ class Hit:
         return self.pairs_per_sitting + self.first_checks + self.later_checks
 
 
-OF_FORM: Mapping[FormName, Mapping[str, Any]] = {"pairs": {}, "choice": CHOICE}  # defaults that differ
+OF_FORM: Mapping[FormName, Mapping[str, Any]] = {  # defaults that differ
+    "pairs": {},
+    "choice": CHOICE,
+    "conversations": CONVERSATIONS,
+}
 HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
 CHANGES: Mapping[str, Change] = {
@@ -351,9 +358,9 @@ def _check(name: str, value: object, where: str) -> None:
 
 
 def _check_together(hit: Hit, where: str) -> None:
-    if hit.questions and hit.form == "choice":
+    if hit.questions and not FORMS[hit.form].SIDED:
         raise InputError(
-            f'{where}: [[questions]] are asked of two responses; the form "choice" asks for one of several.'
+            f'{where}: [[questions]] are asked of two responses; the form "{hit.form}" asks for one of several.'
         )
     if hit.questions and hit.identical == "tie":
         raise InputError(
@@ -366,7 +373,7 @@ def _check_together(hit: Hit, where: str) -> None:
             f"{where}: max_failures is {hit.max_failures}, but a sitting holds {checks} checks, so nobody could fail; "
             "raise first_checks or later_checks, or set both to 0 for no checks."
         )
-    if hit.form != "pairs" and hit.exclude and (hit.exclude.left or hit.exclude.ties):
+    if not FORMS[hit.form].SIDED and hit.exclude and (hit.exclude.left or hit.exclude.ties):
         raise InputError(f"{where}: exclude.left and exclude.ties are for pairs; the form {hit.form} has neither.")
     if hit.later_checks > hit.pairs_per_sitting:
         raise InputError(

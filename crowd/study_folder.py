@@ -54,7 +54,7 @@ def pairs_file(study: Path, given: Path | None, form: FormName = "pairs") -> Pat
     """The file of pairs, or of what else the form shows, which must be there."""
     path = given or study / FORMS[form].FILE
     if not path.exists():
-        kind = path.stem if given is None else form
+        kind = Path(FORMS[form].FILE).stem
         raise InputError(f"{path} does not exist. Make {kind} ({FORMS[form].MAKE} {study}) or name them: --{kind}.")
     return path
 

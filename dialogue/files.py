@@ -142,10 +142,25 @@ def as_json(record: Any) -> dict[str, Any]:
     """The record as plain JSON values, with the fields of `extra` beside the known ones, without empty sparse ones."""
     values = dataclasses.asdict(record)
     kind: Any = type(record)
+    _leave_out_empty(kind, values)
+    for name, part in _parts(kind):
+        _leave_out_empty(part, values[name])
+    return {**values.pop("extra", {}), **values}
+
+
+def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
     for name, empty in _sparse(kind):
         if values[name] == empty:
             del values[name]
-    return {**values.pop("extra", {}), **values}
+
+
+@cache
+def _parts(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """Fields that are records with sparse fields of their own."""
+    inner: Iterator[tuple[str, Any]] = (
+        (name, hint) for name, (hint, _) in _fields(kind).items() if dataclasses.is_dataclass(hint)
+    )
+    return tuple((name, hint) for name, hint in inner if _sparse(hint))
 
 
 @cache

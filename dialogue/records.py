@@ -92,10 +92,16 @@ class Response:
 class Candidate:
     """One side of a pair."""
 
-    text: str = _of("the response")
+    text: str = _of("the response; of a whole conversation its `turns`, one line each: `speaker: text`")
     model: str = _of("architecture or system name")
     seed: int | None = _of("training seed", default=None)
     checkpoint: str = _of("checkpoint name", default="unknown")
+    turns: Sequence[Utterance] | None = _of(
+        "where whole conversations are compared: the conversation, list of `{speaker, text}`",
+        sparse=True,
+        default=None,
+    )
+    speaker: str = _of("who of `turns` is judged; raters are never shown the name", sparse=True, default="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dialogue.records import OptionChoice, Question, Rater, Response, Verdict
+from dialogue.records import Candidate, OptionChoice, Pair, Question, Rater, Response, Utterance, Verdict
 from dialogue.tokens import normalize
 
 LONGEST_REPLY = 2000  # characters of a judge's reply
@@ -116,6 +116,36 @@ def _response(one: Response) -> Iterator[str]:
         yield "domains has an empty name; leave it out."
 
 
+def written_out(turns: Sequence[Utterance]) -> str:
+    """A conversation in one text, for whatever knows a pair's texts alone.
+
+    >>> written_out([Utterance("user", "Hi."), Utterance("system", "Hello.")])
+    'user: Hi.\\nsystem: Hello.'
+    """
+    return "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
+
+
+def _candidate(one: Candidate) -> Iterator[str]:
+    if one.turns is None:
+        if one.speaker:
+            yield f"speaker is {one.speaker!r} and turns is missing; a response alone has no speaker."
+        return
+    if not one.turns:
+        yield "turns is empty; a conversation has one turn or more. Leave the pair out."
+    if one.speaker not in (names := list(dict.fromkeys(turn.speaker for turn in one.turns))):
+        yield f"speaker is {one.speaker!r}, who says nothing in turns; those who speak are: {', '.join(names)}."
+    if one.text != written_out(one.turns):
+        yield "text is not what turns say; it has one line for each of them: `speaker: text`."
+
+
+def _pair(one: Pair) -> Iterator[str]:
+    for name, side in (("a", one.a), ("b", one.b)):
+        yield from (f"{name}: {wrong}" for wrong in _candidate(side))
+    if (one.a.turns is None) != (one.b.turns is None):
+        whole, other = ("a", "b") if one.b.turns is None else ("b", "a")
+        yield f"{whole} is a whole conversation and {other} is not; compare two of one kind."
+
+
 def _empty(**texts: str) -> Iterator[str]:
     for name, text in texts.items():
         if not text.strip():
@@ -130,4 +160,5 @@ def _negative(**numbers: float | None) -> Iterator[str]:
 
 RULES: dict[type, Callable[[Any], Iterator[str]]] = {
     Verdict: _verdict, Question: _question, OptionChoice: _choice, Rater: _rater, Response: _response,
+    Candidate: _candidate, Pair: _pair,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/hit.md and docs/questions.md, and that of docs/report.md if the demo has run.
+"""Draw the pictures of docs/hit.md, questions.md and conversations.md, and that of report.md if the demo has run.
 
 Needs Chromium and requirements-dev.txt.
 """
@@ -19,6 +19,7 @@ from dialogue.command_line import dispatch  # noqa: E402
 GERMAN = [
     f"--{name}={ROOT / 'examples/german' / file}" for name, file in (("hit", "hit.toml"), ("pairs", "pairs.jsonl"))
 ]
+TALKS = [f"{name}={ROOT / f'examples/conversations/{name}.jsonl'}" for name in ("careful", "brisk")]
 PICTURES = {
     "hit.png": {"viewport": {"width": 1280, "height": 720}},
     "hit-phone.png": {"viewport": {"width": 390, "height": 720}, "is_mobile": True, "has_touch": True},
@@ -36,6 +37,14 @@ def main() -> None:
         page.goto((Path(folder) / "german/pair-2.html").as_uri())
         page.locator("#note").evaluate("note => note.remove()")
         page.screenshot(path=ROOT / "docs/pictures/questions.png", full_page=True)
+        talks = Path(folder) / "talks"
+        dispatch("crowd", "", {"conversations-from": ""}, ["conversations-from", *TALKS, "--out", str(talks)])
+        made = ["--hit", str(talks / "hit.toml"), "--pairs", str(talks / "pairs.jsonl"), "--out", str(talks)]
+        dispatch("crowd", "", {"preview": ""}, ["preview", *made])
+        page = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce").new_page()
+        page.goto((talks / "conversation-2.html").as_uri())
+        page.wait_for_timeout(1000)
+        page.screenshot(path=ROOT / "docs/pictures/conversations.png")
         for name, options in PICTURES.items():
             page = browser.new_context(**options, reduced_motion="reduce").new_page()
             page.goto((Path(folder) / "pair-2.html").as_uri())

@@ -71,7 +71,7 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question], language: str) -> I
         yield f"example-{number}", page.example_page(hit, frame, number, None)
         yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right(example))
     for number, pair in enumerate(pairs, 1):
-        layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if hit.form == "pairs" else None)
+        layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if form.SIDED else None)
         shown = form.on_page("preview", pair, layout, number)
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
         yield (

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from flask import Flask
 
 AT_THE_KEYBOARD = "here"  # who opens the page with --open, the same person every time
-
-
 LASTING = True  # runs until it is stopped
 
 
@@ -67,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
     from crowd.arguments import chosen, sites_of
+    from crowd.forms.known import FORMS
     from crowd.marketplaces.market import adopt_launches, refuse_walk_in, usual_entrances
     from crowd.study_folder import hit_of, opened, prepare_study
     from crowd.watching.refreshing import keep_fresh
@@ -76,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
     url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell)
-    if hit.form == "pairs":
+    if FORMS[hit.form].SIDED:
         _warn_of_leaks(args)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
@@ -99,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
             rate=args.rate,
         )
     )
-    if args.dashboard and hit.form == "pairs":  # of questions there are no such figures
+    if args.dashboard and FORMS[hit.form].SIDED:  # of questions there are no such figures
         keep_fresh(app.extensions["desk"].store, args.study, args.database, hit.lead.name if hit.lead else "")
     stopped = serve(
         app, args.host, args.port, lambda port: _announce(args, port, app), stop_with_stdin=args.stop_with_stdin

@@ -26,6 +26,7 @@ FILE = "questions.jsonl"
 ANSWERS = "choices"
 MAKE = "python -m evaluators questions"
 FEWEST_EXAMPLES = 1
+SIDED = False
 PLACES = True
 
 

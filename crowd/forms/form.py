@@ -87,6 +87,8 @@ class HitForm(Protocol):
     """The command that makes one."""
     FEWEST_EXAMPLES: int
     """The worked examples that the instructions have at least."""
+    SIDED: bool
+    """Whether an answer is the left side, the right one or a tie: what is known of votes holds for it."""
     PLACES: bool
     """Whether layouts are balanced among the answers that have a place, rather than among all that were shown."""
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, cast
 from crowd.forms.form import FormRow, NoAnswer, Told, context_of
 from crowd.hit_tables import value_in_short
 from dialogue.errors import InputError
-from dialogue.files import as_json, from_json, read_records
+from dialogue.files import as_json, from_json, placed_records
 from dialogue.records import Choice, Pair, Utterance
 from dialogue.seeds import child_seed
 
@@ -20,8 +20,14 @@ FILE = "pairs.jsonl"
 ANSWERS = "votes"
 MAKE = "python -m generation pair"
 FEWEST_EXAMPLES = 4  # A, B, tie both good, tie both poor
+SIDED = True
 PLACES = False
 Button = Literal["left", "right", "tie"]
+WRONG_FORM = {
+    False: 'a and b are whole conversations. Write form = "conversations" into hit.toml.',
+    True: 'a and b are single responses (no turns), and hit.toml has form = "conversations". Make pairs of whole '
+    "conversations (python -m crowd conversations-from), or leave form out.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,16 @@ class WorkedExample:
 
 def read(path: Path) -> list[FormRow]:
     """The pairs of a file."""
-    records = read_records(path, Pair)
+    return rows_of(path, whole=False)
+
+
+def rows_of(path: Path, *, whole: bool) -> list[FormRow]:
+    """The pairs of a file, whose sides must all be whole conversations, or none."""
+    placed = list(placed_records(path, Pair))
+    for where, record in placed:
+        if (record.a.turns is not None) != whole:
+            raise InputError(f"{where}: {WRONG_FORM[whole]}")
+    records = [record for _, record in placed]
     if lost := [record.pair for record in records if record.kind == "check" and not (record.answer or record.answers)]:
         raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
     return [FormRow(one.pair, one.kind, _body(one), one.answer, one.identical) for one in records]

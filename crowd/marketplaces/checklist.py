@@ -25,6 +25,7 @@ FEWEST_JUDGED = 20  # raters or judgements from which a study's own figure is ta
 DESCRIPTIONS: Mapping[FormName, str] = {
     "pairs": "Read short conversations and say which of two responses is more relevant.",
     "choice": "Read the beginnings of short conversations and say which of several sentences was said next.",
+    "conversations": "Read pairs of conversations and say which of two speakers you would rather talk to.",
 }
 Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
 

@@ -44,10 +44,11 @@ def warning(found: Sequence[Leak]) -> str:
 
 
 def _excerpt(one: Candidate) -> str:
-    found = _pattern(one.model).search(one.text) if len(one.model) >= SHORTEST else None
+    text = one.text if one.turns is None else "\n".join(turn.text for turn in one.turns)  # names are not shown
+    found = _pattern(one.model).search(text) if len(one.model) >= SHORTEST else None
     if found is None:
         return ""
-    return " ".join(one.text[max(0, found.start() - AROUND) : found.end() + AROUND].split())
+    return " ".join(text[max(0, found.start() - AROUND) : found.end() + AROUND].split())
 
 
 @cache

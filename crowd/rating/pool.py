@@ -60,7 +60,7 @@ def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     all_checks = [record for record in records if record.kind == "check"]
     versions = {record.version for record in records if record.kind != "check" and record.version} or {0}
     checks = min(sum(one.version in (0, version) for one in all_checks) for version in versions)
-    for row in records if hit.form == "pairs" else ():
+    for row in records if FORMS[hit.form].SIDED else ():
         if row.kind == "check" and (wrong := wrong_key(FORMS[hit.form].record_of(row.body), hit.questions)):
             raise InputError(f"{path}: check {row.name} {wrong}.")
     if checks < hit.first_checks:

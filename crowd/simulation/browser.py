@@ -63,10 +63,13 @@ class PageForm(HTMLParser):
             self._in_box = True
             self._texts.append((self._within, ""))
         elif tag in ("section", "div"):
-            self._within = values.get("class", "").partition(" ")[0]
+            first, *more = values.get("class", "").split() or [""]
+            self._within = first
+            if "talk" in more:
+                self._texts.append(("column", ""))
         elif tag == "span" and values.get("class") == "who":
             self._texts.append(("who", ""))
-        elif tag == "p" and self._within in ("chat", "response"):
+        elif tag == "p" and self._within in ("chat", "response", "said"):
             self._texts.append((self._within, ""))
         elif tag == "em" and self._texts:
             self._texts.append(("empty", ""))
@@ -91,8 +94,18 @@ class PageForm(HTMLParser):
         """The context, then each text that is to be judged, from left to right or from top to bottom."""
         who = [text for kind, text in self._texts if kind == "who"]
         said = [text for kind, text in self._texts if kind == "chat"]
-        texts = [text for kind, text in self._texts if kind == "response"]
+        texts = [text for kind, text in self._texts if kind == "response"] or self._columns()
         return [Utterance(speaker, text) for speaker, text in zip(who, said, strict=True)], *texts
+
+    def _columns(self) -> list[str]:
+        """Of whole conversations: what was said in each, one line a turn."""
+        found: list[list[str]] = []
+        for kind, text in self._texts:
+            if kind == "column":
+                found.append([])
+            elif kind == "said":
+                found[-1].append(text.strip())
+        return ["\n".join(lines) for lines in found]
 
 
 @dataclass

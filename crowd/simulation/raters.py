@@ -82,8 +82,9 @@ class Reader:
         self.seed = seed
         self._known: dict[tuple[str, ...], tuple[Pair, bool]] = {}
         for pair in pairs:
-            self._known.setdefault(page_key(pair.context, (pair.a.text, pair.b.text)), (pair, True))
-            self._known.setdefault(page_key(pair.context, (pair.b.text, pair.a.text)), (pair, False))
+            a, b = read_of(pair.a), read_of(pair.b)
+            self._known.setdefault(page_key(pair.context, (a, b)), (pair, True))
+            self._known.setdefault(page_key(pair.context, (b, a)), (pair, False))
 
     def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
         """The side that this rater presses and the seconds that it takes."""
@@ -151,6 +152,11 @@ def _side(answer: Choice | None, straight: bool) -> Button:
     if answer == "tie":
         return "tie"
     return "left" if (answer == "a") == straight else "right"
+
+
+def read_of(side: Candidate) -> str:
+    """What a page shows of a side: of a whole conversation what was said, without the names."""
+    return side.text if side.turns is None else "\n".join(literal(turn.text).strip() for turn in side.turns)
 
 
 def page_key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:

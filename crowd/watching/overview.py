@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from crowd.forms.choice import answers
 from crowd.forms.form import decisive
-from crowd.forms.known import FormName
+from crowd.forms.known import FORMS, FormName
 from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
@@ -124,12 +124,12 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         automatic=len(same) * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
-        raters=(lines := _lines(connection, tallies, sided=hit.form == "pairs")),
+        raters=(lines := _lines(connection, tallies, sided=FORMS[hit.form].SIDED)),
         signals=rater_signals(connection),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_by_rule(lines),
-        disputed=most_disputed(connection) if hit.form == "pairs" else (),
+        disputed=most_disputed(connection) if FORMS[hit.form].SIDED else (),
         spending=spending_of(connection),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),

@@ -72,8 +72,9 @@ function lock() {
 function tooEarly() {
   const [hidden] = [...unseen].find(([, timer]) => timer === null) ?? [];
   if (!hidden) return;
+  const response = hidden.closest(".response"), letter = response.querySelector("h3").lastChild.textContent;
+  if (response.matches(".talk")) return leadTo(response, letter); // a conversation: conversations.js
   hidden.scrollIntoView({ block: "center" });
-  const letter = hidden.closest(".response").querySelector("h3").lastChild.textContent;
   say(word("unseen", "Please look at response @ to its end first").replace("@", letter), "unseen");
 }
 

@@ -20,7 +20,7 @@ from crowd.rating.desk import Desk
 from crowd.simulation.browser import PageForm, SimulatedVisit
 from crowd.simulation.crowd import SimulatedCrowd
 from crowd.simulation.question_readers import QuestionReader
-from crowd.simulation.raters import Reader, habits
+from crowd.simulation.raters import Reader, habits, read_of
 from crowd.store.store import open_store
 from crowd.store.tables import leases, votes
 from crowd.study_folder import hit_of
@@ -28,6 +28,7 @@ from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
 from dialogue.questions import write_questions
 from dialogue.records import Pair
+from tests.crowd.conversations import make_talks
 from tests.crowd.questions import check_places, make_questions
 from tests.crowd.rating import test_replaying as replaying
 from tests.crowd.real_server import free_port
@@ -98,12 +99,12 @@ class Server:
 
 
 @contextlib.contextmanager
-def served(folder, url, real, **options):
+def served(folder, url, real, *, make=make_pairs, rules=HIT_TOML, **options):
     """A server of a study with so many real pairs."""
-    made = make_pairs(real, checks=12)
+    made = make(real, checks=12)
     write_records(folder / "pairs.jsonl", made, signature="test", kind=Pair)
-    (folder / "hit.toml").write_text(HIT_TOML)
-    study_folder.prepare_study(folder, None, HIT, url, seed=0, simulated=True)
+    (folder / "hit.toml").write_text(rules)
+    study_folder.prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=True)
     server = Server(folder, url, **options)
     try:
         yield server, made
@@ -131,7 +132,7 @@ def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged
 
 def stored(url, made):
     """What the store holds, in the same terms, after the books were checked."""
-    texts = {pair.pair: {"a": pair.a.text, "b": pair.b.text, "tie": "tie"} for pair in made}
+    texts = {pair.pair: {"a": read_of(pair.a), "b": read_of(pair.b), "tie": "tie"} for pair in made}
     store = open_store(url)
     try:
         desk = Desk(store, HIT)
@@ -261,6 +262,14 @@ def test_a_server_killed_in_mid_load_loses_no_acknowledged_vote(tmp_path, monkey
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_twenty_kills_under_16_raters_of_whom_a_third_walk_away_lose_nothing(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url, served(tmp_path, url, 400, gunicorn=kind == "postgresql") as (server, made):
+        assert bombard(server, made, monkeypatch, url, kills=20, raters=64, concurrency=16) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_twenty_kills_under_16_raters_of_whole_conversations_lose_nothing(tmp_path, monkeypatch, kind):
+    whole = {"make": make_talks, "rules": 'form = "conversations"\n' + HIT_TOML}
+    with database(kind, tmp_path) as url, served(tmp_path, url, 200, **whole) as (server, made):
         assert bombard(server, made, monkeypatch, url, kills=20, raters=64, concurrency=16) == 20
 
 

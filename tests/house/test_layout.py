@@ -56,7 +56,9 @@ ROOMS = {
         "forms": {"hit_tables"},
         "hit_about": {"hit_tables"},
         "hit_choice": {"forms", "hit_about"},
-        "hit": {"forms", "hit_about", "hit_choice", "hit_languages", "hit_questions", "hit_tables"},
+        "hit_conversations": {"forms"},
+        "hit": {"forms", "hit_about", "hit_choice", "hit_conversations", "hit_languages", "hit_questions"}
+        | {"hit_tables"},
         "store": set(),
         "rating": {"forms", "hit", "hit_questions", "hit_tables", "store"},
         "watching": {"forms", "hit", "store"},
@@ -78,6 +80,7 @@ ROOMS = {
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},
+        "conversations": {"corpora", "errors", "records", "seeds", "validity"},
         "domains": {"records"},
         "tables": {"errors", "files"},
         "ballots": {"tables", "errors", "files", "judges", "records"},

@@ -166,6 +166,11 @@ def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item
     preview = "Write them by `python -m crowd preview`, and publish them." if ours else "A screenshot, or a copy."
     yield Item("3.3.4.1", "Where can the form be seen?", "", as_typed(preview))
     shown = "The conversation, two responses side by side without names of systems, the question and three buttons."
+    if any(pair.a.turns for pair in study.pairs):
+        shown = (
+            "Two whole conversations side by side, in each one speaker marked, without names of systems, the question "
+        )
+        shown += "and three buttons."
     if several := hit.get("questions"):
         shown = f"{shown.rpartition(',')[0]}, and {count(len(several), 'question')}."
     yield Item("3.3.4.2", "What did evaluators see?", shown if ours else "")

@@ -38,7 +38,8 @@ COLUMNS: Mapping[str, str] = {
 }
 FIELDS: Mapping[str, str] = {
     "pair": "as in votes.csv", "item": "the context, as in the corpus", "context": "the conversation so far",
-    "a, b": "the two responses: text, model, seed, checkpoint", "kind": "as in votes.csv",
+    "a, b": "the two responses: text, model, seed, checkpoint; of whole conversations turns and speaker",
+    "kind": "as in votes.csv",
     "identical": "both texts are the same", "dialogue": "as in votes.csv", "contrast": "what is compared",
 }  # fmt: skip
 
@@ -118,7 +119,12 @@ def _coarse(seconds: float) -> str:
 
 def _pair(pair: Pair, name: str, places: Mapping[str, str]) -> Pair:
     """A new record of the named fields alone; the answer of a check never leaves the study."""
-    sides = [Candidate(side.text, side.model, side.seed, side.checkpoint) for side in (pair.a, pair.b)]
+    sides = [_side(side) for side in (pair.a, pair.b)]
     context = tuple(Utterance(turn.speaker, turn.text) for turn in pair.context)
     place = None if pair.dialogue is None else places.get(pair.dialogue)
     return replace(pair, pair=name, context=context, a=sides[0], b=sides[1], dialogue=place, answer=None, extra={})
+
+
+def _side(side: Candidate) -> Candidate:
+    turns = None if side.turns is None else tuple(Utterance(turn.speaker, turn.text) for turn in side.turns)
+    return Candidate(side.text, side.model, side.seed, side.checkpoint, turns, side.speaker)

@@ -1,0 +1,110 @@
+"""Make a study's pairs of whole conversations from those that two or more systems held.
+
+Each file holds the conversations of one system (NAME=FILE, or its name is the file's), or its lines say which (model).
+Messages, ShareGPT, turns of speaker and text, and published corpora are read. Conversations on one goal or topic are
+paired; where none has a goal, at random. Hidden checks and controls come with them, and STUDY/hit.toml is begun.
+
+  python -m crowd conversations-from ours=ours.jsonl theirs=theirs.jsonl --out runs/talks
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dialogue.command_line import refuse_below, tell_next
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from dialogue.conversations.reading import HeldConversation
+    from dialogue.records import Pair
+
+FORM = 'form = "conversations"'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The conversations, how they are read, and how many of what."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="[NAME=]FILE", help="conversations of one system, or of several (field model)")
+    add("--out", type=Path, required=True, metavar="STUDY", help="folder of the study; pairs.jsonl there must be new")
+    add("--columns", default="", metavar="OURS=THEIRS,...", help="fields that say system, goal, seed, checkpoint")
+    add("--judge", choices=("system", "user"), default="system", help="the speaker who is judged (default: system)")
+    add("--at-random", action="store_true", help="pair whatever the goals are")
+    add("--pairs", type=int, metavar="N", help="real pairs at most (default: all that can be made)")
+    add("--controls", type=int, metavar="N", help="pairs of a system with itself (default: a tenth of the real ones)")
+    add("--checks", type=int, default=12, metavar="N", help="hidden checks (default: 12)")
+    add(
+        "--checks-from",
+        metavar="FILE",
+        type=Path,
+        help="conversations of people, for checks alone",
+    )
+    add("--seed", type=int, default=0, help="seed of pairing, sides and checks (default: 0)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read everything, then write once."""
+    from dataclasses import replace
+
+    from crowd.hit import read_hit
+    from dialogue.ballots.naming import meanings, parse_names
+    from dialogue.conversations.checks import conversation_checks
+    from dialogue.conversations.pairing import pairs_of_systems, within_systems
+    from dialogue.conversations.reading import read_conversations
+    from dialogue.files import atomic, write_records
+    from dialogue.records import Pair
+    from dialogue.signature import signature
+
+    refuse_below(args, pairs=1, controls=0, checks=0)
+    path, hit = args.out / "pairs.jsonl", args.out / "hit.toml"
+    if path.exists():
+        raise InputError(f"{path} already exists. Name another study (--out), or move this file first.")
+    if hit.exists() and (form := read_hit(hit).form) != "conversations":
+        raise InputError(f"{hit} is of the form {form}. Write {FORM} into it, or name another study (--out).")
+    how = {"stated": meanings(parse_names(args.columns, "--columns"), "--columns"), "judged": args.judge}
+    held = [one for given in args.files for one in read_conversations(*_named(given), **how)]
+    if args.at_random:
+        held = [replace(one, goal="") for one in held]
+    real = pairs_of_systems(held, args.pairs, seed=args.seed)
+    controls = within_systems(held, len(real) // 10 if args.controls is None else args.controls, seed=args.seed)
+    whole = read_conversations(args.checks_from, **how) if args.checks_from else held
+    checks = conversation_checks(whole, args.checks, seed=args.seed)
+    recipe = signature(pairs=len(real), controls=len(controls), checks=len(checks), judged=args.judge, seed=args.seed)
+    write_records(path, [*real, *controls, *checks], signature=recipe, kind=Pair)
+    if not hit.exists():
+        with atomic(hit) as file:
+            file.write(_hit())
+    _tell(path, held, real, controls, checks)
+    tell_next("python -m crowd preview", "--hit", hit, "--pairs", path)
+
+
+def _hit() -> str:
+    """The form, and what the report quotes, where the researcher may change it."""
+    from crowd.hit_conversations import CONVERSATIONS
+
+    told = (f"{name} = {json.dumps(CONVERSATIONS[name])}" for name in ("title", "question", "lease_minutes"))
+    return "\n".join([FORM, *told, ""])
+
+
+def _named(given: str) -> tuple[Path, str]:
+    """A file, and the system that its name before `=` says, unless a file is called that."""
+    name, sign, rest = given.partition("=")
+    return (Path(given), "") if Path(given).exists() or not sign else (Path(rest), name.strip())
+
+
+def _tell(path: Path, held: list[HeldConversation], real: list[Pair], controls: list[Pair], checks: list[Pair]) -> None:
+    lengths = sorted(len(one.turns) for one in held)
+    how = "on one goal" if all(one.goal for one in held) else "at random, since none has a goal"
+    systems = ", ".join(f"{number} of {name}" for name, number in sorted(Counter(one.system for one in held).items()))
+    print(f"Read: {len(held):,} conversations ({systems}), {lengths[0]} to {lengths[-1]} turns.")
+    met = {side for pair in real for side in (pair.a.text, pair.b.text)}
+    if left := sum(one.as_side().text not in met for one in held):
+        print(f"{left:,} of them stand in no real pair: no other system has a further one on their goal.")
+    alike = sum(pair.identical for pair in real)
+    print(
+        f"{path}: {len(real):,} pairs, paired {how} ({alike} of two identical conversations), "
+        f"{len(controls):,} controls, {len(checks):,} checks."
+    )

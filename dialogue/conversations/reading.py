@@ -1,0 +1,133 @@
+"""Whole conversations as files have them: any form of `dialogue.corpora`, with who held each of them and about what.
+
+A line may say beside its turns which system spoke (`model`), under which training seed (`seed`), from which checkpoint
+(`checkpoint`) and on which goal or topic (`goal`, `topic`, ...). Speakers are user and system, as everywhere here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialogue.corpora.plain_text import is_plain_text, read_plain_text
+from dialogue.corpora.reading import read_corpus
+from dialogue.corpora.sources import File, open_source
+from dialogue.errors import InputError
+from dialogue.records import Candidate, Dialogue, Utterance
+from dialogue.validity import written_out
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "system": ("model", "model_name", "model_id"),
+    "goal": ("goal", "goal_id", "topic", "topic_id", "task_id", "scenario"),
+    "seed": ("seed",),
+    "checkpoint": ("checkpoint",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldConversation:
+    """One conversation that a system held, and which of its speakers the system is."""
+
+    where: str
+    name: str
+    turns: Sequence[Utterance]
+    speaker: str
+    system: str
+    seed: int | None = None
+    checkpoint: str = "unknown"
+    goal: str = ""
+
+    def as_side(self) -> Candidate:
+        """One side of a pair."""
+        return Candidate(written_out(self.turns), self.system, self.seed, self.checkpoint, self.turns, self.speaker)
+
+
+def read_conversations(
+    path: Path, system: str = "", *, stated: Mapping[str, str], judged: str
+) -> list[HeldConversation]:
+    """Every conversation of a file or folder; `system` is who held them all; else the lines say it, or the file's name.
+
+    `stated` names fields (goal -> the file's name for it), `judged` is the speaker that the system is.
+    """
+    if unknown := [name for name in stated if name not in FIELDS]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
+    return [
+        _held(where, line, dialogue, system, path.stem.partition(".")[0], stated=stated, judged=judged)
+        for where, line, dialogue in _dialogues(path)
+    ]
+
+
+def _dialogues(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Dialogue]]:
+    """The place, the line as it stands and what was said; a published corpus has ids for lines."""
+    files = open_source(path)
+    found = [(file, lines) for file in files if (lines := _lines(file))]
+    if not found:
+        for one in read_corpus(path).dialogues:
+            yield f"{path}, dialogue {one.dialogue}", {"id": one.dialogue}, one
+    for file, lines in found:
+        _, dialogues = read_plain_text([(file, lines)])
+        for (where, line), one in zip(lines, dialogues, strict=True):
+            yield where, line if isinstance(line, dict) else {}, one
+
+
+def _lines(file: File) -> list[tuple[str, Any]]:
+    """The conversations of a file as text; none where it holds something else."""
+    if file.base.endswith(".jsonl"):
+        lines = list(file.json_lines(lists=True))
+    elif file.base.endswith(".json") and isinstance(value := file.json(), list):
+        lines = [(f"{file.where}, conversation {number}", one) for number, one in enumerate(value, 1)]
+    else:
+        return []
+    if not lines or not is_plain_text(lines[0][1]):
+        return []
+    for where, line in lines:
+        if not is_plain_text(line):
+            raise InputError(f"{where} is no conversation: no list of turns (messages, conversations, dialogue, ...).")
+    return lines
+
+
+def _held(
+    where: str, line: Mapping[str, Any], one: Dialogue, system: str, of_file: str, *,
+    stated: Mapping[str, str], judged: str,
+) -> HeldConversation:  # fmt: skip
+    turns = tuple(Utterance(turn.speaker, turn.text) for turn in one.turns)
+    heard = list(dict.fromkeys(turn.speaker for turn in turns))
+    if judged not in heard:
+        raise InputError(
+            f"{where}: {judged} says nothing, so there is nobody to judge (speakers: {', '.join(heard) or 'none'}). "
+            "Leave the conversation out, or name who is judged: --judge."
+        )
+    told = {name: _told(where, line, name, stated) for name in FIELDS}
+    if told["seed"] is not None and type(told["seed"]) is not int:
+        raise InputError(f"{where}: seed is {told['seed']!r}, which is not a whole number.")
+    return HeldConversation(
+        where,
+        one.dialogue,
+        turns,
+        judged,
+        system or _name(where, "system", told["system"]) or of_file,
+        told["seed"],
+        _name(where, "checkpoint", told["checkpoint"]) or "unknown",
+        _name(where, "goal", told["goal"]),
+    )
+
+
+def _told(where: str, line: Mapping[str, Any], name: str, stated: Mapping[str, str]) -> Any:
+    if name in stated:
+        if stated[name] not in line:
+            raise InputError(f"{where} has no {stated[name]}, which --columns names for {name}.")
+        return line[stated[name]]
+    return next((line[field] for field in FIELDS[name] if field in line), None)
+
+
+def _name(where: str, name: str, value: object) -> str:
+    """A name, or a number that serves as one; anything else is no name."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ""
+    if isinstance(value, str) or type(value) is int:
+        return str(value)
+    raise InputError(
+        f"{where}: {name} is {str(value)[:40]!r}, which is no name. Name another field: --columns {name}=..."
+    )

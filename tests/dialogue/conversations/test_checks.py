@@ -1,0 +1,54 @@
+"""Hidden checks of whole conversations: one side was held, in the other the judged speaker's part is made wrong."""
+
+from collections import Counter
+
+from dialogue.conversations.checks import conversation_checks
+from dialogue.conversations.reading import HeldConversation
+from dialogue.records import Utterance
+from dialogue.validity import complaint
+
+
+def held(number, turns=6, words=8):
+    lines = [" ".join(f"w{number}x{turn}x{word}" for word in range(words)) for turn in range(turns)]
+    said = tuple(Utterance(("user", "system")[n % 2], text) for n, text in enumerate(lines))
+    return HeldConversation(f"f:{number}", f"d{number}", said, "system", "ours", number % 3, goal=f"g{number // 2}")
+
+
+def spoilt(pair):
+    right, wrong = (pair.a, pair.b) if pair.answer == "a" else (pair.b, pair.a)
+    return right, wrong
+
+
+def test_the_right_side_was_held_and_the_wrong_one_differs_in_what_the_judged_speaker_says_alone():
+    known = [held(n) for n in range(30)]
+    checks = conversation_checks(known, 16, seed=0)
+    assert Counter((pair.contrast, pair.answer) for pair in checks) == dict.fromkeys(
+        [(kind, side) for kind in ("scrambled", "off-topic") for side in "ab"], 4
+    )
+    originals = {one.turns: one for one in known}
+    for pair in checks:
+        right, wrong = spoilt(pair)
+        own = originals[right.turns]
+        assert pair.kind == "check" and not complaint(pair) and wrong.speaker == right.speaker == "system"
+        for before, after in zip(right.turns, wrong.turns, strict=True):
+            assert before.speaker == after.speaker
+            assert (before.text == after.text) == (before.speaker == "user")
+            if pair.contrast == "scrambled" and before.speaker == "system":
+                assert sorted(before.text.split()) == sorted(after.text.split())
+                assert not set(zip(before.text.split(), before.text.split()[1:], strict=False)) & set(
+                    zip(after.text.split(), after.text.split()[1:], strict=False)
+                )
+        if pair.contrast == "off-topic":
+            said = {turn.text for turn in wrong.turns if turn.speaker == "system"}
+            (source,) = [one for one in known if said <= {turn.text for turn in one.turns}]
+            assert source.goal != own.goal
+    assert len({pair.pair for pair in checks}) == 16
+    assert checks == conversation_checks(known, 16, seed=0) != conversation_checks(known, 16, seed=1)
+
+
+def test_of_what_is_too_short_no_check_is_made_and_a_shorter_conversation_fills_a_longer_one():
+    assert conversation_checks([held(n, turns=2, words=3) for n in range(9)], 5, seed=0) == []
+    mixed = [held(0, turns=61), *(held(n, turns=4) for n in range(2, 9))]
+    for pair in conversation_checks(mixed, 8, seed=0):
+        right, wrong = spoilt(pair)
+        assert len(right.turns) == len(wrong.turns)
