@@ -296,8 +296,9 @@ def _post(
         except httpx.TransportError as error:
             trouble = f"cannot be reached ({error or type(error).__name__})"
         else:
-            # What a server repeats of the key must not reach a file or the screen.
-            text = answer.text.replace(endpoint.key, "[key]") if len(endpoint.key) >= LONG_KEY else answer.text
+            # What a server repeats of the key must not reach a file or the screen; a complaint is nobody's reply.
+            hidden = len(endpoint.key) >= (LONG_KEY if answer.status_code == 200 else 1)
+            text = answer.text.replace(endpoint.key, "[key]") if hidden else answer.text
             if answer.status_code == 200:
                 return _json(text, endpoint)
             if answer.status_code == 400 and OTHER_NAME in text and OTHER_NAME not in sent:

@@ -220,6 +220,13 @@ def test_a_short_key_that_is_a_word_changes_no_reply(tmp_path):
         assert texts(ask(server, calls("a"), tmp_path / "j.jsonl", key="none")) == ["none of them"]
 
 
+def test_a_short_key_is_hidden_in_a_complaint(tmp_path):
+    with ChatServer(key="mine-7") as server:
+        server.script = [{"status": 401, "raw": b"wrong key mine-7"}]
+        with pytest.raises(InputError, match=r"wrong key \[key\]"):
+            ask(server, calls("a"), tmp_path / "j.jsonl", key="mine-7")
+
+
 def test_a_line_that_was_cut_off_is_asked_again_and_a_wrong_one_is_said(server, tmp_path):
     journal = tmp_path / "j.jsonl"
     ask(server, calls("a", "é"), journal)
