@@ -3,7 +3,8 @@
 Two-way clustering follows Cameron, Gelbach and Miller (2011): the variances by each way are added and that by their
 crossing is taken away. Every part is a jackknife, the spread of the means that leave out one cluster (CV3 of MacKinnon,
 Nielsen and Webb 2023): the usual G/(G-1) is too small where a few raters gave most of the votes.
-The dashboard's twin of the interval is crowd/watching/share_interval.py.
+A share of ties or hits and a mean of scores differ in how far chance may lower the error: see `error_of_mean`.
+The dashboard's twin of the interval of a share is crowd/watching/share_interval.py.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+FEW = 5  # effective clusters; how far fewer differ is hardly known
 
 
 @dataclass(frozen=True)
@@ -50,10 +52,9 @@ def mean_interval(
 ) -> Interval:
     """Mean of `values` (n,) with an interval robust to the clusters in `by` (name -> codes (n,); none: independent).
 
-    The t quantile has (smallest effective number of clusters - 1) degrees of freedom, at least 1. `share=True` works
-    on the logit scale, so that the interval of a share stays within 0 and 1; where every vote is the same it is that
-    of Clopper and Pearson (1934) on the clusters. A two-way variance is never smaller than the larger one-way one, and
-    where all clusters are alike though the votes are not, it is that of single votes.
+    Error and degrees of freedom are those of `error_of_mean`. `share=True` works on the logit scale, so that the
+    interval of a share stays within 0 and 1; where every vote is the same it is that of Clopper and Pearson (1934) on
+    the clusters.
     """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
@@ -64,11 +65,7 @@ def mean_interval(
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
     mean = float(values.mean())
     alone = float(values.var(ddof=1)) / len(values)
-    variance = robust_variance(values, by=by, at_least_one_way=True)
-    # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
-    se = float(np.sqrt(variance if variance > 1e-12 * alone else alone))
-    # The effective number, not the number: a few raters who gave most of the votes are few raters.
-    df = max(min([kish(codes) for codes in by.values()], default=float(len(values))) - 1, 1.0)
+    se, df = error_of_mean(values, by=by, share=share)
     low, high = bounds(mean, se, df, level, share=share)
     # Where all votes are the same, all clusters are: as the interval says, they tell as much as df + 1 votes.
     effect = se**2 / alone if alone > 0 else len(values) / (df + 1)
@@ -102,10 +99,44 @@ def robust_variance(values: ArrayLike, *, by: Mapping[str, Ints], at_least_one_w
 
     V = sum over non-empty sets S of ways of (-1)^(|S|+1) V_S with V_S = (G-1)/G sum_g (sum_{i in g} e_i / (n - n_g))^2.
     """
+    total, single = _by_ways(values, by)
+    # The difference of variances can fall below either of them, or below zero, by chance alone.
+    return max(total, *single) if at_least_one_way else total
+
+
+def error_of_mean(values: ArrayLike, *, by: Mapping[str, Ints], share: bool = False) -> tuple[float, float]:
+    """Standard error of the mean of `values` (n,) and its degrees of freedom, at least 1.
+
+    Of a mean the two-way variance is never smaller than the larger one-way one, with (smallest effective number of
+    clusters - 1) degrees of freedom. For a share that is too careful: the larger of two variances that estimate nearly
+    the same lies above it, and where raters give ties alike, the pairs decide. So the variance of a share is never
+    smaller than half the larger one-way one, and its degrees of freedom are those of Satterthwaite (1946) for the
+    variances by way, but no fewer than a mean's; below five effective clusters it is treated as a mean. Where all
+    clusters are alike though the votes are not, the error is that of single votes.
+    """
+    values = np.asarray(values, dtype=float)
+    # The effective number, not the number: a few raters who gave most of the votes are few raters.
+    freedoms = [max(kish(codes) - 1, 1.0) for codes in by.values()]
+    df = min(freedoms, default=max(len(values) - 1.0, 1.0))
+    total, single = _by_ways(values, by)
+    both = share and len(single) > 1 and df >= FEW - 1
+    variance = max(total, max(single) / (2 if both else 1))
+    alone = float(values.var(ddof=1)) / len(values)
+    # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
+    if variance <= 1e-12 * alone:
+        return float(np.sqrt(alone)), df
+    if both:
+        df = max(df, variance**2 / sum(one**2 / free for one, free in zip(single, freedoms, strict=True)))
+    return float(np.sqrt(variance)), df
+
+
+def _by_ways(values: ArrayLike, by: Mapping[str, Ints]) -> tuple[float, list[float]]:
+    """The variance of the mean that allows for all ways of clustering, and those by each way alone."""
     values = np.asarray(values, dtype=float)
     residuals = values - values.mean()
     if not by:
-        return _one_way(residuals, np.arange(len(values)))
+        total = _one_way(residuals, np.arange(len(values)))
+        return total, [total]
     total, single = 0.0, []
     for ways in range(1, len(by) + 1):
         for names in combinations(by, ways):
@@ -113,8 +144,7 @@ def robust_variance(values: ArrayLike, *, by: Mapping[str, Ints], at_least_one_w
             total += part if ways % 2 else -part
             if ways == 1:
                 single.append(part)
-    # The difference of variances can fall below either of them, or below zero, by chance alone.
-    return max(total, *single) if at_least_one_way else total
+    return total, single
 
 
 def crossed(ways: list[Ints]) -> Ints:

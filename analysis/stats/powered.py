@@ -1,7 +1,7 @@
 """Prediction-powered estimates of a mean of votes: few pairs with votes and a predictor, many with the predictor alone.
 
 Angelopoulos et al. (2023) and, with a tuned weight, PPI++ (Angelopoulos, Duchi and Zrnic 2023), made for votes that
-share pairs, dialogues and raters: every variance is that of `intervals.mean_interval`, crossed by all ways of
+share pairs, dialogues and raters: every error is that of `intervals.error_of_mean`, crossed by all ways of
 clustering, and a dialogue with pairs of both sorts counts in both. The predictor may be anything that is known of every
 pair; whatever it is, the estimate is that of people, and only its error is smaller or larger.
 """
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from analysis.stats.equivalence import net_interval
-from analysis.stats.intervals import Interval, bounds, kish, mean_interval, robust_variance
+from analysis.stats.intervals import Interval, bounds, error_of_mean, kish, mean_interval, robust_variance
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -186,11 +186,12 @@ def joined_strata(stratum: Ints, pair: Ints, other_stratum: Ints) -> tuple[Ints,
 def _both(sample: Sample, own: Floats, others: Floats, value: float, share: bool) -> Powered:
     """The interval of mean(own) + mean(others) about `value`, as both are linear in votes and in pairs without."""
     alone, votes = people(sample, share), mean_interval(own, by=sample.by)
+    error, freedom = error_of_mean(own, by=sample.by, share=share)
     apart = robust_variance(others, by={"wide": _packed(sample.other_wide)}) if len(others) > 1 else 0.0
     together = 2 * covariance_between(own, sample.wide, others, sample.other_wide)
     # What both sorts of pairs have in common may widen the interval; by chance alone it must not narrow it.
-    se = float(np.sqrt(votes.se**2 + max(apart + together, 0.0)))
-    df = max(min(votes.df, kish(_packed(sample.other_wide)) - 1), 1.0)
+    se = float(np.sqrt(error**2 + max(apart + together, 0.0)))
+    df = max(min(freedom, kish(_packed(sample.other_wide)) - 1), 1.0)
     low, high = bounds(value, se, df, 0.95, share=share and 0 < value < 1)
     least = 0.0 if share else -1.0  # a correction may lead out of what a share or a net preference can be
     value, low, high = (min(max(end, least), 1.0) for end in (value, low, high))

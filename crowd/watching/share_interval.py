@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TAIL = 0.025  # on each side of the interval
+FEW = 5  # effective clusters, as in the analysis
 PRECISE = 1e-16  # relative change at which the fraction has converged
 LONGEST_FRACTION = 100_000  # terms, a safeguard: it takes about the square root of the degrees of freedom
 
@@ -59,8 +60,9 @@ def share_interval(
 
     A way with a single cluster is left out, for its variance cannot be seen; without any, votes are independent. Two
     ways: the variances of both, less that of their crossing (`cells`: the votes of one rater on one dialogue), but no
-    less than either. Student's t has the smallest effective number of clusters less one as degrees of freedom, at
-    least 1.
+    less than half the larger. Student's t has the degrees of freedom of Satterthwaite (1946) for both variances, but no
+    fewer than the smallest effective number of clusters less one, and at least 1. With fewer than five effective
+    clusters of either way it is the larger variance at least, and the smallest number less one.
     """
     if votes < 2:
         return None
@@ -69,8 +71,13 @@ def share_interval(
     alone = _variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))
     parts = parts or [alone]
     crossed = sum(parts) - _variance(ties, votes, cells) if len(parts) == 2 else 0.0
-    se = math.sqrt(max(crossed, *parts, 0.0) or alone)  # clusters that are all alike would leave no width
-    df = max(min((counts.kish for counts in ways.values()), default=float(votes)) - 1, 1.0)
+    freedoms = [max(counts.kish - 1, 1.0) for counts in ways.values()]
+    df = min(freedoms, default=max(votes - 1.0, 1.0))
+    both = len(parts) == 2 and df >= FEW - 1
+    variance = max(crossed, max(parts) / (2 if both else 1), 0.0)
+    if both and variance:
+        df = max(df, variance**2 / sum(one**2 / free for one, free in zip(parts, freedoms, strict=True)))
+    se = math.sqrt(variance or alone)  # clusters that are all alike would leave no width
     low, high = _bounds(ties, votes, se, df)
     return ShareInterval(ties / votes, se, df, low, high, "+".join(ways) or "vote")
 

@@ -1,5 +1,8 @@
 """Cluster-robust intervals: against statsmodels, against hand counts, and against a truth that is known."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -9,9 +12,12 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.sandwich_covariance import cov_cluster
 
 from analysis.stats.equivalence import unanimous
-from analysis.stats.intervals import crossed, kish, mean_interval, robust_variance
+from analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval, robust_variance
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+from sim_shares import RULES, drawn, measured
 
 DESIGNS = [(60, 12, 3), (200, 40, 3), (50, 50, 1), (31, 7, 5)]
 
@@ -77,6 +83,56 @@ def test_the_variance_is_never_smaller_than_that_of_one_way():
     values, pair, rater = crossed_votes(30, 30, 2, seed=8)
     largest = max(robust_variance(values, by={"x": x}) for x in (pair, rater))
     assert robust_variance(values, by={"pair": pair, "rater": rater}, at_least_one_way=True) >= largest
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("share", [False, True])
+def test_the_error_of_a_share_goes_by_both_ways_and_that_of_a_mean_by_the_rarer(design, share):
+    """Written out: the difference of variances, its floor, and Satterthwaite's degrees of freedom."""
+    for seed in range(20):
+        values, pair, rater = crossed_votes(*design, seed=seed)
+        by = {"pair": pair, "rater": rater}
+        ways = np.array([robust_variance(values, by={"x": codes}) for codes in by.values()])
+        free = np.array([kish(codes) - 1 for codes in by.values()])
+        both = share and free.min() >= 4
+        variance = max(robust_variance(values, by=by), ways.max() / (2 if both else 1))
+        df = max(variance**2 / (ways**2 / free).sum(), free.min()) if both else free.min()
+        assert error_of_mean(values, by=by, share=share) == pytest.approx((np.sqrt(variance), df))
+        assert free.min() <= error_of_mean(values, by=by, share=True)[1]
+
+
+def test_one_way_and_none_have_the_same_error_as_a_share_and_as_a_mean():
+    values, pair, _ = crossed_votes(60, 12, 3, seed=3)
+    for by in ({"pair": pair}, {}):
+        assert error_of_mean(values, by=by, share=True) == error_of_mean(values, by=by)
+
+
+def test_raters_who_do_not_differ_leave_the_degrees_of_freedom_to_the_pairs():
+    """Ten raters of equal habits tell as much as the pairs; ten who differ tell as much as ten raters."""
+    generator = np.random.default_rng(4)
+    pair, rater = np.repeat(np.arange(200), 3), np.tile(np.arange(10), 60)
+    by = {"pair": pair, "rater": rater}
+    alike = error_of_mean((generator.random(200) < 0.3)[pair], by=by, share=True)[1]
+    apart = error_of_mean(generator.random(600) < np.linspace(0, 1, 10)[rater], by=by, share=True)[1]
+    assert 9 <= apart < 11 < 40 < alike
+
+
+def test_the_simulation_of_the_docs_makes_the_errors_that_the_analysis_makes():
+    generator = np.random.default_rng(2)
+    score, dialogue, rater = drawn(generator, 4, 20, 12)
+    ties = (score == 0).astype(float)
+    variance, freedom = RULES["half, Satterthwaite"](measured(ties, dialogue, rater))
+    for row in range(4):
+        by = {"dialogue": dialogue[row], "rater": rater[row]}
+        expected = error_of_mean(ties[row], by=by, share=True)
+        assert (np.sqrt(variance[row]), freedom[row]) == pytest.approx(expected)
+
+
+def test_a_share_by_fewer_than_five_raters_is_as_careful_as_a_mean():
+    for seed in range(10):
+        values, pair, rater = crossed_votes(60, 4, 3, seed=seed)
+        by = {"pair": pair, "rater": rater}
+        assert error_of_mean(values, by=by, share=True) == error_of_mean(values, by=by)
 
 
 @pytest.mark.parametrize("clusters", [2, 7.3, 20, 400])

@@ -173,11 +173,11 @@ GRID = [(n, raters, agreement) for n in (20, 60, 200) for raters in (12, 30, 60)
 @pytest.mark.parametrize("tie", [False, True])
 @pytest.mark.parametrize(("pairs", "raters", "agreement"), GRID)
 def test_the_interval_holds_the_truth(pairs, raters, agreement, tie):
-    """The table of docs/judge.md; 1,000 studies leave an error of .007, and few unequal raters err to the wide side."""
+    """The table of docs/judge.md; 1,000 studies leave an error of .007."""
     generator, inside = np.random.default_rng(1), 0
     want = truth().tie if tie else truth().net
     for _ in range(1000):
         sample = study(generator, pairs=pairs, raters=raters, agreement=agreement, others=5 * pairs, tie=tie)
         found = plus_plus(sample, generator, tie).interval
         inside += found.low <= want <= found.high
-    assert 0.92 <= inside / 1000 <= (0.99 if raters == 12 or pairs == 20 else 0.975)
+    assert 0.93 <= inside / 1000 <= 0.97

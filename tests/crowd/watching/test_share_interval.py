@@ -40,7 +40,10 @@ def test_the_error_is_that_of_leaving_out_one_cluster_after_the_other():
 
     by_pair, by_rater, alone = jackknife(pair), jackknife(rater), jackknife(np.arange(len(ties)))
     found = interval_of(pair, rater, ties)
-    assert found.se**2 == pytest.approx(max(by_pair + by_rater - alone, by_pair, by_rater))
+    assert found.se**2 == pytest.approx(max(by_pair + by_rater - alone, max(by_pair, by_rater) / 2))
+    kish = [len(ties) ** 2 / (np.bincount(codes) ** 2).sum() for codes in (pair, rater)]
+    satterthwaite = found.se**4 / (by_pair**2 / (kish[0] - 1) + by_rater**2 / (kish[1] - 1))
+    assert found.df == pytest.approx(max(satterthwaite, min(kish) - 1))
     assert found.unit == "pair+rater"
     assert (logit(found.low) + logit(found.high)) / 2 == pytest.approx(logit(ties.mean()))
     reach = t_quantile(found.df) * found.se / (ties.mean() * (1 - ties.mean()))
