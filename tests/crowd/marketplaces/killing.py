@@ -25,7 +25,7 @@ from dialogue.errors import InputError
 from tests.house.waiting import PATIENCE
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["boto3", "tests.crowd.marketplaces.killing"])
+FORKS.set_forkserver_preload(["tests.crowd.marketplaces.killing", "tests.crowd.marketplaces.loaded"])
 DONE, REFUSED, KILLED = 0, 3, -9
 
 
