@@ -26,6 +26,7 @@ Purpose = Literal["reward", "bonus", "answers", "screen-out", "compensation", "p
 CAP = "cap"  # the study's setting: what all payouts together may cost
 EXTRA: tuple[Purpose, ...] = ("bonus", "answers", "compensation")  # what comes on top of the reward
 STATES: tuple[State, ...] = get_args(State)
+BY_HAND = "looked up by hand: not paid"
 
 
 class NotDone(InputError):
@@ -90,7 +91,7 @@ class PayoutLedger:
         try:
             handle = act.prepare(row)
         except (NotDone, Unsure) as error:  # nothing has moved yet
-            return self._move(row, "refused", why=str(error))
+            return self._move(row, "refused", why=str(error), only_from="intended")
         mine = self._claim(row, handle)
         return self._send(mine, act) if mine else row
 
@@ -100,31 +101,39 @@ class PayoutLedger:
         except NotDone as error:
             return self._move(row, "refused", why=str(error))
         except Unsure as error:
-            return self.ask(self._move(row, "uncertain", why=str(error)), act)
+            return self.ask(self._move(row, "uncertain", why=str(error), only_from="sent"), act)
         return self._move(row, "confirmed") if done else row
 
     def ask(self, row: Payout, act: Act) -> Payout:
-        """Ask the marketplace what became of it; `intended` again where it was certainly not done."""
+        """Ask the marketplace what became of it; `intended` again where it was certainly not done.
+
+        The answer is of the moment before: where another command has moved the row since, it says nothing.
+        """
         try:
             done = act.ask(row)
         except (NotDone, Unsure):  # a question that failed says nothing about the answer
             done = None
         if done is None:
-            return row if row.state == "uncertain" else self._uncertain(row)
-        return self._move(row, "confirmed" if done else "intended")
+            return self._uncertain(row)
+        return self._move(row, "confirmed" if done else "intended", only_from=row.state)
 
     def _uncertain(self, row: Payout) -> Payout:
-        return self._move(row, "uncertain", why="it was sent, and the marketplace does not show it yet")
+        why = row.why if row.state == "uncertain" else "it was sent, and the marketplace does not show it yet"
+        return self._move(row, "uncertain", why=why, only_from=row.state)
 
     def decide(self, submission: str, *, paid: bool) -> list[Payout]:
-        """A person has looked at the marketplace: what was uncertain about this submission was paid, or was not."""
-        open_ = [row for row in self.rows("sent", "uncertain") if row.submission == submission]
+        """A person has looked at the marketplace: what was uncertain about this submission was paid, or was not.
+
+        Who said "not paid" and finds it paid later may say so, as long as nothing was sent anew.
+        """
+        mine = [row for row in self.rows("sent", "uncertain", "refused") if row.submission == submission]
+        open_ = [row for row in mine if row.state != "refused" or (paid and row.why == BY_HAND)]
         if not open_:
             raise InputError(
                 f"{submission} has no payout that is uncertain. `crowd pay` lists those that are, by their ids."
             )
         after: State = "confirmed" if paid else "refused"
-        return [self._move(row, after, why="" if paid else "looked up by hand: not paid") for row in open_]
+        return [self._move(row, after, why="" if paid else BY_HAND) for row in open_]
 
     def paid_beside(self, row: Payout) -> int:
         """How many extra payments of this very amount the submission has had for other purposes."""
@@ -132,10 +141,17 @@ class PayoutLedger:
         return sum(one.amount == row.amount and one.purpose != row.purpose for one in others)
 
     def note(self, due: Payout) -> None:
-        """Something the marketplace has paid by itself: known here, so that it counts against the cap."""
+        """Something the marketplace has paid by itself: known here, so that it counts against the cap.
+
+        What was sent stays as it is, and is asked about.
+        """
         with self.store.write() as connection:
-            if _found(connection, due) is None:
-                connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed"), self.clock()))
+            before = _found(connection, due)
+            if before is not None and before.state not in ("intended", "refused"):
+                return
+            if before is not None:
+                connection.execute(sa.delete(payouts).where(_same(due)))
+            connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed"), self.clock()))
 
     def _intend(self, due: Payout) -> Payout:
         """The row, which is on disk by then; a cap that it would pass is said before anything is sent."""
@@ -159,12 +175,15 @@ class PayoutLedger:
             first = connection.execute(sa.update(payouts).where(mine).values(values)).rowcount == 1
         return replace(row, state="sent", handle=handle) if first else None
 
-    def _move(self, row: Payout, state: State, *, handle: str | None = None, why: str = "") -> Payout:
-        after = replace(row, state=state, handle=row.handle if handle is None else handle, why=why)
-        values = {"state": after.state, "handle": after.handle, "why": after.why, "at": self.clock()}
+    def _move(self, row: Payout, state: State, *, why: str = "", only_from: State | None = None) -> Payout:
+        """The row as it is now. What is confirmed stays so; `only_from`: so does what another command has moved."""
+        here = sa.and_(_same(row), payouts.c.state != "confirmed")
+        if only_from is not None:
+            here = sa.and_(here, payouts.c.state == only_from, payouts.c.handle == row.handle)
+        values = {"state": state, "handle": row.handle, "why": why, "at": self.clock()}
         with self.store.write() as connection:
-            connection.execute(sa.update(payouts).where(_same(row)).values(values))
-        return after
+            connection.execute(sa.update(payouts).where(here).values(values))
+            return _found(connection, row) or replace(row, state=state, why=why)
 
 
 _ROWS = sa.select(payouts).order_by(payouts.c.at, payouts.c.submission, payouts.c.purpose)
@@ -230,7 +249,10 @@ def spent_of(connection: sa.Connection) -> Decimal:
 
 def check_cap(store: Store, dues: Iterable[Payout]) -> None:
     """Say before anything is done that all of these would pass the cap."""
+    dues = list(dues)
     with store.read() as connection:
+        for due in dues:
+            _check_currency(connection, due)
         fresh = [due for due in dues if (found := _found(connection, due)) is None or found.state == "refused"]
         _refuse_above(connection, sum((due.cost for due in fresh), Decimal(0)))
 
@@ -239,6 +261,16 @@ def _check_cap(connection: sa.Connection, due: Payout) -> None:
     before = _found(connection, due)
     held = before.cost if before is not None and before.state == "intended" else Decimal(0)
     _refuse_above(connection, due.cost - held)
+
+
+def _check_currency(connection: sa.Connection, due: Payout) -> None:
+    """A study pays in one currency: no cap could be held against the sum of two."""
+    others = connection.scalars(sa.select(payouts.c.currency).where(payouts.c.currency != due.currency)).first()
+    if others is not None:
+        raise InputError(
+            f"this study has paid in {others} before, and this would be in {due.currency}: nobody could hold both "
+            "against one cap. Launch it from a study folder of its own. Nothing was paid."
+        )
 
 
 def _refuse_above(connection: sa.Connection, more: Decimal) -> None:

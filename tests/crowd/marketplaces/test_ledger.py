@@ -1,11 +1,12 @@
 """The ledger by itself, and a bonus whose reply is lost; random failures and kills are in test_under_fire.py."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, set_cap
+from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, check_cap, set_cap
 from crowd.store.store import open_store, sqlite_url
 from dialogue.errors import InputError
 from dialogue.files import read_json
@@ -163,3 +164,89 @@ def test_the_cap_counts_what_may_have_been_spent_and_not_what_was_refused(ledger
     assert ledger.carry_out(due(submission="s4"), Act()).state == "confirmed"
     with pytest.raises(InputError, match=r"--cap is 2\.00, but 3\.00"):
         set_cap(ledger.store, Decimal("2.00"))
+
+
+# Two commands at once, and what is known later
+
+
+class AskedMeanwhile(Act):
+    """The marketplace answers, and before the answer is here another command has gone on."""
+
+    def __init__(self, meanwhile, answer):
+        super().__init__()
+        self.meanwhile, self.answer = meanwhile, answer
+
+    def ask(self, row):
+        self.meanwhile()
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [False, None])
+def test_an_answer_that_is_older_than_what_another_command_knows_changes_nothing(ledger, answer):
+    ledger.carry_out(due(), Act(Unsure("?")))
+    late = AskedMeanwhile(lambda: ledger.carry_out(due(), Act(ask=True)), answer)
+    assert ledger.carry_out(due(), late).state == "confirmed" == ledger.rows()[0].state
+    assert not late.sent
+
+
+def test_a_preparation_that_fails_does_not_hide_that_another_command_has_sent_it(ledger):
+    class Late(Act):
+        def prepare(self, row):
+            ledger.carry_out(due(), Act(False))
+            raise NotDone("busy")
+
+    assert ledger.carry_out(due(), Late()).state == "sent" == ledger.rows()[0].state
+    assert ledger.carry_out(due(), act := Act()).state == "uncertain" and not act.sent
+
+
+def test_what_is_confirmed_is_never_moved_back(ledger):
+    """The first command's connection is refused when the second has paid and seen it."""
+
+    class Refused(Act):
+        def send(self, row):
+            ledger.ask(row, Act(ask=True))
+            raise NotDone("no")
+
+    assert ledger.carry_out(due(), Refused()).state == "confirmed" == ledger.rows()[0].state
+
+
+def test_a_bonus_that_shows_up_after_it_was_uncertain_or_looked_up_is_confirmed_and_not_sent_again(ledger):
+    for settled in (lambda: ledger.carry_out(due(), Act(ask=True)), lambda: ledger.decide("s2", paid=True)[0]):
+        name = f"s{len(ledger.rows()) + 1}"
+        assert ledger.carry_out(due(submission=name), Act(Unsure("lost"))).state == "uncertain"
+        if name == "s2":
+            ledger.decide(name, paid=False)  # it came later than the person had looked
+        assert settled().state == "confirmed"
+        assert ledger.carry_out(due(submission=name), act := Act()).state == "confirmed" and not act.sent
+    with pytest.raises(InputError, match="no payout that is uncertain"):
+        ledger.decide("s2", paid=False)
+
+
+def test_what_was_done_by_hand_is_noted_over_what_was_only_intended_or_refused(ledger):
+    with pytest.raises(Killed):
+        ledger.carry_out(due("reward", "0"), Act(prepare=Killed()))
+    ledger.carry_out(due("reward", "0", "s2"), Act(NotDone("no")))
+    ledger.carry_out(due("reward", "0", "s3"), Act(Unsure("?")))
+    for name in ("s1", "s2", "s3"):
+        ledger.note(due("reward", "0", name))
+    assert [row.state for row in sorted(ledger.rows(), key=lambda row: row.submission)] == [
+        "confirmed",
+        "confirmed",
+        "uncertain",
+    ]
+
+
+def test_a_clock_that_jumps_changes_no_state_and_no_sum(ledger):
+    times = iter([9e9, 0.0, -5.0, 1e12] * 10)
+    ledger.clock = lambda: next(times)
+    for act in (Act(Unsure("?")), Act(), Act(ask=False), Act()):
+        ledger.carry_out(due(), act)
+    assert [row.state for row in ledger.rows()] == ["confirmed"]
+    assert sum(row.cost for row in ledger.rows()) == Decimal("1.00")
+
+
+def test_two_currencies_are_never_added_up(ledger):
+    check_cap(ledger.store, [due()])
+    ledger.carry_out(due(), Act())
+    with pytest.raises(InputError, match="has paid in GBP before, and this would be in USD"):
+        check_cap(ledger.store, [replace(due(submission="s2"), currency="USD")])
