@@ -47,6 +47,17 @@ def check_pairs(pairs: Path, launched: str) -> None:
         )
 
 
+def check_same(before: Any, now: Any, *names: str) -> None:
+    """A launch that goes on is the one that was begun: what people were promised, and where they are sent."""
+    for name in names:
+        old, new = getattr(before, name), getattr(now, name)
+        if old != new:
+            raise InputError(
+                f"this study was launched with {name} {old}, not {new}. Launch it as before, or copy pairs.jsonl and "
+                "hit.toml to a study folder of their own and launch that."
+            )
+
+
 def check_public_url(url: str | None, *, rehearsal: bool) -> str:
     """The address workers will open: HTTPS, or plain HTTP on this machine for a rehearsal."""
     parts = urlsplit(url or "")

@@ -8,13 +8,14 @@ from decimal import Decimal
 
 from crowd.marketplaces.ledger import NotDone, Payout
 from crowd.marketplaces.mturk import client as mturk
+from crowd.marketplaces.mturk.connecting import Client
 
 
 @dataclass(frozen=True, slots=True)
 class MTurkApproval:
     """The reward. MTurk refuses a second approval."""
 
-    client: mturk.Client
+    client: Client
     assignment: str = ""  # where it is not the submission: the HIT of a compensation
 
     def prepare(self, row: Payout) -> str:
@@ -41,7 +42,7 @@ class MTurkApproval:
 class MTurkBonus:
     """A bonus, with a request token; MTurk's list of bonuses settles it. The handle is the reason."""
 
-    client: mturk.Client
+    client: Client
     workers: Mapping[str, str]  # who handed an assignment in
     reason: str
 
@@ -73,7 +74,7 @@ class MTurkBonus:
 class BoughtHit:
     """A HIT with its places; the handle is its token, by which MTurk lists it."""
 
-    client: mturk.Client
+    client: Client
     launch: mturk.MTurkLaunch
     days: int
     places: int

@@ -8,42 +8,26 @@ Accounts are never blocked and work is never rejected.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from typing import Any
 from xml.sax.saxutils import escape
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    ProfileNotFound,
-)
+from botocore.exceptions import ClientError
 
-from crowd.marketplaces.ledger import NotDone, Unsure
 from crowd.marketplaces.money import CENT, Price
-from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
+from crowd.marketplaces.mturk.connecting import Client, explained, turk_code
 
-REGION = "us-east-1"  # the only one there is
-SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"
 PLACES_PER_HIT = 9  # assignments; from ten on MTurk's fee doubles
 FEE, LEAST_FEE = Decimal("0.20"), Decimal("0.01")
 LOCALE, APPROVED, COMPLETED = "00000000000000000071", "000000000000000000L0", "00000000000000000040"
 CLOSED_OUT = "Held by workers for whom one study has no further tasks. It says nothing about the quality of their work."
 QUESTION_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
-Client = Any  # botocore builds the class when it reads the service model
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,69 +66,6 @@ class Assignment:
     worker: str
     hit: str
     status: str  # Submitted, Approved or Rejected
-
-
-def connect_to_mturk(*, sandbox: bool) -> Client:
-    """A client for the sandbox or the real place; AWS_ENDPOINT_URL_MTURK overrides both."""
-    options: dict[str, Any] = {"region_name": REGION, "config": Config(retries={"mode": "standard", "max_attempts": 6})}
-    if sandbox and not os.environ.get(MTURK_ENDPOINT):
-        options["endpoint_url"] = SANDBOX
-    with explained():
-        return boto3.client("mturk", **options)
-
-
-@contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """Turn an error of MTurk into one sentence that repeats nothing of the request: no id, no key.
-
-    NotDone: it was not done. Unsure: nobody here knows.
-    """
-    try:
-        yield
-    except (NoCredentialsError, PartialCredentialsError) as error:
-        raise NotDone(
-            "no AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
-            "docs/mturk.md shows how to get them. Nothing was created or spent."
-        ) from error
-    except ProfileNotFound as error:
-        raise NotDone(
-            f"AWS_PROFILE is {os.environ.get('AWS_PROFILE', '')!r}, which is no AWS profile of this machine. Name one "
-            "of `aws configure list-profiles`, or set the two keys. Nothing was created or spent."
-        ) from error
-    except ClientError as error:
-        kind = Unsure if _status(error) >= 500 or re.search("ServiceFault|Internal", turk_code(error)) else NotDone
-        raise kind(_sentence(error)) from error
-    except (EndpointConnectionError, ConnectTimeoutError) as error:
-        raise NotDone(f"MTurk could not be reached ({type(error).__name__}). Run the same command again.") from error
-    except BotoCoreError as error:
-        raise Unsure(
-            f"MTurk has not answered ({type(error).__name__}). Run the same command again; what may have been done is "
-            "in the ledger, and MTurk is asked about it first."
-        ) from error
-
-
-def _status(error: ClientError) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400))
-
-
-def turk_code(error: ClientError) -> str:
-    """MTurk's own name for an error, e.g. InsufficientFunds, else that of AWS."""
-    code = str(error.response.get("TurkErrorCode") or "")
-    found = re.search(r"AWS\.MechanicalTurk\.(\w+)|AWS\.(\w+)", code or str(error))
-    return (found[1] or found[2]) if found else str(error.response["Error"]["Code"])
-
-
-def _sentence(error: ClientError) -> str:
-    code, operation = turk_code(error), error.operation_name
-    if code == "InsufficientFunds":
-        return "the MTurk account holds too little money for this. Add prepaid funds, then run the same command again."
-    if re.search("ExpiredToken|RequestExpired", code):
-        return "the AWS credentials have expired. Get new ones, then run the same command again; nothing is lost."
-    if re.search("UnrecognizedClient|InvalidClientTokenId|SignatureDoesNotMatch|AccessDenied|NotAuthorized", code):
-        return f"AWS does not accept these credentials for MTurk ({code}). Check the keys and the link to MTurk."
-    if re.search("Throttl|TooManyRequests|ServiceFault|ServiceUnavailable|Internal", code):
-        return f"MTurk is busy ({code} on {operation}). Run the same command again: it goes on where it stopped."
-    return f"MTurk refused {operation} ({code}). Nothing else was done; look at docs/mturk.md for the checklist."
 
 
 # Launch
@@ -375,7 +296,7 @@ def approve_assignment(client: Client, assignment: str) -> None:
 
 def bonus_cost(amount: Decimal) -> Decimal:
     """A bonus with its fee."""
-    return amount + max(LEAST_FEE, amount * FEE).quantize(CENT)
+    return amount + max(LEAST_FEE, amount * FEE).quantize(CENT, ROUND_UP)
 
 
 def bonuses(client: Client, assignment: str) -> list[tuple[Decimal, str]]:

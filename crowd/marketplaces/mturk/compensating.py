@@ -15,6 +15,7 @@ from crowd.marketplaces.money import CENT
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk import owed
 from crowd.marketplaces.mturk.acts import MTurkApproval
+from crowd.marketplaces.mturk.connecting import explained
 from crowd.marketplaces.mturk.market import MTurkMarket
 from crowd.marketplaces.paying import ZERO, refused
 from crowd.marketplaces.settling import MarketVisit, visits
@@ -141,7 +142,7 @@ def _settled(market: MTurkMarket, store: Store, row: Payout, worker: str, *, ren
 def _waits(market: MTurkMarket, hit: str, until: datetime, *, renew: bool) -> str:
     if renew:
         until = mturk.in_days(owed.OWED_DAYS)
-        with mturk.explained():
+        with explained():
             market.client.update_expiration_for_hit(HITId=hit, ExpireAt=until)
     over = until < datetime.now(UTC)
     return f"{'closed since' if over else 'open until'} {until:%Y-%m-%d}: the worker has not come for it yet"

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
-from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
+from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
 from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose, check_cap
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk import acts
 from crowd.marketplaces.mturk import client as mturk
+from crowd.marketplaces.mturk.connecting import Client, connect_to_mturk
 from crowd.marketplaces.mturk.entrance import mturk_sites, mturk_stands_in
 from crowd.marketplaces.mturk.options import MTurkOptions, read_locales
 from crowd.marketplaces.mturk.owed import OwedHit
@@ -49,9 +50,9 @@ class MTurkMarket:
         self.launch: mturk.MTurkLaunch | None = read_launch(self.path, mturk.MTurkLaunch)
 
     @cached_property
-    def client(self) -> mturk.Client:
+    def client(self) -> Client:
         """Connected when it is first needed: to the place where the launch is."""
-        return mturk.connect_to_mturk(sandbox=self.launch.sandbox if self.launch else self.sandbox)
+        return connect_to_mturk(sandbox=self.launch.sandbox if self.launch else self.sandbox)
 
     @property
     def sandbox(self) -> bool:
@@ -86,7 +87,7 @@ class MTurkMarket:
             sittings=study.sittings,
         )
         self.launch = self.launch or fresh
-        self._check_same(fresh)
+        check_same(self.launch, fresh, "sandbox", "public_url", "reward")
         check_pairs(study.pairs, self.launch.pairs)
         # HITs that exist are paid for already: only those that an interrupted launch has not made yet cost anything.
         price = self.more(sum(planned["places"] for planned in self.launch.hits if not planned["hit"]))
@@ -152,19 +153,6 @@ class MTurkMarket:
             write_launch(self.path, step)
             self.launch = step
 
-    def _check_same(self, fresh: mturk.MTurkLaunch) -> None:
-        old = self.existing
-        for name, before, now in (
-            ("sandbox", old.sandbox, fresh.sandbox),
-            ("public_url", old.public_url, fresh.public_url),
-            ("reward", old.reward, fresh.reward),
-        ):
-            if before != now:
-                raise InputError(
-                    f"this study was launched with {name} {before}, not {now}. Launch it as before, or copy "
-                    "pairs.jsonl and hit.toml to a study folder of their own and launch that."
-                )
-
     def _limit(self) -> int:
         """Minutes that a worker gets: four times the estimate, an hour at least."""
         return max(60, 4 * self.options.minutes)
@@ -221,8 +209,12 @@ class MTurkMarket:
 
     def close_to(self, workers: Iterable[str]) -> tuple[int, list[str]]:
         """By qualification; the account stays untouched, and one failure stops no other."""
-        new, problems = 0, []
-        for worker in sorted(set(workers) - mturk.closed_to(self.client, self.existing)):
+        new, problems = 0, list[str]()
+        try:
+            known = mturk.closed_to(self.client, self.existing)
+        except InputError as error:  # e.g. the qualification was deleted by hand: everybody is to be paid all the same
+            return 0, [str(error)]
+        for worker in sorted(set(workers) - known):
             try:
                 mturk.close_to(self.client, self.existing, worker)
                 new += 1

@@ -13,6 +13,7 @@ from typing import Any
 
 from crowd.marketplaces.ledger import NotDone, Payout
 from crowd.marketplaces.mturk import client as mturk
+from crowd.marketplaces.mturk.connecting import Client, explained
 
 OWED_DAYS = 30  # that the HIT stays open
 HOUR = 3600  # after which MTurk approves by itself, should nobody type a command again
@@ -40,10 +41,10 @@ def owed_token(launch: mturk.MTurkLaunch, visit: str) -> str:
     return f"{launch.key}-owed-{hashlib.sha256(visit.encode()).hexdigest()[:16]}"
 
 
-def find_owed(client: mturk.Client, launch: mturk.MTurkLaunch, row: Payout) -> Mapping[str, Any] | None:
+def find_owed(client: Client, launch: mturk.MTurkLaunch, row: Payout) -> Mapping[str, Any] | None:
     """The HIT of this payment, where MTurk lists it."""
     token, qualification = owed_token(launch, row.submission), row.handle.partition(" ")[0]
-    with mturk.explained():
+    with explained():
         pages = client.get_paginator("list_hits_for_qualification_type").paginate(QualificationTypeId=qualification)
         listed = (hit for page in pages for hit in page["HITs"])
         return next((hit for hit in listed if hit.get("RequesterAnnotation") == token), None)
@@ -53,14 +54,14 @@ def find_owed(client: mturk.Client, launch: mturk.MTurkLaunch, row: Payout) -> M
 class OwedHit:
     """The compensation; the handle is the qualification and the HIT type."""
 
-    client: mturk.Client
+    client: Client
     launch: mturk.MTurkLaunch
     workers: Mapping[str, str]  # who came in a visit
 
     def prepare(self, row: Payout) -> str:
         """The qualification, granted to the worker, whom MTurk tells of it; both again where they are there."""
         worker = self.workers[row.submission]
-        with mturk.explained():
+        with explained():
             name = mturk.own_qualification(self.client, _name(self.launch, row), OWED_ABOUT)
             self.client.associate_qualification_with_worker(
                 QualificationTypeId=name, WorkerId=worker, IntegerValue=1, SendNotification=True
@@ -101,19 +102,19 @@ class OwedHit:
         return find_owed(self.client, self.launch, row) is not None
 
 
-def put_away(client: mturk.Client, launch: mturk.MTurkLaunch, row: Payout) -> None:
+def put_away(client: Client, launch: mturk.MTurkLaunch, row: Payout) -> None:
     """Delete the HIT and its qualification, after the worker was paid; what is gone already stays so."""
-    with mturk.explained():
+    with explained():
         qualification = mturk.find_qualification(client, _name(launch, row))
     if not qualification:
         return
     if hit := find_owed(client, launch, row):
-        with mturk.explained():
+        with explained():
             client.delete_hit(HITId=hit["HITId"])
     for worker in mturk.closed_to(client, replace(launch, qualification=qualification)):
-        with mturk.explained():
+        with explained():
             client.disassociate_qualification_from_worker(WorkerId=worker, QualificationTypeId=qualification)
-    with mturk.explained():
+    with explained():
         client.delete_qualification_type(QualificationTypeId=qualification)
 
 

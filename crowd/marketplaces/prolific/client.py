@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -73,11 +73,18 @@ def prolific_stands_in() -> bool:
     return urlsplit(os.environ.get(ENDPOINT, "")).hostname in LOOPBACK
 
 
-def call(client: httpx.Client, method: str, path: str, **options: Any) -> Any:
-    """One request; reading is tried three times, writing once. NotDone: it was not done. Unsure: nobody knows."""
+def _whole(reply: Any) -> Any:
+    return reply
+
+
+def call(client: httpx.Client, method: str, path: str, read: Callable[[Any], Any] = _whole, **options: Any) -> Any:
+    """One request, and what `read` takes from the answer; reading is tried three times, writing once.
+
+    NotDone: it was not done. Unsure: nobody knows, also where the answer says done and is not what it should be.
+    """
     for _ in range(3 if method == "GET" else 1):
         try:
-            return _answered(client.request(method, path, **options))
+            return _answered(client.request(method, path, **options), read)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing has left this machine
             problem: InputError = NotDone(f"Prolific could not be reached ({type(error).__name__}).")
         except httpx.TransportError as error:
@@ -93,7 +100,7 @@ class Busy(Exception):
     """Prolific asks for patience; it has done nothing."""
 
 
-def _answered(reply: httpx.Response) -> Any:
+def _answered(reply: httpx.Response, read: Callable[[Any], Any]) -> Any:
     if reply.status_code == 429:
         raise Busy("Prolific is busy (429). Run the same command again in a minute.")
     if reply.status_code >= 500:
@@ -101,9 +108,15 @@ def _answered(reply: httpx.Response) -> Any:
     if reply.status_code >= 400:
         raise NotDone(_sentence(reply))
     try:
-        return reply.json() if reply.content else None
+        answer = reply.json() if reply.content else None
     except ValueError as error:
         raise Unsure("Prolific's answer was cut off.") from error
+    if isinstance(answer, dict) and answer.get("error"):
+        raise Unsure(f"Prolific says {reply.status_code} and an error in one.")
+    try:
+        return read(answer)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise Unsure("Prolific's answer was not what it should be.") from error
 
 
 def _sentence(reply: httpx.Response) -> str:
@@ -131,8 +144,8 @@ def fee_percent(client: httpx.Client, reward: Decimal) -> Decimal:
     """What this account pays on top of rewards, with VAT, by Prolific's own calculator."""
     places = 1000  # so many that rounding to a cent does not show
     body = {"reward": cents(reward), "total_available_places": places}
-    total = Decimal(str(call(client, "POST", "/study-cost-calculator/", json=body)["total_cost"]))
-    return (total / (cents(reward) * places) - 1) * HUNDRED
+    total = call(client, "POST", "/study-cost-calculator/", lambda found: Decimal(str(found["total_cost"])), json=body)
+    return Decimal(total / (cents(reward) * places) - 1) * HUNDRED
 
 
 def cents(amount: Decimal) -> int:
@@ -170,7 +183,7 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, A
     if there := _draft_named(client, launch.key):
         return replace(launch, study=there)
     try:
-        return replace(launch, study=str(call(client, "POST", "/studies/", json=body)["id"]))
+        return replace(launch, study=call(client, "POST", "/studies/", _id, json=body))
     except Unsure:
         if there := _draft_named(client, launch.key):  # the reply was lost, the draft was made
             return replace(launch, study=there)
@@ -178,8 +191,14 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, A
 
 
 def _draft_named(client: httpx.Client, key: str) -> str:
-    drafts = call(client, "GET", "/studies/", params={"state": "UNPUBLISHED"})["results"]
-    return next((str(study["id"]) for study in drafts if study.get("internal_name") == key), "")
+    def named(found: Any) -> str:
+        return next((str(study["id"]) for study in found["results"] if study.get("internal_name") == key), "")
+
+    return str(call(client, "GET", "/studies/", named, params={"state": "UNPUBLISHED"}))
+
+
+def _id(found: Any) -> str:
+    return str(found["id"])
 
 
 # While the study runs
@@ -189,12 +208,16 @@ def submissions(client: httpx.Client, launch: ProlificLaunch) -> Iterator[Submis
     """Every visit that Prolific lists, page by page."""
     path: str | None = f"/studies/{launch.study}/submissions/"
     while path:
-        found = call(client, "GET", path)
-        for row in found["results"]:
-            yield Submission(str(row["id"]), str(row["participant_id"]), _status(row))
-        following = ((found.get("_links") or {}).get("next") or {}).get("href")
+        rows, following = call(client, "GET", path, _page)
+        yield from rows
         # The token goes with every request, so a link that leads elsewhere is not followed.
         path = following if following and origin(following) == origin(str(client.base_url)) else None
+
+
+def _page(found: Any) -> tuple[list[Submission], str | None]:
+    """The submissions of one page, and where the next one is."""
+    rows = [Submission(str(row["id"]), str(row["participant_id"]), _status(row)) for row in found["results"]]
+    return rows, ((found.get("_links") or {}).get("next") or {}).get("href")
 
 
 def _status(row: dict[str, Any]) -> str:
@@ -203,19 +226,26 @@ def _status(row: dict[str, Any]) -> str:
 
 def submission_status(client: httpx.Client, submission: str) -> str:
     """What became of one submission."""
-    return _status(call(client, "GET", f"/submissions/{submission}/"))
+    return str(call(client, "GET", f"/submissions/{submission}/", _status))
 
 
 def bonuses_of(client: httpx.Client, submission: str) -> list[int]:
     """The bonuses that one submission has had, in cents."""
-    paid = call(client, "GET", f"/submissions/{submission}/").get("bonus_payments") or []
-    return [round(Decimal(str(amount))) for amount in paid]
+
+    def paid(found: Any) -> list[int]:
+        return [round(Decimal(str(amount))) for amount in found["bonus_payments"] or []]
+
+    return list(call(client, "GET", f"/submissions/{submission}/", paid))
 
 
 def study_at_prolific(client: httpx.Client, launch: ProlificLaunch) -> dict[str, Any]:
     """The study as Prolific has it: its status is UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
-    found: dict[str, Any] = call(client, "GET", f"/studies/{launch.study}/")
+    found: dict[str, Any] = call(client, "GET", f"/studies/{launch.study}/", lambda found: {**found, **_places(found)})
     return found
+
+
+def _places(found: Any) -> dict[str, int]:
+    return {"total_available_places": int(found["total_available_places"])}
 
 
 def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> None:
@@ -225,12 +255,14 @@ def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> Non
 
 def set_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> None:
     """So many places in all: said twice it is the same. It spends money once the study is published."""
-    call(client, "PATCH", f"/studies/{launch.study}/", json={"total_available_places": places})
+    said = call(client, "PATCH", f"/studies/{launch.study}/", _places, json={"total_available_places": places})
+    if said["total_available_places"] < places:
+        raise Unsure(f"Prolific was asked for {places} places and shows {said['total_available_places']}.")
 
 
 def approve(client: httpx.Client, submission: str) -> str:
     """Approve one submission; gives its status. Prolific ignores it for one that is approved."""
-    return _status(call(client, "POST", f"/submissions/{submission}/transition/", json={"action": "APPROVE"}))
+    return str(call(client, "POST", f"/submissions/{submission}/transition/", _status, json={"action": "APPROVE"}))
 
 
 def request_return(client: httpx.Client, submission: str, reason: str) -> None:
@@ -240,14 +272,17 @@ def request_return(client: httpx.Client, submission: str, reason: str) -> None:
 
 def return_requested(client: httpx.Client, submission: str) -> bool:
     """Whether this submission was asked back, or is returned."""
-    found = call(client, "GET", f"/submissions/{submission}/")
-    return bool(found.get("return_requested")) or _status(found) == "RETURNED"
+
+    def requested(found: Any) -> bool:
+        return bool(found.get("return_requested")) or _status(found) == "RETURNED"
+
+    return bool(call(client, "GET", f"/submissions/{submission}/", requested))
 
 
 def set_up_bonus(client: httpx.Client, launch: ProlificLaunch, submission: str, amount: Decimal) -> str:
     """Set a bonus up, which pays nothing yet; gives the name by which it is paid."""
     body = {"study_id": launch.study, "csv_bonuses": f"{submission},{amount:.2f}"}
-    return str(call(client, "POST", "/submissions/bonus-payments/", json=body)["id"])
+    return str(call(client, "POST", "/submissions/bonus-payments/", _id, json=body))
 
 
 def pay_bonus(client: httpx.Client, bulk: str) -> None:

@@ -362,11 +362,15 @@ class Handler(BaseHTTPRequestHandler):
                     raise Refused("Throttled")
                 if upset == "stumbles":
                     raise Refused("ServiceFault", kind="ServiceFault", status=500)
+                if upset == "false success":
+                    raise Refused("ServiceFault", kind="ServiceFault", status=200)
                 if fault and not fault[2]:
                     raise Refused("ServiceFault", kind="ServiceFault", status=fault[1])
                 status, reply = 200, self.perform(turk, operation, request)
             except Refused as refused:
                 status, reply = refused.status, refused.body
+        if upset == "another answer":
+            status, reply = 200, ["of a proxy"]
         if upset == "stumbles late":
             status, reply = 500, Refused("ServiceFault", kind="ServiceFault").body
         if (fault and fault[2]) or upset == "cut":

@@ -214,10 +214,14 @@ class Handler(BaseHTTPRequestHandler):
                 return self.reply(429, {"error": {"title": "Too many requests"}})
             if upset == "stumbles":
                 return self.reply(500, {"error": {"title": "Server error"}})
+            if upset == "false success":
+                return self.reply(200, {"error": {"title": "Server error"}})
             try:
                 status, answer = self.do(state, method, general, path, body, url.query)
             except Refused as refused:
                 status, answer = refused.status, refused.body
+        if upset == "another answer":
+            return self.reply(200, ["of a proxy"])
         if upset == "stumbles late":
             return self.reply(500, {"error": {"title": "Server error"}})
         return self.cut() if upset == "cut" else self.reply(status, answer)

@@ -10,6 +10,7 @@ from botocore.stub import Stubber
 
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk.client import MTurkTerms
+from crowd.marketplaces.mturk.connecting import connect_to_mturk
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.mturk_endpoint import serve
 
@@ -35,7 +36,7 @@ def turk(endpoint):
 
 @pytest.fixture
 def client(endpoint):
-    return mturk.connect_to_mturk(sandbox=True)
+    return connect_to_mturk(sandbox=True)
 
 
 def planned(sittings=20, reward="0.60"):
@@ -211,14 +212,14 @@ def test_missing_credentials_are_one_sentence(endpoint, monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(InputError, match="no AWS credentials were found"):
-        mturk.balance(mturk.connect_to_mturk(sandbox=True))
+        mturk.balance(connect_to_mturk(sandbox=True))
 
 
 def test_expired_credentials_are_one_sentence(endpoint, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "expired")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(InputError, match="have expired"):
-        mturk.balance(mturk.connect_to_mturk(sandbox=True))
+        mturk.balance(connect_to_mturk(sandbox=True))
 
 
 @pytest.mark.parametrize(
@@ -242,17 +243,17 @@ def test_an_endpoint_that_does_not_answer_is_one_sentence(client, endpoint, monk
     monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(InputError, match="could not be reached"):
-        mturk.balance(mturk.connect_to_mturk(sandbox=True))
+        mturk.balance(connect_to_mturk(sandbox=True))
 
 
 def test_a_profile_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "nobodys")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     with pytest.raises(InputError, match="AWS_PROFILE is 'nobodys', which is no AWS profile"):
-        mturk.connect_to_mturk(sandbox=True)
+        connect_to_mturk(sandbox=True)
 
 
 def test_without_an_endpoint_of_our_own_the_sandbox_is_the_sandbox(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
-    assert "sandbox" in mturk.connect_to_mturk(sandbox=True).meta.endpoint_url
-    assert mturk.connect_to_mturk(sandbox=False).meta.endpoint_url == "https://mturk-requester.us-east-1.amazonaws.com"
+    assert "sandbox" in connect_to_mturk(sandbox=True).meta.endpoint_url
+    assert connect_to_mturk(sandbox=False).meta.endpoint_url == "https://mturk-requester.us-east-1.amazonaws.com"

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from crowd.marketplaces.mturk import client as mturk
+from crowd.marketplaces.mturk.connecting import connect_to_mturk
 
 pytestmark = pytest.mark.slow
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.slow
 def test_a_hit_is_made_found_again_and_closed_in_the_sandbox():
     if os.environ.get("SEEDVOTE_MTURK_SANDBOX") != "1":
         pytest.skip("needs AWS credentials linked to the sandbox, and SEEDVOTE_MTURK_SANDBOX=1")
-    client = mturk.connect_to_mturk(sandbox=True)
+    client = connect_to_mturk(sandbox=True)
     assert mturk.balance(client) > 0
     plan = mturk.new_mturk_launch(
         sandbox=True, public_url="https://example.org", pairs="0", reward=Decimal("0.05"), minutes=60, sittings=2
