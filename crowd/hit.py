@@ -43,6 +43,7 @@ from dialogue.errors import InputError
 from dialogue.records import Utterance
 
 Change = Literal[
+    "refused after a launch",
     "from now on",
     "votes counted anew",
     "votes counted anew; higher is refused",
@@ -253,8 +254,10 @@ OF_FORM: Mapping[FormName, Mapping[str, Any]] = {  # defaults that differ
 }
 HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
+PROMISED = ("pay_per_sitting", "currency", "completion_code", "screened_out_code")  # and told to a marketplace
 CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
+    **dict.fromkeys(PROMISED, "refused after a launch"),
     **dict.fromkeys(("form", "question", "questions", "rendering"), "refused after the first vote"),
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",

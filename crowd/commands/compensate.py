@@ -41,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print whom; with --yes, open the HITs and settle those that came in."""
+    from crowd.marketplaces.alone import alone
+
+    with alone(args.study, needed=args.yes):
+        _run(args)
+
+
+def _run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of
     from crowd.marketplaces.mturk.compensating import collect, open_hits
     from crowd.marketplaces.mturk.market import MTurkMarket

@@ -27,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print what it costs; with --yes, add."""
+    from crowd.marketplaces.alone import alone
+
+    with alone(args.study, needed=args.yes):
+        _run(args)
+
+
+def _run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of, options_of
     from crowd.marketplaces.checklist import read_planned
     from crowd.marketplaces.money import check_budget

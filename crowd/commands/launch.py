@@ -15,6 +15,7 @@ from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from crowd.marketplaces.checklist import Planned
+    from crowd.marketplaces.market import Marketplace
     from crowd.marketplaces.options import LaunchOptions
     from crowd.store.store import Store
 
@@ -28,12 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the checklist; with --yes, create what it says."""
-    from crowd.arguments import again, chosen, options_of
+    from crowd.arguments import chosen
+    from crowd.marketplaces.alone import alone
+
+    (row,) = chosen(args)
+    with alone(args.study, needed=args.yes and row.kept):  # Mephisto serves from here on, and pays by itself
+        _run(args, row)
+
+
+def _run(args: argparse.Namespace, row: Marketplace) -> None:
+    from crowd.arguments import again, options_of
     from crowd.marketplaces.checklist import common_points, cost_lines, pay_lines, read_planned
     from crowd.marketplaces.money import check_budget
     from crowd.study_folder import hit_of, opened
 
-    (row,) = chosen(args)
     options = options_of(args, row.options)
     study = read_planned(args.study, hit_of(args.study, None), args.database, options.pass_rate)
     market = row.launch(options)
@@ -80,9 +89,12 @@ def _create(store: Store, source: Any, market: Any, study: Planned, options: Lau
         return
     if options.live:
         check_pay(study, market.least_hourly, options.minutes, options.least_hourly)
-    if not market.tasks():
-        with store.write() as connection:
-            open_door(connection, source, market.tasks())
+
+    def open_its_door() -> None:
+        if (tasks := market.tasks()) is not None:
+            with store.write() as connection:
+                open_door(connection, source, tasks)
+
+    open_its_door()  # people come as soon as it is created
     print(market.create(store))
-    with store.write() as connection:
-        open_door(connection, source, market.tasks())
+    open_its_door()  # by then the task has a name

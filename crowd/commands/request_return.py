@@ -28,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print whom; with --yes, ask."""
+    from crowd.marketplaces.alone import alone
+
+    with alone(args.study, needed=args.yes):
+        _run(args)
+
+
+def _run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of
     from crowd.marketplaces.returning import ask_back, to_ask_back
     from crowd.study_folder import opened

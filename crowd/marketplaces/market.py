@@ -56,8 +56,8 @@ class Recruiting(Launchable, Protocol):
     def visitor(self) -> Visitor:
         """How one of its people arrives and leaves, for the self-test."""
 
-    def tasks(self) -> list[str]:
-        """Its names of the tasks whose people are let in; none: those of any task."""
+    def tasks(self) -> list[str] | None:
+        """Its names of the tasks whose people are let in; none: those of any task. None: of no task yet."""
 
 
 class Market(Recruiting, Protocol):
@@ -276,6 +276,8 @@ def adopt_launches(store: Store, folder: Path) -> None:
     for row in launched_on(folder):
         if row.market and row.source not in known:
             tasks = row.launched(row.options(folder)).tasks()
+            if tasks is None:
+                continue
             with store.write() as connection:
                 open_door(connection, row.source, tasks)
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept
+from crowd.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
 from crowd.rating import standing
 from crowd.rating.deciding import tell
+from crowd.rating.doors import doors
 from crowd.rating.excluding import mark_broken
 from crowd.rating.rules import keep_hit, kept_hit, rules_of
 from crowd.store import event_log
@@ -98,6 +99,11 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
         raise InputError(f"{change.name} was changed: raise consent_version too, so that everybody is asked again.")
     if change.name == "page_events" and change.after and "consent_version" not in changed:
         raise InputError("page_events was switched on: raise consent_version too, so that everybody is told and asked.")
+    if change.name in PROMISED and (launched := doors(connection)):
+        raise InputError(
+            f"{change.name} was changed, but the study was launched ({', '.join(launched)}) with {change.before}: "
+            f"people are paid and sent back by that. {WAY_OUT}"
+        )
     if change.name == "first_checks" and change.after > change.before and _any(connection, votes.c.vote > 0):
         raise InputError(
             f"first_checks was {change.before}, is {change.after}, but raters have begun by the old number, and their "

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import httpx
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
-from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
+from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
 from crowd.marketplaces.ledger import Act, Payout, PayoutLedger, Purpose, check_cap
 from crowd.marketplaces.money import CENT, Price, reward_of
 from crowd.marketplaces.prolific import acts, drafting
@@ -87,7 +87,7 @@ class ProlificMarket:
         url = self.page()
         reward = reward_of(hit.pay_per_sitting, hit.currency, prolific.CURRENCIES, self.title)
         drafting.check_codes(hit.completion_code, hit.screened_out_code)
-        self.launch = self.launch or prolific.new_prolific_launch(
+        fresh = prolific.new_prolific_launch(
             public_url=url,
             pairs=study.digest,
             reward=reward,
@@ -96,6 +96,8 @@ class ProlificMarket:
             screen_out=self._screen_out(reward, hit.currency),
             screen_outs=math.ceil(study.sittings * (1 / study.pass_rate - 1)) + 1 if self.options.screen_out_pay else 0,
         )
+        self.launch = self.launch or fresh
+        check_same(self.launch, fresh, "public_url", "reward", "currency", "screen_out")
         check_pairs(study.pairs, self.launch.pairs)
         self._account()
         self.filters = self._filters()
@@ -128,7 +130,7 @@ class ProlificMarket:
         extra: list[dict[str, object]] = [{"filter_id": name, "selected_values": [one]} for name, one in groups if one]
         if not self.options.filters:
             return extra
-        known = prolific.call(self.client, "GET", "/filters/")["results"]
+        known = prolific.call(self.client, "GET", "/filters/", lambda found: list(found["results"]))
         return [*drafting.read_filters(self.options.filters, known), *extra]
 
     def _asked(self) -> str:
@@ -186,14 +188,14 @@ class ProlificMarket:
             f"https://app.prolific.com/researcher/studies/{self.launch.study}"
         )
 
-    def tasks(self) -> list[str]:
-        """The studies whose participants this study lets in."""
-        return [self.existing.study] if self.existing.study else []
+    def tasks(self) -> list[str] | None:
+        """The study whose participants are let in; nobody's while the draft has no name."""
+        return [self.existing.study] if self.existing.study else None
 
     def _purchase(self, places: int, total: int) -> Payout:
         price = self.more(places)
         extra = self.screen_out * (1 + self.fee / 100) * (self.existing.screen_outs if places == total else 0)
-        cost = (price.total + extra).quantize(CENT)
+        cost = (price.total + extra).quantize(CENT, ROUND_UP)
         return Payout(self.source, f"places-{total}", "places", self.reward * places, cost, self.currency)
 
     # While it runs
@@ -224,7 +226,7 @@ class ProlificMarket:
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With the account's fee."""
-        return (amount * (1 + self.fee / 100)).quantize(CENT)
+        return (amount * (1 + self.fee / 100)).quantize(CENT, ROUND_UP)
 
     def close_to(self, workers: Iterable[str]) -> tuple[int, list[str]]:
         """Nothing to do: on Prolific a person has one submission a study."""

@@ -3,9 +3,12 @@
 import pytest
 
 from crowd.commands import verify
+from crowd.hit import read_hit
+from crowd.study_folder import prepare_study
 from dialogue.errors import InputError
 from dialogue.files import read_json
 from tests.crowd.marketplaces.prolific_study import prolific_study
+from tests.crowd.marketplaces.study import Person, as_toml
 
 
 @pytest.fixture
@@ -123,8 +126,6 @@ def test_a_fixed_pay_of_who_is_screened_out_is_prolifics_own_and_in_the_ledger(s
 
 
 def test_who_does_not_consent_and_who_finds_nothing_left_are_sent_back_by_a_code_that_pays_nobody(study, capsys):
-    from tests.crowd.marketplaces.study import Person
-
     study.open()
     codes = {one["code"]: one for one in study.prolific.studies[study.study]["completion_codes"]}
     refuses = Person(study.app, "prolific", "p8", sitting=study.prolific.join(study.study, "p8"), task=study.study)
@@ -253,8 +254,6 @@ def test_a_study_on_two_marketplaces_asks_which(study, capsys):
 
 
 def test_only_the_study_that_was_launched_lets_people_in(study, capsys):
-    from tests.crowd.marketplaces.study import Person
-
     for task in ("made-up", "S1"):
         assert Person(study.app, "prolific", "evil", sitting="s", task=task).arrive().status_code == 403
     study.open()
@@ -266,8 +265,6 @@ def test_only_the_study_that_was_launched_lets_people_in(study, capsys):
 
 
 def test_made_up_visits_count_for_nothing_and_are_set_aside_in_time(study, monkeypatch, capsys):
-    from tests.crowd.marketplaces.study import Person
-
     study.open()
     for n in range(3):
         Person(study.app, "prolific", f"made-up-{n}", sitting=f"s{n}", task=study.study).work()
@@ -285,8 +282,6 @@ def test_made_up_visits_count_for_nothing_and_are_set_aside_in_time(study, monke
 
 
 def test_forged_visits_under_a_known_id_change_nothing_for_that_person(study, monkeypatch, capsys):
-    from tests.crowd.marketplaces.study import Person
-
     study.open()
     name = study.work("p0")
     study.command("pay", "--yes")
@@ -299,4 +294,42 @@ def test_forged_visits_under_a_known_id_change_nothing_for_that_person(study, mo
         later.setattr("time.time", lambda: 4e9)
         study.command("pay", "--yes")
     assert study.progress().counted == 6 and not any(rater == "blocked" for rater in study.progress().raters)
+    capsys.readouterr()
+
+
+def change_hit(study, **values):
+    """What the researcher writes into hit.toml in mid-study."""
+    path = study.folder / "hit.toml"
+    kept = [line for line in path.read_text().splitlines() if line.split(" = ")[0] not in values]
+    path.write_text("\n".join([*kept, *(f"{name} = {as_toml(value)}" for name, value in values.items())]))
+
+
+@pytest.mark.parametrize(("key", "value"), [("pay_per_sitting", 2.5), ("currency", "USD"), ("completion_code", "CNEW")])
+def test_what_prolific_was_told_cannot_be_changed_in_hit_toml_after_the_launch(study, key, value, capsys):
+    before = {"pay_per_sitting": 1.5, "currency": "GBP", "completion_code": "CDONE"}
+    change_hit(study, **{key: value})
+    prepare_study(study.folder, None, read_hit(study.folder / "hit.toml"), None, seed=0, simulated=False)
+    change_hit(study, **{key: before[key]})
+    prepare_study(study.folder, None, read_hit(study.folder / "hit.toml"), None, seed=0, simulated=False)
+    study.open()
+    change_hit(study, **{key: value})
+    with pytest.raises(InputError, match=f"{key} was changed, but the study was launched"):
+        prepare_study(study.folder, None, read_hit(study.folder / "hit.toml"), None, seed=0, simulated=False)
+    if key != "completion_code":
+        with pytest.raises(InputError, match=r"launched with (reward|currency)"):
+            study.launch("--live", "--yes")
+    capsys.readouterr()
+
+
+def test_an_interrupted_launch_opens_no_door_and_goes_on_only_as_it_was_begun(study, capsys):
+    study.prolific.upset = lambda method, path: "busy" if (method, path) == ("POST", "/studies/") else None
+    with pytest.raises(InputError, match="busy"):
+        study.launch("--live", "--yes")
+    made_up = Person(study.app, "prolific", "p9", sitting="0" * 24, task="1" * 24)
+    assert made_up.arrive().status_code == 403
+    study.prolific.upset = None
+    with pytest.raises(InputError, match="launched with public_url"):
+        study.launch("--live", "--yes", "--public-url", study.url.replace("127.0.0.1", "localhost"))
+    study.launch("--live", "--yes")
+    assert made_up.arrive().status_code == 403 and len(study.prolific.studies) == 1
     capsys.readouterr()
