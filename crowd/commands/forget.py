@@ -17,12 +17,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
     parser.add_argument("rater", metavar="RATER", help="the person's id, or the hash in votes.jsonl")
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
+    parser.add_argument("--unpaid", action="store_true", help="even if `crowd pay` has not settled their visits yet")
 
 
 def run(args: argparse.Namespace) -> None:
     """Forget the person, or say that nobody has this id."""
     import time
 
+    from crowd.marketplaces.paying import unpaid_visits
     from crowd.rating.desk import Desk
     from crowd.rating.forgetting import forget
     from crowd.store.identity import invited_id
@@ -33,6 +35,12 @@ def run(args: argparse.Namespace) -> None:
         hit = hit_in_force(store, args.study)
         desk = Desk(store, hit)
         for rater in (*map(desk.rater_id, (args.rater, invited_id(desk.secret, args.rater))), args.rater):
+            if not args.unpaid and (owed := unpaid_visits(store, args.study, rater)):
+                raise InputError(
+                    f"{', '.join(owed)} of this person may still be due their pay, and nobody could tell afterwards. "
+                    "Run `crowd pay` first, or add --unpaid and pay them on the marketplace's own page. Nothing was "
+                    "forgotten."
+                )
             kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
             if kept is not None:
                 print(f"Forgotten. {kept} answers are kept, and nothing links them to the person.")

@@ -44,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Hold the two lists together, print what is due, and with --yes pay it."""
+    from crowd.marketplaces.alone import alone
+
+    with alone(args.study, needed=args.yes or args.confirm or args.not_paid):
+        _run(args)
+
+
+def _run(args: argparse.Namespace) -> None:
     from crowd.arguments import again, market_of
     from crowd.marketplaces import paying
     from crowd.marketplaces.receipt import bill_lines
@@ -109,4 +116,5 @@ def _settle(market: Market, store: Store, bill: Bill) -> None:
     closed, problems = paying.shut_out(market, store)
     paid = list(paying.pay(market, store, bill))
     open_ = paying.ask_about_the_rest(market, store)
+    paid = paying.as_they_are(market, store, paid)
     print("\n".join([*paid_lines(paid, open_), *look_lines(seen, closed, [*bill.look.problems, *problems])]))

@@ -12,6 +12,7 @@ from decimal import ROUND_UP, Decimal
 from dialogue.errors import InputError
 
 CENT = Decimal("0.01")
+MOST = 1e6  # of one payment, as far as this reads amounts at all; nan is not below it either
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def reward_of(pay: float, currency: str, currencies: tuple[str, ...], marketplac
     if currency not in currencies:
         raise InputError(f"hit.toml: currency is {currency!r}; {marketplace} pays in {' or '.join(currencies)}.")
     amount = Decimal(str(pay))  # by way of the text: Decimal(0.6) is 0.59999999999999997...
-    if amount <= 0 or amount != amount.quantize(CENT):
+    if not 0 < pay < MOST or amount != amount.quantize(CENT):
         raise InputError(
             f"hit.toml: pay_per_sitting is {pay}; {marketplace} needs a reward of at least 0.01 in whole cents. "
             "Raters are paid: decide what one sitting is worth."

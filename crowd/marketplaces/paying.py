@@ -6,20 +6,25 @@ fails stops no other. Nobody is rejected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Purpose
+from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Purpose, State
+from crowd.marketplaces.market import launched_on
 from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, Settlement, compare_lists, record, visits
 from crowd.rating.rules import rules_in_force
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from crowd.marketplaces.market import Market
     from crowd.store.store import Store
 
 ZERO = Decimal(0)
+SETTLES: tuple[Purpose, ...] = ("reward", "screen-out", "compensation")  # a visit that had one of these had its pay
+Kept = Mapping[tuple[str, Purpose], State]  # what the ledger says, by submission and purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Due:
 
     visit: MarketVisit
     payout: Payout
+    begun: bool = False  # sent and not settled: asked about, not sent again
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +57,19 @@ class Bill:
     short: Sequence[MarketVisit]  # handed in with fewer answers than asked: left to the researcher
     unable: Sequence[MarketVisit]  # worked, and could not hand in: compensation
     overdue: Sequence[MarketVisit]  # never listed although their time is over
+    before: int  # payments that would be due and are confirmed already
     terms: PayTerms
     at: float
 
     @property
+    def fresh(self) -> list[Due]:
+        """Those that would be sent."""
+        return [due for due in self.dues if not due.begun]
+
+    @property
     def cost(self) -> Decimal:
         """What the bill adds to what is spent; rewards were paid for with their places."""
-        return sum((due.payout.cost for due in self.dues), ZERO)
+        return sum((due.payout.cost for due in self.fresh), ZERO)
 
 
 def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
@@ -68,27 +80,32 @@ def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     found = compare_lists(here, look.rows)
     worked = [(visit, row) for visit, row in found.verified if visit.answers]
     enough = [(visit, row) for visit, row in worked if visit.answers >= terms.min_answers]
-    settled = {
-        row.submission: row for row in PayoutLedger(store, market.source).rows("confirmed") if row.purpose == "reward"
-    }
-    dues = [due for pair in enough for due in _due(market, *pair, terms, rewarded=pair[1].key in settled)]
+    kept = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).rows()}
+    all_due = [due for pair in enough for due in _due(market, *pair, terms, kept)]
+    dues = [due for due in all_due if _state(kept, due.payout) != "confirmed"]
     short = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
     unable = [v for v, row in worked if row.state in ("returned", "timed out")]
     # Where a question failed, silence says nothing about anybody.
     overdue = [] if look.problems else [v for v in found.unlisted if _overdue(v, market, now)]
-    return Bill(look, found, dues, short, unable, overdue, terms, now)
+    return Bill(look, found, dues, short, unable, overdue, len(all_due) - len(dues), terms, now)
+
+
+def _state(kept: Kept, payout: Payout) -> State | None:
+    return kept.get((payout.submission, payout.purpose))
 
 
 def _overdue(visit: MarketVisit, market: Market, now: float) -> bool:
     return visit.withdrawn is None and now - visit.begun > market.deadline()
 
 
-def _due(market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, *, rewarded: bool) -> Iterator[Due]:
+def _due(market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, kept: Kept) -> Iterator[Due]:
     def due(purpose: Purpose, amount: Decimal, cost: Decimal) -> Due:
-        return Due(visit, Payout(market.source, row.key, purpose, amount, cost, market.currency))
+        payout = Payout(market.source, row.key, purpose, amount, cost, market.currency)
+        return Due(visit, payout, begun=_state(kept, payout) in ("sent", "uncertain"))
 
-    if row.state == "waiting" or (row.state == "approved" and not rewarded):
-        yield due("reward", market.reward, ZERO)
+    reward = due("reward", market.reward, ZERO)
+    if row.state == "waiting" or (row.state == "approved" and _state(kept, reward.payout) != "confirmed"):
+        yield reward
     if row.state == "screened":
         yield due("screen-out", market.screen_out, ZERO)
     if row.state in ("waiting", "approved"):
@@ -143,6 +160,18 @@ def ask_about_the_rest(market: Market, store: Store) -> list[Payout]:
     return ledger.rows("sent", "uncertain")
 
 
+def as_they_are(market: Market, store: Store, paid: Sequence[Due]) -> list[Due]:
+    """Those that were sent, as the ledger has them since the marketplace was asked."""
+    rows = PayoutLedger(store, market.source).rows()
+    now = {(row.submission, row.purpose): row for row in rows}
+
+    def told(due: Due) -> Due:
+        sent = due.payout.state == "sent"
+        return replace(due, payout=now[due.payout.submission, due.payout.purpose]) if sent else due
+
+    return [told(due) for due in paid]
+
+
 def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
     """Offer no further work to anybody whom the gate has blocked in a verified visit; how many were new, and problems.
 
@@ -152,3 +181,16 @@ def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
         here = visits(connection, market.source)
     blocked = {v.worker for v in here if v.blocked and v.listed and v.withdrawn is None}
     return market.close_to(blocked) if blocked else (0, [])
+
+
+def unpaid_visits(store: Store, study: Path, rater: str) -> list[str]:
+    """The marketplaces' ids of this person's visits with answers that no reward is confirmed for."""
+    owed = []
+    for row in launched_on(study):
+        if row.market is None:
+            continue
+        paid = {one.submission for one in PayoutLedger(store, row.source).rows("confirmed") if one.purpose in SETTLES}
+        with store.read() as connection:
+            mine = [visit for visit in visits(connection, row.source) if visit.rater == rater]
+        owed += [v.key for v in mine if v.answers and v.withdrawn is None and v.key not in paid]
+    return owed

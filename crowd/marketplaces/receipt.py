@@ -17,16 +17,21 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
     """Whom it would pay what, and what is left to the researcher."""
     found = bill.found
     yield f"  confirmed  {len(found.verified)} visits: the marketplace lists them for the worker who came"
-    for purpose, number in sorted(Counter(due.payout.purpose for due in bill.dues).items()):
-        amounts = sum((due.payout.amount for due in bill.dues if due.payout.purpose == purpose), Decimal(0))
+    for purpose, number in sorted(Counter(due.payout.purpose for due in bill.fresh).items()):
+        amounts = sum((due.payout.amount for due in bill.fresh if due.payout.purpose == purpose), Decimal(0))
         yield f"  {purpose:<10} {number} x, {amounts:.2f} {currency}"
+    if begun := len(bill.dues) - len(bill.fresh):
+        yield f"  not sent   {begun} were sent before and are not settled: the marketplace is asked about them"
+    if bill.before:
+        yield f"  not sent   {bill.before} were paid before; each is paid once"
     yield f"  to spend   {bill.cost:.2f} {currency} with fees, beyond the places that are bought"
     yield from _named("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
     yield from _named("could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable)
     yield f"  foreign    {len(found.foreign)} were handed in without an answer here: check them yourself"
+    yield from (f"    {row.key}" for row in found.foreign)
     yield f"  unlisted   {len(found.unlisted)} have answers here but are not listed by the marketplace"
     yield f"  overdue    {len(bill.overdue)} of those are overdue: their votes will be set aside"
-    due = sorted({due.visit for due in bill.dues}, key=lambda visit: visit.begun)
+    due = sorted({due.visit for due in bill.fresh}, key=lambda visit: visit.begun)
     yield from _named("due", "are due something" if len(due) != 1 else "is due something", due)
 
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from crowd.marketplaces.money import Price, check_budget, money, reward_of
+from crowd.marketplaces.mturk.client import bonus_cost
 from dialogue.errors import InputError
 
 
@@ -33,3 +34,13 @@ def test_a_reward_is_in_cents_of_a_currency_that_the_marketplace_pays():
     for pay in (0, 0.005):
         with pytest.raises(InputError, match=r"at least 0\.01"):
             reward_of(pay, "USD", ("USD",), "MTurk")
+
+
+@pytest.mark.parametrize("typed", [0.1 + 0.2, 1e-9, 1e22, float("nan"), float("inf"), 0.295])
+def test_a_float_that_is_no_whole_number_of_cents_is_never_paid(typed):
+    with pytest.raises(InputError, match="whole cents"):
+        reward_of(typed, "USD", ("USD",), "MTurk")
+
+
+def test_a_fee_is_rounded_up_and_so_never_slips_under_a_cap():
+    assert bonus_cost(Decimal("0.12")) == Decimal("0.15")  # .024 of fee
