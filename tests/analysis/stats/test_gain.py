@@ -67,6 +67,29 @@ def test_pairs_without_end_are_worth_more_than_those_there_are(sample):
     assert gain_of(sample, generator, endless=True).value > gain_of(sample, generator).value
 
 
+def test_the_correlation_is_with_an_error_that_dialogues_and_raters_make_together(sample):
+    """The votes' variance by both ways (Cameron, Gelbach and Miller 2011), from sums over the crossings one by one."""
+
+    def squares(values, *ways):
+        sums = {}
+        for value, *codes in zip(values, *ways, strict=True):
+            sums[tuple(codes)] = sums.get(tuple(codes), 0.0) + value
+        return sum(part**2 for part in sums.values())
+
+    y, f, rater = sample.y - sample.y.mean(), sample.f - sample.f.mean(), sample.by["rater"]
+    both = squares(y, sample.wide) + squares(y, rater) - squares(y, sample.wide, rater)
+    assert both > 1.1 * max(squares(y, sample.wide), squares(y, rater))
+    shared = (squares(y + f, sample.wide) - squares(y - f, sample.wide)) / 4
+    found = gain_of(sample, np.random.default_rng(0), endless=True)
+    assert found.correlation == pytest.approx(shared / np.sqrt(both * squares(f, sample.wide)))
+
+
+def test_three_pairs_have_a_correlation_and_two_have_none(sample):
+    for pairs, expected in ((3, 1.0), (2, 0.0)):
+        few = replace(sample, y=np.arange(pairs, dtype=float), f=2.0 * np.arange(pairs), pair=np.arange(pairs))
+        assert pair_correlation(few) == pytest.approx(expected)
+
+
 def test_raters_set_the_ceiling():
     assert ceiling(1.0, 0.25) == pytest.approx(4, rel=0.01)
     assert ceiling(0.0, 0.25) == 1

@@ -111,3 +111,8 @@ def test_the_beta_binomial_has_the_variance_that_is_asked_for(share, size, effec
     variance = min(effect / size, 0.9) * share * (1 - share)
     law = laws.beta_binomial(share, size, variance)
     assert abs(law.mean - share) < 1e-6 and abs(law.sd**2 - variance) < 1e-6
+
+
+def test_whoever_looks_at_nothing_ties_as_often_as_chance():
+    answers = np.random.default_rng(0).choice(["a", "b", "tie"], 100_000)
+    assert np.mean(answers == "tie") == pytest.approx(laws.CHANCE, abs=0.01)

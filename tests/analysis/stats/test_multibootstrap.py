@@ -42,6 +42,12 @@ def test_the_bootstrap_variance_of_a_mean_is_the_unbiased_one():
     assert draw(items).se ** 2 == pytest.approx(items.counts[0, :, 1].var(ddof=1) / 50, rel=0.03)
 
 
+def test_an_interval_leaves_as_many_sets_below_as_above():
+    found = draw(cube(5, items=40))
+    assert np.mean(found.distribution < found.low) == pytest.approx(0.025, abs=2e-4)
+    assert np.mean(found.distribution > found.high) == pytest.approx(0.025, abs=2e-4)
+
+
 def test_a_set_is_what_drawing_rows_one_by_one_gives():
     generator = np.random.default_rng(3)
     counts = generator.integers(0, 4, (3, 30, 3)).astype(float)

@@ -51,6 +51,12 @@ def test_the_error_holds_one_more_rater_of_another_mind():
     assert mixture(1.0, 0.0, clusters=4, scale=0.16).e < 20
 
 
+def test_a_look_tells_the_estimate_that_it_was_given_and_the_error_that_it_trusts():
+    now = mixture(-0.3, 0.05, clusters=40, scale=0.16)
+    assert (now.estimate, now.se) == (-0.3, pytest.approx(np.hypot(0.05, 1 / 40)))
+    assert now.low < now.estimate < now.high < 0 and now.e > 20
+
+
 def test_capital_is_a_martingale_under_a_fair_game():
     """One step from any history: the mean over the outcomes of the new e is the old e."""
     history = [1.0, 0.0, -1.0, 1.0, 1.0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.stats.spread import pooled_sd, seed_spread
+from analysis.stats.spread import pooled_sd, sd_ratio, seed_spread
 
 
 def test_three_seeds_give_an_interval_from_half_to_six_times_the_sd():
@@ -26,3 +26,22 @@ def test_the_interval_covers_the_true_sd_as_often_as_it_says():
 
 def test_the_pooled_sd_is_the_root_of_the_mean_variance():
     assert pooled_sd([[0.0, 2.0], [1.0, 1.0, 4.0]]) == pytest.approx(((2 + 3) / 2) ** 0.5)
+
+
+@pytest.mark.parametrize("seeds", [(4, 9), (9, 4)])
+def test_the_interval_of_a_ratio_of_two_sds_misses_on_either_side_as_often_as_it_says(seeds):
+    random = np.random.default_rng(1)
+    found = [
+        sd_ratio(seed_spread(random.normal(0, 3.0, seeds[0])), seed_spread(random.normal(0, 1.0, seeds[1])), level=0.6)
+        for _ in range(2500)
+    ]
+    assert np.mean([ratio.low > 3 for ratio in found]) == pytest.approx(0.2, abs=0.02)
+    assert np.mean([ratio.high < 3 for ratio in found]) == pytest.approx(0.2, abs=0.02)
+
+
+def test_a_ratio_turned_round_is_one_over_it_and_one_seed_has_none():
+    one, other = seed_spread([1.0, 2.0, 4.0]), seed_spread([1.0, 1.5, 1.0, 2.0])
+    there, back = sd_ratio(one, other), sd_ratio(other, one)
+    assert there.value == pytest.approx(np.std(one.values, ddof=1) / np.std(other.values, ddof=1))
+    assert (1 / back.value, 1 / back.high, 1 / back.low) == pytest.approx((there.value, there.low, there.high))
+    assert sd_ratio(one, seed_spread([1.0])) is None and sd_ratio(one, seed_spread([2.0, 2.0])) is None

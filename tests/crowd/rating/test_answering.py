@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from crowd.hit import Hit
 from crowd.simulation.browser import PageForm
 from crowd.store.sqlite import DirectPipe
+from crowd.store.tables import votes
 from crowd.watching.progress import set_state
 from crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import Clock, database, desk_of, make_pairs, seated, work
@@ -247,3 +248,11 @@ def test_an_undo_asks_the_same_for_a_check_and_for_a_real_pair(tmp_path, monkeyp
             asked.setdefault(place.shown.pair.kind, set()).add(len(said))
             desk.answer(seat, desk.next_step(seat).shown.token, right, 1.0)
     assert asked["check"] == asked["real"]
+
+
+def test_the_time_of_an_answer_is_kept_to_the_millisecond(tmp_path):
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, PLAIN, make_pairs(2)) as desk:
+        seat = seated(desk, "ann")
+        desk.answer(seat, desk.next_step(seat).shown.token, "left", 1.23456)
+        with desk.store.read() as connection:
+            assert connection.scalar(sa.select(votes.c.seconds)) == 1.235

@@ -134,3 +134,23 @@ def test_what_a_rater_tells_is_kept_once_apart_from_the_log_and_asked_before_any
         assert rows(desk, sa.select(raters.c.about)) == [('{"knowledge": "a little"}',)]
         assert "a little" not in str(rows(desk, sa.select(events)))
         assert rows(desk, sa.select(votes)) == []
+
+
+@pytest.mark.parametrize("answered", range(5))
+def test_a_later_sitting_says_how_many_questions_it_will_have_whatever_was_in_hand_when_the_first_was_left(
+    tmp_path, url, answered
+):
+    """Three checks come first, so what is in hand is a check or the first real question after them."""
+    hit = dataclasses.replace(PLAIN, first_checks=3, later_checks=0, pairs_per_sitting=12)
+    with desk_of_questions(url, tmp_path, hit, make_questions(4, checks=8)) as desk:
+        first = seated(desk, "r")
+        for _ in range(answered):
+            choose(desk, first)
+        assert desk.next_step(first).stage == "task"
+        desk.clock.now += 601
+        place, seat = desk.next_step(seated(desk, "r", "2")), seated(desk, "r", "2")
+        told, shown = place.of, 0
+        while desk.next_step(seat).stage == "task":
+            choose(desk, seat)
+            shown += 1
+        assert shown == told == 7 - answered
