@@ -233,7 +233,7 @@ def _counts(rows: list[dict[str, Any]]) -> list[dict[str, float]]:
 def recipes(study: Path) -> Iterator[str]:
     """The signature lines of what the tables were made from."""
     yield "```"
-    for name in ("metrics.parquet", "scores.parquet"):
+    for name in [name for name in ("metrics.parquet", "scores.parquet") if (study / name).exists()]:
         yield pq.read_schema(study / name).metadata[b"signature"].decode()
     for path in [study / "models" / f"{model}-0" / "config.json" for model in MODELS]:
         if path.exists():
