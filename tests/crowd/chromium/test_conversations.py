@@ -1,0 +1,164 @@
+"""Whole conversations in a real Chromium: read to their ends on every screen, by keyboard alone, without a script."""
+
+import dataclasses
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from dialogue.command_line import dispatch
+from dialogue.files import write_records
+from dialogue.records import Pair
+from tests.crowd.chromium.test_seen import SCREENS, locked
+from tests.crowd.conversations import candidate
+from tests.house.waiting import wait_for
+
+pytestmark = pytest.mark.browser
+
+QUESTIONS = """
+[[questions]]
+name = "better"
+ask = "Which speaker?"
+strength = ["slightly", "much"]
+tie = "split"
+
+[[questions]]
+name = "sense"
+ask = "How much sense?"
+kind = "likert"
+points = 5
+labels = ["none", "full"]
+"""
+
+
+def talk(turns, words=9):
+    return candidate(*(f"Turn {n + 1}. " + "And so on. " * (1 + n % words) for n in range(turns)))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Previews of long, unequal, short and right-to-left conversations, for one question and for several."""
+    folder = tmp_path_factory.mktemp("talks")
+    arabic = candidate("مرحبا، أبحث عن فندق رخيص في الشمال.", "هناك فندقان، أيهما تفضل؟")
+    pairs = [Pair("long", "i", (), talk(60), talk(60)), Pair("unequal", "i", (), talk(4), talk(61))]
+    pairs += [Pair("one", "i", (), talk(2), talk(2)), Pair("rtl", "i", (), arabic, arabic)]
+    write_records(folder / "pairs.jsonl", [dataclasses.replace(one, identical=False) for one in pairs],
+                  signature="test", kind=Pair)  # fmt: skip
+    for name, more in (("one", ""), ("many", "examples = []" + QUESTIONS)):
+        (folder / f"{name}.toml").write_text(f'form = "conversations"\n{more}')
+        words = ["--hit", str(folder / f"{name}.toml"), "--pairs", str(folder / "pairs.jsonl")]
+        dispatch("crowd", "", {"preview": ""}, ["preview", *words, "--out", str(folder / name)])
+    return folder
+
+
+@pytest.fixture
+def at(chromium, pages):
+    """A page of the preview on a screen."""
+    contexts = []
+
+    def go(screen, name, **options):
+        width, height = SCREENS[screen]
+        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, **options))
+        page = contexts[-1].new_page()
+        page.goto((pages / f"{name}.html").as_uri())
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+def to_the_end(page, number):
+    """Scroll to the end of a conversation, in its column or with the page."""
+    page.locator(".talk .said").nth(number).evaluate("said => said.lastElementChild.scrollIntoView({block: 'center'})")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_answers_unlock_when_the_ends_of_both_were_on_the_screen(at, screen):
+    page = at(screen, "one/conversation-1")
+    assert locked(page) == 3
+    page.keyboard.press("1")
+    wait_for(lambda: "conversation A to its end" in page.locator("#note").inner_text())
+    assert page.evaluate("document.activeElement.getAttribute('aria-labelledby')") == "head-A"
+    assert page.evaluate("document.documentElement.scrollWidth") == SCREENS[screen][0]
+    to_the_end(page, 0)
+    page.wait_for_timeout(700)  # longer than an end must be seen
+    assert locked(page) == 3 or "200 %" in screen  # there both ends are in view at once
+    to_the_end(page, 1)
+    wait_for(lambda: locked(page) == 0)
+    assert page.locator(".answers").bounding_box()["y"] < SCREENS[screen][1]
+
+
+def test_what_fits_unlocks_by_itself_and_a_short_one_beside_a_long_one_waits_for_the_long_one(at):
+    page = at("desktop", "one/conversation-3")
+    wait_for(lambda: locked(page) == 0)
+    page = at("desktop", "one/conversation-2")
+    page.wait_for_timeout(700)
+    page.keyboard.press("2")
+    wait_for(lambda: "conversation B to its end" in page.locator("#note").inner_text())
+
+
+def test_by_keyboard_alone(at):
+    page = at("desktop", "one/conversation-1")
+    for letter in "AB":
+        while page.evaluate("document.activeElement.getAttribute('aria-labelledby')") != f"head-{letter}":
+            page.keyboard.press("Tab")
+        column = page.locator(".talk").nth("AB".index(letter))
+        before = column.evaluate("one => one.scrollTop")
+        page.keyboard.press("PageDown")
+        wait_for(lambda column=column, before=before: column.evaluate("one => one.scrollTop") > before + 100)
+        assert page.evaluate("window.scrollY") == 0
+        page.keyboard.press("End")
+        wait_for(
+            lambda column=column: column.evaluate("one => one.scrollTop + one.clientHeight + 2 > one.scrollHeight")
+        )
+        page.wait_for_timeout(700)
+    wait_for(lambda: locked(page) == 0)
+    page.evaluate("document.addEventListener('submit', (event) => { window.sent = event.submitter.value; }, true)")
+    page.keyboard.press("2")
+    wait_for(lambda: page.evaluate("window.sent") == "right")
+
+
+def test_in_step_the_same_turn_stands_at_the_top_of_both(at):
+    page = at("desktop", "one/conversation-1")
+    first = """one => [...one.querySelectorAll("li")].findIndex((turn) =>
+        turn.getBoundingClientRect().bottom > one.querySelector("h3").getBoundingClientRect().bottom + 2)"""
+    one, two = page.locator(".talk").all()
+    one.evaluate("one => { one.scrollTop = 900; }")
+    page.wait_for_timeout(100)
+    assert two.evaluate("two => two.scrollTop") == 0
+    page.locator("#step").check()
+    for place in (1500, 300):
+        one.evaluate("(one, place) => { one.scrollTop = place; }", place)
+        wait_for(lambda: abs(one.evaluate(first) - two.evaluate(first)) <= 1)
+    two.evaluate("two => { two.scrollTop = two.scrollHeight; }")
+    wait_for(lambda: one.evaluate("one => one.scrollTop + one.clientHeight + 2 > one.scrollHeight"))
+
+
+@pytest.mark.parametrize("screen", ["desktop", "phone", "320 pixels"])
+def test_without_a_script_all_of_both_stands_above_the_answers(at, screen):
+    page = at(screen, "one/conversation-1", java_script_enabled=False)
+    ends = [page.locator(".talk li").nth(number).bounding_box() for number in (59, 119)]
+    top = page.locator(".answers").bounding_box()["y"]
+    assert all(box["y"] + box["height"] <= top for box in ends) and locked(page) == 0
+    assert not page.locator("#step").is_visible()
+
+
+@pytest.mark.parametrize("name", ["one/conversation-1", "one/conversation-4", "one/example-1", "one/example-2-answered",
+                                  "one/consent", "many/conversation-1"])  # fmt: skip
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(at, name, scheme):
+    for screen in ("desktop", "phone"):
+        page = at(screen, name, color_scheme=scheme)
+        page.wait_for_timeout(50)
+        found = Axe().run(page).response["violations"]
+        assert not found, json.dumps([(one["id"], one["nodes"][0]["html"]) for one in found])
+
+
+def test_several_questions_wait_for_both_conversations_too(at):
+    page = at("phone", "many/conversation-1")
+    assert locked(page) == 1
+    for number in (0, 1):
+        to_the_end(page, number)
+        page.wait_for_timeout(700)
+    wait_for(lambda: locked(page) == 0)
