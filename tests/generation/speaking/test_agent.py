@@ -239,7 +239,7 @@ def test_answers_at_dose_0_are_the_same_and_policies_are_told_their_beliefs(stud
     for name in ("corpus", "vocabulary.json", "models", "responses", "responses.jsonl"):
         (tmp_path / name).symlink_to(study / name)
     evaluators("perturb", tmp_path, "--kinds", "typos", "--doses", "0,.8")
-    evaluators("perturb", tmp_path, "--kinds", "simple", "--doses", ".5", "--split", "train")
+    evaluators("perturb", tmp_path, "--kinds", "simple", "--doses", ".5", "--split", "train", "--replace")
     capsys.readouterr()
     generation("sample", tmp_path, "--condition", "all", "--jobs", "1")
     assert "simple@0.5-0 has no test dialogues" in capsys.readouterr().out
