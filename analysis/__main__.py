@@ -10,6 +10,7 @@ COMMANDS: dict[str, str] = {
     "plan": "votes, raters and seeds needed, their cost, and whether a running study may stop",
     "preference": "which system is preferred, the ranking, and which systems are equivalent",
     "ratings": "which system is rated higher on a scale, by paired means and by odds",
+    "ranks": "which system is ranked higher where several are judged at once, by mean ranks",
     "judge": "what a judge (a language model as rater) is like, and how many votes of people it is worth",
     "worth": "what every evaluator that scores both sides of a pair is worth in votes of people",
     "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",

@@ -207,6 +207,18 @@ def ratings(
     return Result({**document(found), "reading": read.held}, parts(found), draw, read.told)
 
 
+def ranks(table: str | Path, *, clusters: str = "auto", columns: Names = (), question: str = "") -> Result:
+    """Which system is ranked higher (`python -m analysis ranks`); `table` is a file."""
+    from analysis.ranks.answer import answer
+    from analysis.ranks.figures import figures
+    from analysis.ranks.text import document, parts
+    from analysis.reading.inputs import ranks_of
+
+    read = ranks_of(Path(table), columns=columns, question=question)
+    found = answer(read, clusters=clusters)
+    return Result({**document(found), "reading": read.held}, parts(found), lambda: figures(found), read.told)
+
+
 def plan(
     votes: Any = None,
     *,

@@ -26,7 +26,8 @@ from crowd.hit_about import ABOUT, AboutQuestion, about_from
 from crowd.hit_choice import CHOICE
 from crowd.hit_conversations import CONVERSATIONS
 from crowd.hit_languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
-from crowd.hit_questions import QUESTIONS, AskedQuestion, questions_from, questions_from_kept
+from crowd.hit_questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
+from crowd.hit_responses import RESPONSES
 from crowd.hit_tables import (
     EXCLUDE,
     MARKET_SCRIPT,
@@ -160,8 +161,8 @@ class Hit:
     form: FormName = _key(  # noqa: RUF009
         "pairs",
         _one_of(*FORMS),
-        "what is shown at once: two responses (pairs.jsonl), one context with several options (questions.jsonl), or "
-        "two whole conversations (pairs.jsonl)",
+        "what is shown at once: two responses (pairs.jsonl), one context with several options (questions.jsonl), "
+        "two whole conversations (pairs.jsonl), or one response or more, each of another system (response_sets.jsonl)",
     )
     rendering: Rendering = _key(  # noqa: RUF009
         "literal",
@@ -251,6 +252,7 @@ OF_FORM: Mapping[FormName, Mapping[str, Any]] = {  # defaults that differ
     "pairs": {},
     "choice": CHOICE,
     "conversations": CONVERSATIONS,
+    "responses": RESPONSES,
 }
 HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
@@ -361,10 +363,11 @@ def _check(name: str, value: object, where: str) -> None:
 
 
 def _check_together(hit: Hit, where: str) -> None:
-    if hit.questions and not FORMS[hit.form].SIDED:
+    if hit.questions and hit.form == "choice":
         raise InputError(
             f'{where}: [[questions]] are asked of two responses; the form "{hit.form}" asks for one of several.'
         )
+    check_kinds(hit.questions, hit.form, where)
     if hit.questions and hit.identical == "tie":
         raise InputError(
             f'{where}: identical is "tie", but nobody can say what a rater would answer to several questions; show or '

@@ -62,10 +62,10 @@ def check_languages(hit: Any, usual: Any, brought: Mapping[str, Any], where: str
     Those of `usual`, the paper's, are there in every language; those that the form has `brought`, in English.
     """
     first, *others = hit.languages
-    unsaid = [name for name in WORDED if name in brought and getattr(hit, name) == brought[name]]
+    unsaid = [name for name in WORDED if brought.get(name) and getattr(hit, name) == brought[name]]
     if unsaid and first != ENGLISH:
         raise InputError(f"{where}: form = {hit.form!r} brings English texts only: add {unsaid[0]} in {first}.")
-    own = [name for name in WORDED if getattr(hit, name) != getattr(usual, name)]
+    own = [name for name in WORDED if getattr(hit, name) and getattr(hit, name) != getattr(usual, name)]
     for wording in hit.texts:
         if wording.language not in others:
             raise InputError(

@@ -1,7 +1,8 @@
 """The tables `[[questions]]` of hit.toml: what is asked of one pair beside, or instead of, "which is more relevant?".
 
-Three kinds: `pairwise` (A, B or a tie, in steps of strength if wanted, and a tie parted into both good and both poor),
-`likert` (each response on a scale of its own) and `comment` (free text, optional unless it is required).
+Kinds: `pairwise` (A, B or a tie, in steps of strength if wanted, and a tie parted into both good and both poor),
+`likert` (each response on a scale of its own), `ranking` (all responses of a set, from the best to the worst) and
+`comment` (free text, optional unless it is required).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any, Literal
 from crowd.hit_tables import Legal, check_keys, whole_number
 from dialogue.errors import InputError
 
-AskedKind = Literal["pairwise", "likert", "comment"]
-KINDS: tuple[AskedKind, ...] = ("pairwise", "likert", "comment")
+AskedKind = Literal["pairwise", "likert", "ranking", "comment"]
+KINDS: tuple[AskedKind, ...] = ("pairwise", "likert", "ranking", "comment")
 MOST = 12
 
 
@@ -29,7 +30,7 @@ class AskedQuestion:
     """As the rater reads it."""
     kind: AskedKind = "pairwise"
     tie: Literal["one", "split", "none"] = "one"
-    """pairwise: one tie, parted into both good and both poor, or none."""
+    """pairwise: one tie, parted into both good and both poor, or none; ranking: whether equal ranks are allowed."""
     strength: tuple[str, ...] = ()
     """pairwise: the steps from slight to strong, in words; empty: A or B alone."""
     points: int = 5
@@ -75,12 +76,12 @@ QUESTION_KEYS: Mapping[str, Legal] = {
     "labels": _texts(2, 10, 60),
     "required": Legal("true or false", lambda value: type(value) is bool),
 }
-OF_KIND: Mapping[str, AskedKind] = {
-    "tie": "pairwise",
-    "strength": "pairwise",
-    "points": "likert",
-    "labels": "likert",
-    "required": "comment",
+OF_KIND: Mapping[str, tuple[AskedKind, ...]] = {
+    "tie": ("pairwise", "ranking"),
+    "strength": ("pairwise",),
+    "points": ("likert",),
+    "labels": ("likert",),
+    "required": ("comment",),
 }
 QUESTIONS = Legal(
     f"1 to {MOST} tables of {', '.join(QUESTION_KEYS)}, with name and ask",
@@ -99,7 +100,7 @@ def questions_from(values: Sequence[Mapping[str, Any]], where: str) -> tuple[Ask
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{where}: two questions are called {twice[0]}; give each a name of its own.")
     if not any(one.makes_votes for one in found):
-        raise InputError(f"{where}: questions holds comments alone; ask a pairwise or likert one beside them.")
+        raise InputError(f"{where}: questions holds comments alone; ask one that is counted beside them.")
     return found
 
 
@@ -113,8 +114,11 @@ def questions_from_kept(values: Sequence[Mapping[str, Any]]) -> tuple[AskedQuest
 def _question_from(value: Mapping[str, Any], table: str, where: str) -> AskedQuestion:
     check_keys(table, QUESTION_KEYS, value, where)
     kind = value.get("kind", "pairwise")
-    if strange := [key for key in value if OF_KIND.get(key, kind) != kind]:
-        raise InputError(f"{where}: {table}.{strange[0]} is for kind {OF_KIND[strange[0]]}, and this one is {kind}.")
+    if strange := [key for key in value if kind not in OF_KIND.get(key, (kind,))]:
+        named = " or ".join(OF_KIND[strange[0]])
+        raise InputError(f"{where}: {table}.{strange[0]} is for kind {named}, and this one is {kind}.")
+    if kind == "ranking" and value.get("tie") == "split":
+        raise InputError(f"{where}: {table}.tie is 'split'; a ranking has equal ranks (one) or none (none).")
     (found,) = questions_from_kept([value])
     if found.labels and len(found.labels) not in (2, found.points):
         raise InputError(
@@ -122,3 +126,14 @@ def _question_from(value: Mapping[str, Any], table: str, where: str) -> AskedQue
             f"{found.points} points."
         )
     return found
+
+
+def check_kinds(questions: Sequence[AskedQuestion], form: str, where: str) -> None:
+    """Refuse a question of a kind that this form cannot show."""
+    strange = "pairwise" if form == "responses" else "ranking"
+    if found := [one.name for one in questions if one.kind == strange]:
+        legal = "likert, ranking or comment" if form == "responses" else "pairwise, likert or comment"
+        raise InputError(
+            f"{where}: the question {found[0]} is of kind {strange}, which the form {form} does not show. It may be "
+            f"{legal}; sets of responses are ranked (form = 'responses'), pairs compared (form = 'pairs')."
+        )

@@ -54,8 +54,8 @@ def pairs_file(study: Path, given: Path | None, form: FormName = "pairs") -> Pat
     """The file of pairs, or of what else the form shows, which must be there."""
     path = given or study / FORMS[form].FILE
     if not path.exists():
-        kind = Path(FORMS[form].FILE).stem
-        raise InputError(f"{path} does not exist. Make {kind} ({FORMS[form].MAKE} {study}) or name them: --{kind}.")
+        kind, flag = Path(FORMS[form].FILE).stem, "questions" if form == "choice" else "pairs"
+        raise InputError(f"{path} does not exist. Make {kind} ({FORMS[form].MAKE} {study}) or name them: --{flag}.")
     return path
 
 

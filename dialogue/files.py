@@ -23,13 +23,25 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
 from dialogue.errors import InputError
-from dialogue.records import Choice, Comment, OptionChoice, Pair, Question, Rater, Response, Verdict, Vote
+from dialogue.records import (
+    Choice,
+    Comment,
+    OptionChoice,
+    Pair,
+    Question,
+    Rater,
+    Response,
+    ResponseRating,
+    ResponseSet,
+    Verdict,
+    Vote,
+)
 from dialogue.validity import complaint
 
 R = TypeVar("R")
 FORMATS: dict[type, str] = {
     Response: "responses", Pair: "pairs", Vote: "votes", Rater: "raters", Verdict: "verdicts", Question: "questions",
-    OptionChoice: "choices", Comment: "comments",
+    OptionChoice: "choices", Comment: "comments", ResponseSet: "response_sets", ResponseRating: "ratings",
 }  # fmt: skip
 FORMAT_VERSION = 1
 

@@ -260,6 +260,60 @@ class OptionChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class ResponseSet:
+    """One response, or several of as many systems, to be judged at once (`response_sets.jsonl`); never sent as it is.
+
+    What a check asks is `best:2` (response 2, counted from 0, is above all others), `worst:2`, `0>2` (response 0 is
+    above response 2), `low:0` or `high:0` (response 0 is rated in the lower or upper half of the scale).
+    """
+
+    set: str = _of("id, unique in the file")
+    item: str = _of("context id, see response")
+    context: Sequence[Utterance] = _of("the conversation so far, list of `{speaker, text}`")
+    responses: Sequence[Candidate] = _of("one or more, list of `{text, model, seed, checkpoint}`")
+    kind: PairKind = _of("real, hidden check, or control", default="real")
+    identical: bool = _of("all of its texts, two or more, are the same", default=False)
+    dialogue: str | None = _of("cluster: the dialogue that the context comes from", default=None)
+    answer: str | None = _of(
+        "checks only: what must hold of the first question, see above; never leaves the server", default=None
+    )
+    answers: Mapping[str, str] = _of(
+        "checks of a study with several questions: question -> what must hold of it, beside `answer`",
+        sparse=True,
+        default_factory=dict,
+    )
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRating:
+    """What one rater said of one response in answer to one question (`ratings.jsonl`)."""
+
+    set: str = _of("id of the set that the response was shown in")
+    rater: str = _of("rater id: a keyed hash, never a name")
+    question: str = _of("which question is answered; questions are analysed one by one and never pooled")
+    system: str = _of("who wrote the response, as tables name it: `model-seed`")
+    item: str = _of("context id, see response")
+    response: int = _of("index of the response in its set, from 0")
+    score: int | None = _of("its rating, where the question is a scale", default=None)
+    rank: float | None = _of(
+        "its rank, 1 the best, where the question is a ranking; equals share the mean of their ranks", default=None
+    )
+    place: int | None = _of("where it was shown, 1 the first", default=None)
+    of: int = _of("how many responses were shown at once", default=1)
+    round: int = _of("1..k: number of the answer among the set's counted ones; 0 if not counted", default=0)
+    seconds: float | None = _of("time from showing to answering, of all questions together", default=None)
+    submitted: str | None = _of("time of the answer, ISO 8601, UTC", default=None)
+    source: Source = _of("where the rater came from; a rating of a `judge` is refused", default="imported")
+    rater_status: RaterStatus = _of("gate status of the rater", default="passed")
+    counted: bool = _of("one of the set's k answers", default=True)
+    kind: PairKind = _of("kind of the set, `real` or `control`", default="real")
+    identical: bool = _of("all responses of the set were the same text", default=False)
+    dialogue: str | None = _of("cluster: the dialogue of the set", default=None)
+    extra: Mapping[str, Any] = _extra()
+
+
+@dataclass(frozen=True, slots=True)
 class States:
     """The JSON sidecar of a matrix of encoder states (`states/*.npy`, one row an item)."""
 

@@ -6,7 +6,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dialogue.records import Candidate, OptionChoice, Pair, Question, Rater, Response, Utterance, Verdict
+from dialogue.records import (
+    Candidate,
+    OptionChoice,
+    Pair,
+    Question,
+    Rater,
+    Response,
+    ResponseRating,
+    ResponseSet,
+    Utterance,
+    Verdict,
+)
 from dialogue.tokens import normalize
 
 LONGEST_REPLY = 2000  # characters of a judge's reply
@@ -146,6 +157,43 @@ def _pair(one: Pair) -> Iterator[str]:
         yield f"{whole} is a whole conversation and {other} is not; compare two of one kind."
 
 
+def claims_of(responses: int) -> list[str]:
+    """Everything that a check of so many responses may ask.
+
+    >>> claims_of(1), len(claims_of(2))
+    (['low:0', 'high:0'], 10)
+    """
+    words = ("best", "worst", "low", "high") if responses > 1 else ("low", "high")
+    each = [f"{word}:{one}" for one in range(responses) for word in words]
+    return each + [f"{one}>{other}" for one in range(responses) for other in range(responses) if one != other]
+
+
+def _response_set(one: ResponseSet) -> Iterator[str]:
+    yield from _empty(set=one.set, item=one.item)
+    if not one.responses:
+        yield "responses is empty; it needs one or more."
+    if (said := len({response.text for response in one.responses}) == 1 < len(one.responses)) != one.identical:
+        yield f"identical is {str(one.identical).lower()}, and the texts are {'all' if said else 'not all'} the same."
+    asked = {**({"answer": one.answer} if one.answer else {}), **{f"answers.{k}": v for k, v in one.answers.items()}}
+    if one.kind != "check" and asked:
+        yield f"{next(iter(asked))} is given, and the set is no check (kind is {one.kind})."
+    if one.kind == "check" and not asked:
+        yield "a check needs answer: what must hold, such as best:0, 0>1, low:0 or high:0."
+    for name, claim in asked.items():
+        if claim not in claims_of(len(one.responses)):
+            legal = "best:0, worst:0, 0>1, low:0, high:0" if one.responses[1:] else "low:0, high:0"
+            yield f"{name} is {claim!r}; of {len(one.responses)} it may be like {legal}, with responses counted from 0."
+
+
+def _rating(one: ResponseRating) -> Iterator[str]:
+    yield from _empty(set=one.set, rater=one.rater, question=one.question, system=one.system)
+    yield from _negative(score=one.score, round=one.round, seconds=one.seconds)
+    if (one.score is None) == (one.rank is None):
+        yield "score and rank are both given, or none of them is; a scale gives a score, a ranking a rank."
+    if one.rank is not None and not 1 <= one.rank <= one.of:
+        yield f"rank is {one.rank:g}, which is not between 1 and {one.of}, the number of responses."
+
+
 def _empty(**texts: str) -> Iterator[str]:
     for name, text in texts.items():
         if not text.strip():
@@ -161,4 +209,5 @@ def _negative(**numbers: float | None) -> Iterator[str]:
 RULES: dict[type, Callable[[Any], Iterator[str]]] = {
     Verdict: _verdict, Question: _question, OptionChoice: _choice, Rater: _rater, Response: _response,
     Candidate: _candidate, Pair: _pair,
+    ResponseSet: _response_set, ResponseRating: _rating,
 }  # fmt: skip

@@ -13,6 +13,7 @@ COMMANDS = {
     "rank": "answer questions of next-utterance choice by likelihood: ranks.parquet",
     "score": "score responses with token metrics: metrics.parquet",
     "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",
+    "together": "make sets of one response or several for raters: response_sets.jsonl",
 }
 FIRST = "python -m generation train runs/mine --seeds 0-2 --preset small --epochs 5"
 

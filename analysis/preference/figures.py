@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.ranking import Ranking
-from analysis.preference.text import MODELS, ranks
+from analysis.preference.text import MODELS, rank_range
 from analysis.showing.plots import ForestRow, forest_figure
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def ranking_figure(found: Ranking, recipe: str) -> Figure:
 def ranks_figure(found: Ranking, recipe: str) -> Figure:
     """The ranks that each system may truly have: by itself (thick) and with all systems at once (thin)."""
     rows = [
-        ForestRow(one.system, one.rank, one.rank_low, one.rank_high, ranks(one), outer=(one.all_low, one.all_high))
+        ForestRow(one.system, one.rank, one.rank_low, one.rank_high, rank_range(one), outer=(one.all_low, one.all_high))
         for one in found.systems
     ]
     return forest_figure(

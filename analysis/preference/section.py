@@ -14,8 +14,8 @@ from analysis.preference.text import (
     RANKING_HEAD,
     equivalent_of_many,
     most_voted,
+    rank_range,
     ranking_rows,
-    ranks,
     told_of_ranking,
     untested_in_words,
     unverified_in_words,
@@ -74,9 +74,9 @@ def _rank_figure(found: Ranking | None) -> list[RowFigure]:
         return []
     axis = Axis(0.5, len(found.systems) + 0.5)
     rows = tuple(
-        Row(one.system, ranks(one), (Mark("bar", axis.at(one.all_low), axis.at(one.all_high), 0, "grey"),
+        Row(one.system, rank_range(one), (Mark("bar", axis.at(one.all_low), axis.at(one.all_high), 0, "grey"),
                                      *axis.interval(one.rank_low, one.rank, one.rank_high)),
-            described=f"rank {one.rank}, among {ranks(one)}, all at once {one.all_low} to {one.all_high}")
+            described=f"rank {one.rank}, among {rank_range(one)}, all at once {one.all_low} to {one.all_high}")
         for one in found.systems
     )  # fmt: skip
     legend = (("dot", "people", "rank"), ("bar", "people", "95 % set of one system"),

@@ -266,7 +266,7 @@ def ranking_rows(found: Ranking) -> list[tuple[str, ...]]:
     """The ranking, then the systems that have no rank."""
     ranked = [
         (f"{one.rank}", one.system, f"{one.votes:,}", number(one.strength.value), number(one.strength.se),
-         _reach(one.strength), ranks(one), _range(one.all_low, one.all_high),
+         _reach(one.strength), rank_range(one), _range(one.all_low, one.all_high),
          "" if one.below_next is None else p_value(one.below_next))
         for one in found.systems
     ]  # fmt: skip
@@ -274,7 +274,7 @@ def ranking_rows(found: Ranking) -> list[tuple[str, ...]]:
     return [*ranked, *(("-", one.system, f"{one.votes:,}", *blank) for one in found.unranked)]
 
 
-def ranks(one: Ranked) -> str:
+def rank_range(one: Ranked) -> str:
     """The ranks that a system may truly have, taken by itself."""
     return _range(one.rank_low, one.rank_high)
 

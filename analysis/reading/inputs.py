@@ -133,7 +133,8 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
     from analysis.reading.study import NOWHERE, Study
     from dialogue.ballots.recognising import OnScale
 
-    if systems or {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")} or _asks_items(reading):
+    named = {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")}
+    if systems or named or _asks_items(reading) or _is_ours(path):
         return _study_of_ratings(path, systems, reading)
     try:
         votes = votes_of(path, **reading)
@@ -160,11 +161,33 @@ def ratings_of(
     from analysis.reading.rated import read_ratings
 
     named, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
-    return read_ratings(
-        path / "votes.jsonl" if path.is_dir() else path,
-        Stated(named, words, "", Path(wide) if wide else None, question),
-        systems,
-    )
+    return read_ratings(_rated_in(path), Stated(named, words, "", Path(wide) if wide else None, question), systems)
+
+
+def ranks_of(path: Path, *, columns: Names = (), question: str = "") -> RatingsTable:
+    """Ranks of a file: a rank stands where a score does."""
+    from analysis.reading.opening import Stated
+    from analysis.reading.rated import read_ratings
+
+    named = dict(meanings(columns, "--columns"))
+    named["score"] = named.pop("rank", "rank")
+    return read_ratings(_rated_in(path), Stated(named, {}, "", None, question))
+
+
+def _rated_in(path: Path) -> Path:
+    """Of a study, the ratings of its sets, else its votes on a scale."""
+    if not path.is_dir():
+        return path
+    ours = path / "ratings.jsonl"
+    return ours if ours.exists() else path / "votes.jsonl"
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether this is the ratings.jsonl of a study of response sets."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as handle:
+        return b'"format": "ratings"' in handle.readline(200)
 
 
 def _asks_items(reading: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,8 @@ class RatingsTable:
     systems: tuple[str, ...]
     scale: tuple[float, float]
     ledger: Ledger
+    alone: Mapping[str, Rated] = field(default_factory=dict)
+    """All ratings of each system, whether they have a partner or not; both sides of it are the same."""
 
     @property
     def compared(self) -> int:
@@ -99,9 +101,11 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> Rat
         table, form = _long_of(table, systems), "ratings, one column a system"
     table, question = of_one_question(table, stated, "item", "system")
     names = _columns(table, stated)
+    _refuse_ranking(table, names["score"])
     told, raw = _told(table, names), table.columns[names["score"]]
     score = np.array([_number(table, row, cell, stated.values) for row, cell in enumerate(raw)])
     contrasts, lone = _contrasts(told, score)
+    alone = {name: _alone(name, told, score) for name in dict.fromkeys(told["system"])}
     if empty := int(np.isnan(score).sum()):
         dropped["no score"] = empty
     if lone:
@@ -109,7 +113,8 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> Rat
     read = len(table) + sum(dropped.values()) - empty - lone
     ledger = Ledger(f"{form}{question}", read, names, {}, dropped, table.notes)
     found = tuple(dict.fromkeys(told["system"]))
-    return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger)
+    return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger,
+                        {name: one for name, one in alone.items() if len(one.first)})  # fmt: skip
 
 
 def _long_of(table: RawTable, systems: Sequence[str]) -> RawTable:
@@ -155,6 +160,19 @@ def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
         if ours != "score" and "" in cells:
             raise InputError(f"{table.place(cells.index(''))}: {names[ours]} is empty; every rating needs it.")
     return told
+
+
+def _refuse_ranking(table: RawTable, score: str) -> None:
+    """Our own ratings of a question that is a ranking have no score."""
+    if score == "score" and "rank" in table.names and not table.values("score"):
+        raise InputError(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}")
+    if score == "rank" and not table.values("rank"):
+        raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}")
+
+
+def _alone(system: str, told: Mapping[str, list[str]], score: Floats) -> Rated:
+    rows = [row for row, name in enumerate(told["system"]) if name == system and not np.isnan(score[row])]
+    return _rated(system, system, np.array([[row, row] for row in rows], dtype=np.int64).reshape(-1, 2), told, score)
 
 
 def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:

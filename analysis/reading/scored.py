@@ -1,4 +1,4 @@
-"""Our own votes on a scale as ratings: one row a response, under the name of the system that wrote it."""
+"""Our own votes on a scale, and ratings of response sets: one row a response, under the name of its system."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dialogue.errors import InputError
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
 SCORES_OF_SIDES = ("score_a", "score_b")
+OF_SETS = {"set", "rater", "question", "system", "score", "rank", "of"}  # of ratings.jsonl
 
 
 def scored_sides(table: RawTable) -> RawTable:
-    """The table as it is, unless its rows rate both responses of pairs; votes that do not count are left out."""
+    """The table as it is, unless its rows rate both responses of pairs, or sets; what does not count is left out."""
+    if set(table.names) >= OF_SETS:
+        return _of_sets(table)
     if not {"pair", "rater", *SCORES_OF_SIDES} <= set(table.names):
         return table
     path = table.path.parent / "pairs.jsonl"
@@ -35,6 +38,22 @@ def scored_sides(table: RawTable) -> RawTable:
                 {**told, "system": names[key_of(side)], "score": row[name], "question": row.get("question", "")}
             )
             lines.append(table.lines[number] if table.lines else number + 1)
+    if not rows:
+        raise InputError(f"{table.path} holds no rating that counts.")
+    return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), table.notes)
+
+
+def _of_sets(table: RawTable) -> RawTable:
+    """Ratings and ranks of responses; those of one set belong together, and those of one context that stood alone."""
+    rows, lines = [], []
+    for number, (_, row) in enumerate(table.rows()):
+        told = {name: cell_text(row.get(name, "")) for name in ("counted", "kind", "of", "set", "item", "dialogue")}
+        if told["counted"].lower() == "false" or told["kind"] not in ("", "real"):
+            continue
+        item = told["item"] if told["of"] == "1" else told["set"]
+        kept = {name: row[name] for name in ("rater", "system", "score", "rank", "question")}
+        rows.append({"item": item, "dialogue": told["dialogue"] or told["item"], **kept})
+        lines.append(table.lines[number] if table.lines else number + 1)
     if not rows:
         raise InputError(f"{table.path} holds no rating that counts.")
     return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), table.notes)

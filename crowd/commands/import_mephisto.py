@@ -38,6 +38,8 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"{args.study} has no mephisto folder: it was not launched through Mephisto.")
     module = task_module(args.study)
     hit = hit_of(args.study, None)
+    if hit.form == "responses":
+        raise InputError("Mephisto's copies hold votes and choices, not ratings of sets. Use crowd export instead.")
     form = FORMS[hit.form]
     votes = restored(module.handed_in(task_name(args.study)), hit.votes_per_pair, hit.first_checks, hit.form)
     path = args.out or args.study / f"mephisto-{form.ANSWERS}.jsonl"

@@ -3,7 +3,8 @@
 One row a context, with a column for each system; or one row an answer, with the columns system and text. The table may
 be CSV, Excel, JSON or Parquet. A context is the user's words, or a conversation as JSON ([{"speaker": "user", "text":
 "..."}]). Rows whose kind is check become hidden checks: their right answer stands in a column answer, or is always the
-same system's (--good). Every two systems are compared.
+same system's (--good). Every two systems are compared; with --together, all systems of a row are judged at once, and
+with --alone each answer is judged by itself (response_sets.jsonl).
 
   python -m crowd pairs-from answers.csv --out runs/mine/pairs.jsonl --good ours
 """
@@ -25,16 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns", default="", metavar="OURS=THEIRS,...", help="id, context, kind, answer, dialogue, system, text"
     )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--together", action="store_true", help="one set a row, of all its systems, instead of pairs")
+    shown.add_argument("--alone", action="store_true", help="one set an answer, instead of pairs")
     parser.add_argument("--good", default="", metavar="SYSTEM", help="whose answer is right in every check")
 
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
     from crowd.exchange.answer_tables import answer_table, pairs_of_answers
+    from crowd.exchange.sets_of_answers import sets_from_answers
     from dialogue.ballots.naming import meanings, parse_names
     from dialogue.errors import InputError
     from dialogue.files import write_records
-    from dialogue.records import Pair
+    from dialogue.records import Pair, ResponseSet
     from dialogue.signature import signature
     from dialogue.tables.reading import read_table
 
@@ -43,9 +48,12 @@ def run(args: argparse.Namespace) -> None:
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     stated = meanings(parse_names(args.columns, "--columns"), "--columns")
     found = answer_table(read_table(args.table), stated, systems)
-    pairs = pairs_of_answers(found, args.good)
+    sets = args.together or args.alone
+    pairs = sets_from_answers(found, args.good, alone=args.alone) if sets else pairs_of_answers(found, args.good)
+    things = "sets" if sets else "pairs"
+    made = signature(**{things: len(pairs)}, source=args.table.name)
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    write_records(args.out, pairs, signature=signature(pairs=len(pairs), source=args.table.name), kind=Pair)
+    write_records(args.out, pairs, signature=made, kind=ResponseSet if sets else Pair)
     columns = ", ".join(f"{ours}={theirs}" for ours, theirs in found.columns.items())
     print(f"Read as: answers of {', '.join(found.systems)} ({columns}).")
     if found.unused:
@@ -53,5 +61,7 @@ def run(args: argparse.Namespace) -> None:
     kinds = Counter(pair.kind for pair in pairs)
     alike = sum(pair.identical for pair in pairs)
     told = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-    print(f"{args.out}: {len(pairs):,} pairs from {len(found.rows):,} contexts ({told}; {alike} with the same text).")
+    print(
+        f"{args.out}: {len(pairs):,} {things} from {len(found.rows):,} contexts ({told}; {alike} with the same text)."
+    )
     tell_next("python -m crowd serve", args.out.parent)

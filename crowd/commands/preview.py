@@ -15,7 +15,7 @@ from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from crowd.hit import Hit
-    from dialogue.records import Pair, Question
+    from dialogue.records import Pair, Question, ResponseSet
 
 SAMPLE = Path("examples/pairs.jsonl")
 
@@ -23,7 +23,7 @@ SAMPLE = Path("examples/pairs.jsonl")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The HIT, the pairs and the folder to write to."""
     parser.add_argument("--hit", type=Path, metavar="FILE", help="hit.toml (default: the paper's HIT)")
-    parser.add_argument("--pairs", type=Path, metavar="FILE", help=f"pairs to show (default: {SAMPLE})")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help=f"what to show (default: {SAMPLE}, or of its form)")
     parser.add_argument("--questions", type=Path, metavar="FILE", help="questions to show instead: the form choice")
     parser.add_argument("--number", type=int, default=8, help="how many pairs to show (default: 8)")
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("runs/preview"), help="default: runs/preview")
@@ -51,13 +51,13 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "questions", "hit"), "--open")
 
 
-def _pages(hit: Hit, pairs: Sequence[Pair | Question], language: str) -> Iterator[tuple[str, str]]:
+def _pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
     """Each page with its name, which says the language where there are several."""
     for name, text in _in_language(hit, pairs, language):
         yield f"{language}-{name}" if hit.languages[1:] else name, text
 
 
-def _in_language(hit: Hit, pairs: Sequence[Pair | Question], language: str) -> Iterator[tuple[str, str]]:
+def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
     from crowd.forms.known import FORMS
     from crowd.web import page
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from crowd.simulation.browser import PageReader
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clickers", type=float, default=0.1, help="share who click without reading (default: 0.1)")
     parser.add_argument("--leave", type=float, default=0.0, help="probability of leaving during a sitting (default: 0)")
     parser.add_argument("--url", help="address of a running server (default: start one)")
-    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs (default: STUDY/pairs.jsonl)")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs, or sets of responses (default: in STUDY)")
     parser.add_argument("--questions", type=Path, metavar="FILE", help="questions instead: the form choice of hit.toml")
     parser.add_argument(
         "--hit", type=Path, metavar="FILE", help="hit.toml (default: STUDY/hit.toml, or the paper's HIT)"
@@ -36,10 +40,11 @@ def run(args: argparse.Namespace) -> None:
     from crowd.simulation.crowd import SimulatedCrowd, reached, server
     from crowd.simulation.question_readers import QuestionReader
     from crowd.simulation.raters import Reader, habits
+    from crowd.simulation.set_readers import SetReader
     from crowd.study_folder import hit_of, pairs_file
     from dialogue.errors import InputError
     from dialogue.files import read_records
-    from dialogue.records import Pair, Question
+    from dialogue.records import Pair, Question, ResponseSet
 
     if args.raters < 1 or args.concurrency < 1:
         raise InputError("--raters and --concurrency must be whole numbers, 1 or more.")
@@ -47,11 +52,13 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"--clickers is {args.clickers} and --leave {args.leave}; both must be shares from 0 to 1.")
     hit = hit_of(args.study, args.hit, args.questions)
     path = pairs_file(args.study, args.pairs or args.questions, hit.form)
-    reader = (
-        QuestionReader(read_records(path, Question), seed=args.seed)
-        if hit.form == "choice"
-        else Reader(read_records(path, Pair), seed=args.seed)
-    )
+    reader: PageReader
+    if hit.form == "choice":
+        reader = QuestionReader(read_records(path, Question), seed=args.seed)
+    elif hit.form == "responses":
+        reader = SetReader(read_records(path, ResponseSet), seed=args.seed)
+    else:
+        reader = Reader(read_records(path, Pair), seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
     with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
         result = SimulatedCrowd(url, reader, raters, args.concurrency).work()

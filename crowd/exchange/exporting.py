@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 
 from crowd.exchange.by_question import Judged, comments_of, rows_by_question
+from crowd.exchange.by_response import rows_by_response
 from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import record_of
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
@@ -26,10 +27,11 @@ from crowd.store.event_log import iso
 from crowd.store.store import settings
 from crowd.watching.signals import PageEvents, page_events, rater_signals
 from dialogue.files import as_json, atomic, write_records
-from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, Source, Vote
+from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
 from dialogue.signature import signature
 
-Answer = Vote | OptionChoice
+Answer = Vote | OptionChoice | ResponseRating
+KINDS: Mapping[FormName, type] = {"pairs": Vote, "choice": OptionChoice, "responses": ResponseRating}
 VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
 # Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
@@ -54,7 +56,7 @@ class Export:
     @property
     def kind(self) -> type:
         """The record of an answer."""
-        return OptionChoice if self.form == "choice" else Vote
+        return KINDS[self.form]
 
     @property
     def given(self) -> int:
@@ -85,7 +87,7 @@ def export(
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
     waiting = _waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
     made = _choice_of if form == "choice" else _vote_of
-    votes = list(_votes(rows, pairs, status, counted, confirmed, waiting, made))
+    votes: list[Answer] = list(_votes(rows, pairs, status, counted, confirmed, waiting, made))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
     if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
@@ -94,7 +96,11 @@ def export(
     asked: list[str] = []
     if hit and hit.questions:
         judged: list[Judged] = list(zip(votes, (row for row in rows if row.failed is None), strict=True))
-        votes, comments = [*rows_by_question(judged)], list(comments_of(judged))
+        comments = list(comments_of(judged))
+        if form == "responses":
+            votes = [one for visit, row in judged for one in rows_by_response(visit, row, pairs[row.pair])]
+        else:
+            votes = [*rows_by_question(judged)]
         asked = [one.name for one in hit.questions if one.makes_votes]
     recipe = signature(
         **{FORMS[form].ANSWERS: len(votes)},
@@ -174,7 +180,7 @@ def _as_without_rules(
     for vote in votes:
         row = None if vote.extra.get("auto") else next(given)
         would = vote.counted if row is None else counted[row.lease]
-        pair = vote.pair if isinstance(vote, Vote) else vote.question
+        pair = vote.question if isinstance(vote, OptionChoice) else cast(Vote, vote).pair  # of sets, one vote a visit
         rounds[pair] += would
         said = {"counted_without_rules": would, "round_without_rules": rounds[pair] if would else 0}
         yield replace(vote, extra={**vote.extra, **said, "excluded_by": broke.get(vote.rater, "")})
@@ -296,10 +302,13 @@ def analysis_of(path: Path, votes: Sequence[Answer]) -> list[str]:
     """The command that draws these votes, of several questions those of the first; few are drawn with replacement."""
     if votes and isinstance(votes[0], OptionChoice):
         return ["python -m analysis choose", str(path.parent)]
-    first = votes[0].question if votes else ""
-    rounds = Counter(v.round for v in votes if v.counted and v.kind == "real" and v.question == first)
+    if votes and isinstance(first := votes[0], ResponseRating):
+        command = "python -m analysis ratings" if first.rank is None else "python -m analysis ranks"
+        return [command, str(path), "--question", first.question]
+    lead = votes[0].question if votes else ""
+    rounds = Counter(v.round for v in votes if v.counted and v.kind == "real" and v.question == lead)
     few = min(rounds.values(), default=0) <= VOTES_PER_SET
-    asked = ["--question", first] if first else []
+    asked = ["--question", lead] if lead else []
     return ["python analyze_ties.py", str(path), *asked, *(["--replace"] if few else [])]
 
 

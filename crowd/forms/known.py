@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from crowd.forms import choice, conversations, pairs
+from crowd.forms import choice, conversations, pairs, responses
 from crowd.forms.form import HitForm
 
-FormName = Literal["pairs", "choice", "conversations"]
-FORMS: Mapping[FormName, HitForm] = {"pairs": pairs, "choice": choice, "conversations": conversations}
+FormName = Literal["pairs", "choice", "conversations", "responses"]
+FORMS: Mapping[FormName, HitForm] = {
+    "pairs": pairs,
+    "choice": choice,
+    "conversations": conversations,
+    "responses": responses,
+}

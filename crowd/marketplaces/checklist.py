@@ -26,6 +26,7 @@ DESCRIPTIONS: Mapping[FormName, str] = {
     "pairs": "Read short conversations and say which of two responses is more relevant.",
     "choice": "Read the beginnings of short conversations and say which of several sentences was said next.",
     "conversations": "Read pairs of conversations and say which of two speakers you would rather talk to.",
+    "responses": "Read short conversations and say how good one or several responses to each are.",
 }
 Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
 
@@ -86,7 +87,7 @@ def _pass_rate(now: Progress, checks: int, typed: Decimal | None) -> tuple[float
 def common_points(study: Planned) -> Lines:
     """The points that are the same for every marketplace."""
     hit = study.hit
-    thing = "question" if hit.form == "choice" else "pair"
+    thing = {"choice": "question", "responses": "conversation"}.get(hit.form, "pair")
     counted = {"row": "in a row", "total": "in total"}[hit.count_failures]
     gate = (
         f"no more work after {hit.max_failures} failed {counted}"

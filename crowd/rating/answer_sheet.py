@@ -1,5 +1,7 @@
 """All answers of a rater about one pair, where hit.toml asks several questions: read, turned back into a and b, judged.
 
+Those about a set of responses are numbers by place, which response_sheet.py reads and turns back.
+
 Pure functions: what a form holds becomes a sheet or is refused whole, so that nothing stores half of one.
 """
 
@@ -11,10 +13,11 @@ from typing import Any
 from crowd.forms.form import Incomplete
 from crowd.forms.pairs import answer_of
 from crowd.hit_questions import AskedQuestion
-from dialogue.records import Choice, Pair
+from crowd.rating.response_sheet import holds, numbers_turned, read_numbers, wrong_claim
+from dialogue.records import Pair, ResponseSet
 
 Sheet = Mapping[str, Mapping[str, Any]]
-"""Question -> what was answered: choice, strength, tie_kind, score_a, score_b or text, whatever its kind has."""
+"""Question -> what was answered: choice, strength, tie_kind, score_a, score_b, scores, ranks, text: as its kind has."""
 Given = str | Sheet
 LONGEST_COMMENT = 2000
 TIES = {"one": ("tie",), "split": ("good", "poor"), "none": ()}
@@ -35,9 +38,12 @@ def buttons_of(question: AskedQuestion) -> list[str]:
     return [*(f"left-{n}" for n in reversed(steps)), *ties, *(f"right-{n}" for n in steps)]
 
 
-def read_sheet(questions: Sequence[AskedQuestion], form: Mapping[str, str]) -> Sheet:
-    """The answers of a form, by the place on the page; a comment that is left empty is no answer."""
-    found = {one.name: _read(one, form) for one in questions}
+def read_sheet(questions: Sequence[AskedQuestion], form: Mapping[str, str], *, of_sets: bool = False) -> Sheet:
+    """The answers of a form, by the place on the page (`of_sets`: of any number of responses).
+
+    A comment that is left empty is no answer.
+    """
+    found = {one.name: (read_numbers if of_sets and one.makes_votes else _read)(one, form) for one in questions}
     return {name: answer for name, answer in found.items() if answer}
 
 
@@ -77,6 +83,8 @@ def turned_back(sheet: Sheet, left: str) -> Sheet:
 
 
 def _turned(answer: Mapping[str, Any], left: str) -> dict[str, Any]:
+    if "by_place" in answer:
+        return numbers_turned(answer, left)
     if "left" in answer:
         one, other = answer["left"], answer["right"]
         higher = "tie" if one == other else "left" if one > other else "right"
@@ -87,7 +95,7 @@ def _turned(answer: Mapping[str, Any], left: str) -> dict[str, Any]:
     return dict(answer)
 
 
-def right_answers(pair: Pair, lead: str, mended: str | None = None) -> dict[str, Choice]:
+def right_answers(pair: Pair | ResponseSet, lead: str, mended: str | None = None) -> dict[str, str]:
     """What a check asks: `answer` is that of the leading question, `answers` of others; none where it is void."""
     if mended == "void":
         return {}
@@ -95,13 +103,23 @@ def right_answers(pair: Pair, lead: str, mended: str | None = None) -> dict[str,
     return {**({lead: answer} if answer else {}), **{k: v for k, v in pair.answers.items() if k != lead or not answer}}
 
 
-def is_failed(answers: Sheet, right: Mapping[str, Choice]) -> bool:
+def is_failed(answers: Sheet, right: Mapping[str, str]) -> bool:
     """Whether any question of a check was answered otherwise; of a scale, which response was to be rated higher."""
-    return any(answers.get(name, {}).get("choice") != choice for name, choice in right.items())
+    return any(not _agrees(answers.get(name, {}), asked) for name, asked in right.items())
 
 
-def wrong_key(pair: Pair, questions: Sequence[AskedQuestion]) -> str:
-    """Why this check cannot ask what it asks; empty if it can."""
+def _agrees(answer: Mapping[str, Any], asked: str) -> bool:
+    if "scores" in answer or "ranks" in answer:
+        return holds(answer, asked)
+    return bool(answer.get("choice") == asked)
+
+
+def wrong_key(pair: Pair | ResponseSet, questions: Sequence[AskedQuestion]) -> str:
+    """Why this check cannot ask what it asks, or this set be shown with these questions; empty if it can."""
+    if isinstance(pair, ResponseSet):
+        return wrong_claim(pair, questions)
+    if pair.kind != "check":
+        return ""
     known = {one.name: one for one in questions if one.makes_votes}
     for name, choice in right_answers(pair, next(iter(known), "")).items():
         if questions and name not in known:

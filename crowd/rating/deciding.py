@@ -13,7 +13,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from crowd.forms.known import FORMS
-from crowd.forms.pairs import record_of
 from crowd.rating import standing
 from crowd.rating.answer_sheet import is_failed, right_answers
 from crowd.rating.answering import fails
@@ -80,7 +79,8 @@ def _judge_anew(connection: sa.Connection, check: str, answer: str) -> None:
 def _judge_sheets_anew(connection: sa.Connection, check: str, answer: str, lead: str) -> None:
     """The same where several questions were answered: each sheet by all that the check asks."""
     body = connection.execute(sa.select(pairs.c.body).where(pairs.c.pair == check)).scalar_one()
-    right = right_answers(record_of(body), lead, answer)
+    record = FORMS[rules_in_force(connection).hit.form].record_of(body)
+    right = right_answers(record, lead, answer)
     rows = connection.execute(sa.select(votes.c.vote, votes.c.answers).where(votes.c.pair == check)).all()
     for row in rows:
         failed = int(is_failed(json.loads(row.answers), right))

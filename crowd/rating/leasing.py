@@ -14,11 +14,10 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.forms.form import Told
 from crowd.rating import pool
 from crowd.rating.assignment import Fewest, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import FOR_RATER, NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
+from crowd.rating.next_pair import FOR_RATER, LAID, NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
 from crowd.rating.seating import (
     CHECK,
     HIDDEN,
@@ -38,7 +37,7 @@ from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import Query, fetch, later
 from crowd.store.tables import leases, pairs, raters, sittings
-from dialogue.records import Pair, Question
+from dialogue.records import Pair, Question, ResponseSet
 from dialogue.seeds import child_seed
 
 Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
@@ -84,7 +83,7 @@ class ShownPair:
     """What is to be shown; `token` is all that a rater's page learns of it beside the texts."""
 
     token: str
-    pair: Pair | Question
+    pair: Pair | Question | ResponseSet
     left: str
     """How it is laid out, see crowd/forms/: of a pair, the response on the left."""
     expires: float
@@ -230,15 +229,15 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     return ShownPair(token, record, left, expires)
 
 
-def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Pair | Question, before: str | None = None) -> str:
+def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: str | None = None) -> str:
     """How it is laid out now; `before` is how, in a lease that has run out."""
     form = moment.form
-    placed: Told = {} if form.PLACES else left_counts(row)
-    if form.PLACES:
-        (found,) = fetch(moment.connection, (PLACED, {"pair": row.pair}))
-        placed = Counter(one.left for one in found)
     name = (seated.seat.rater, row.pair)
-    return form.layout(record, placed, seated.lefts, seed=moment.seed, name=name, before=before)
+    placed, lefts = left_counts(row), seated.lefts
+    if form.PLACES:
+        found = fetch(moment.connection, (PLACED, {"pair": row.pair}), (LAID, {"rater": seated.seat.rater}))
+        placed, lefts = (Counter(one.left for one in rows) for rows in found)
+    return form.layout(record, placed, lefts, seed=moment.seed, name=name, before=before)
 
 
 def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, left: str) -> str:

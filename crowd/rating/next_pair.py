@@ -48,6 +48,7 @@ _DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(leases.c.s
 _HAS_PLACE = sa.exists().where(votes.c.lease == leases.c.lease, sa.or_(votes.c.counted == 1, votes.c.waits == 1))
 _TAKEN = sa.or_(leases.c.state == "held", _HAS_PLACE)
 PLACED = sa.select(leases.c.left).where(leases.c.pair == param("pair"), _TAKEN)  # of forms that balance places
+LAID = sa.select(leases.c.left).where(leases.c.rater == param("rater"), IS_SHOWN)  # how a rater saw all so far
 CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
 NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 

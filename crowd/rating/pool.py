@@ -60,9 +60,10 @@ def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     all_checks = [record for record in records if record.kind == "check"]
     versions = {record.version for record in records if record.kind != "check" and record.version} or {0}
     checks = min(sum(one.version in (0, version) for one in all_checks) for version in versions)
-    for row in records if FORMS[hit.form].SIDED else ():
-        if row.kind == "check" and (wrong := wrong_key(FORMS[hit.form].record_of(row.body), hit.questions)):
-            raise InputError(f"{path}: check {row.name} {wrong}.")
+    asked = [row for row in records if hit.form == "responses" or row.kind == "check"]  # of all sets, so many as these
+    for row in asked if hit.form == "responses" or FORMS[hit.form].SIDED else ():
+        if wrong := wrong_key(FORMS[hit.form].record_of(row.body), hit.questions):
+            raise InputError(f"{path}: {'check' if row.kind == 'check' else 'set'} {row.name} {wrong}.")
     if checks < hit.first_checks:
         raise InputError(
             f"{path} holds {checks} checks{' of a version' if len(versions) > 1 else ''}, "

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import httpx
 
 from crowd.simulation.raters import Habits, Reader
+from crowd.simulation.set_readers import SetReader
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
@@ -43,6 +44,8 @@ class PageForm(HTMLParser):
         self.radios: dict[str, list[str]] = {}
         self.texts: dict[str, bool] = {}
         """Name of a text field -> whether it must be filled."""
+        self.rankings: dict[str, bool] = {}
+        """Groups of answers that are ranks -> whether no two may be the same."""
         self._texts: list[tuple[str, str]] = []
         self._within = ""
         self._in_box = False
@@ -63,6 +66,8 @@ class PageForm(HTMLParser):
             self._in_box = True
             self._texts.append((self._within, ""))
         elif tag in ("section", "div"):
+            if "data-question" in values:
+                self.rankings[values["data-question"]] = "data-strict" in values
             first, *more = values.get("class", "").split() or [""]
             self._within = first
             if "talk" in more:
@@ -180,6 +185,8 @@ class SimulatedVisit:
         fields = form.fields | self.reader.fields(pressed) | {"seconds": str(seconds)}
         if isinstance(self.reader, Reader) and form.radios:
             fields |= self.reader.fill(self.rater, context, texts, form.radios, form.texts)
+        if isinstance(self.reader, SetReader):
+            fields |= self.reader.answer_all(self.rater, context, texts, form.radios, form.texts, form.rankings)
         answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
         if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
             answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()

@@ -116,7 +116,7 @@ def _counts_page_events(connection: sa.Connection) -> bool:
 
 def _characters(body: str) -> int:
     known = json.loads(body)
-    judged = known["options"] if "options" in known else (known["a"], known["b"])
+    judged = known.get("options") or known.get("responses") or (known["a"], known["b"])
     return sum(len(line["text"]) for line in (*known["context"], *judged))
 
 

@@ -56,6 +56,8 @@ NOTES: dict[Note, str] = {
 ANSWER_ALL = "Answer every question"
 NOT_ALL = "Please choose an answer to each question"
 UNDONE_QUESTION = "Undone: answer this question again"
+UNDONE_SET = "Undone: answer again"
+RANK_APART = "Answer every question; no two responses may share a rank"
 CHOOSE_TWO, CHOOSE_ONE = "Choose the best option, and another one as second best", "Choose one"
 
 
@@ -156,8 +158,11 @@ def said(hit: Hit, frame: Frame, note: Note, shown: OnPage | None = None) -> str
     words = NOTES[note]
     if hit.form == "choice" and note == "undone":
         words = UNDONE_QUESTION
+    if hit.form == "responses" and note == "undone":
+        words = UNDONE_SET
     if note == "incomplete":
-        words = ANSWER_ALL if hit.questions else said_incomplete(shown)
+        apart = any(one.kind == "ranking" and one.tie == "none" for one in hit.questions)
+        words = RANK_APART if apart else ANSWER_ALL if hit.questions else said_incomplete(shown)
     return languages.in_words(words, frame.language)
 
 

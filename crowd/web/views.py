@@ -187,8 +187,8 @@ def _field(name: str) -> str:
 
 def _given() -> Given:
     """What the page asked for: one button, or the answers to all questions of hit.toml."""
-    questions = the_desk().hit.questions
-    return read_sheet(questions, request.form) if questions else _choice()
+    hit = the_desk().hit
+    return read_sheet(hit.questions, request.form, of_sets=hit.form == "responses") if hit.questions else _choice()
 
 
 def _choice() -> str:

@@ -37,6 +37,8 @@ RECORDS_SHOWN = [
     records.Verdict,
     records.Question,
     records.OptionChoice,
+    records.ResponseSet,
+    records.ResponseRating,
     records.States,
     records.Score,
     cards.Card,
@@ -71,6 +73,13 @@ EXAMPLES: dict[type, str] = {
   {"text": "for how many nights ?", "item": "TOY00289:5"}], "dialogue": "TOY00289", "corpus": "toy"}""",
     records.OptionChoice: """{"question": "q7fed", "rater": "a07a31c2", "first": 1, "second": 0, "shown": "10",
  "round": 1, "seconds": 11.2, "source": "local", "dialogue": "TOY00289"}""",
+    records.ResponseSet: """{"set": "s7fed", "item": "TOY00289:5", "dialogue": "TOY00289", "kind": "check",
+ "context": [{"speaker": "user", "text": "a room in the north , please ."}], "answer": "best:0",
+ "responses": [{"text": "for how many nights ?", "model": "reference", "seed": null, "checkpoint": "reference"},
+  {"text": "thank you , goodbye .", "model": "off-topic", "seed": null, "checkpoint": "reference"}]}""",
+    records.ResponseRating: """{"set": "s81aa", "rater": "a07a31c2", "question": "order", "system": "ours-0",
+ "item": "TOY00289:5", "response": 1, "rank": 1.5, "place": 3, "of": 4, "round": 1, "seconds": 21.4,
+ "source": "local", "dialogue": "TOY00289"}""",
 }
 
 

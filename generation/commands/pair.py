@@ -46,16 +46,24 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.records import Pair, Response
     from dialogue.seeds import child_seed
     from dialogue.signature import signature
-    from generation.pairs.pairing import against_reference, answers_of, real_pairs, system_pairs, within_seed
+    from generation.pairs.pairing import (
+        against_reference,
+        answers_of,
+        chosen_decoding,
+        of_checkpoint,
+        real_pairs,
+        system_pairs,
+        within_seed,
+    )
     from generation.same_corpus import check_utterances
 
     refuse_below(args, pairs=1, controls=0, checks=0)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
     known = {e.item: e for e in examples(corpus.dialogues)}
-    responses = _of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
+    responses = of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
     names = _two(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]
-    decodings = [_choose_decoding(args.decoding, responses, name) for name in names]
+    decodings = [chosen_decoding(args.decoding, responses, name) for name in names]
     answers = [answers_of(responses, name, how) for name, how in zip(names, decodings, strict=True)]
     if args.models:
         pairs = system_pairs(answers[0], answers[1], known, args.pairs, seed=args.seed)
@@ -65,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
     for place, (name, own) in enumerate(zip(names, answers, strict=True)):
         share = (controls + place) // len(names)
         seed = child_seed(args.seed, name) if place else args.seed
-        sampled = answers_of(responses, name, _choose_decoding("auto", responses, name))
+        sampled = answers_of(responses, name, chosen_decoding("auto", responses, name))
         pairs += within_seed(sampled, known, share, seed=seed)
         for stray in (False, True):
             pairs += against_reference(own, known, share, seed=seed, stray=stray)
@@ -83,16 +91,6 @@ def run(args: argparse.Namespace) -> None:
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"Preview: {args.study / 'pairs.html'}")
     tell_next("python -m crowd serve", args.study, "--open")
-
-
-def _of_checkpoint(name: str, responses: list[Response]) -> list[Response]:
-    kept = [response for response in responses if response.checkpoint == name]
-    if not kept:
-        legal = ", ".join(sorted({response.checkpoint for response in responses}))
-        raise InputError(
-            f"responses.jsonl has no responses of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint"
-        )
-    return kept
 
 
 def _two(text: str, responses: list[Response]) -> list[str]:
@@ -114,16 +112,6 @@ def _choose_model(name: str, responses: list[Response], known: dict[str, Example
         shown = ", ".join(f"{value:.2f}" for value in spread.bleu.values())
         print(f"{spread.model}: BLEU-2 {shown} (SD over {len(spread.bleu)} seeds {spread.sd:.2f})")
     return found[0].model
-
-
-def _choose_decoding(name: str, responses: list[Response], model: str) -> str:
-    ours = [r for r in responses if r.model == model]
-    legal = sorted({r.decoding for r in ours})
-    if name == "auto" and ours:
-        return next((r.decoding for r in ours if r.extra.get("draw", 0) > 0), legal[0])
-    if name not in legal:
-        raise InputError(f"responses.jsonl holds no responses of {model} by {name!r}. It has: {', '.join(legal)}.")
-    return name
 
 
 def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:

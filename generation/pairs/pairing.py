@@ -59,6 +59,28 @@ def seed_bleus(responses: Sequence[Response], references: Mapping[str, Example])
     return sorted(found, key=lambda spread: (spread.sd, spread.model))
 
 
+def of_checkpoint(name: str, responses: Sequence[Response]) -> list[Response]:
+    """The responses of one checkpoint."""
+    kept = [response for response in responses if response.checkpoint == name]
+    if not kept:
+        legal = ", ".join(sorted({response.checkpoint for response in responses}))
+        raise InputError(
+            f"responses.jsonl has no responses of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint"
+        )
+    return kept
+
+
+def chosen_decoding(name: str, responses: Sequence[Response], model: str) -> str:
+    """The decoding whose responses are shown; auto: one with several draws, which is sampled."""
+    ours = [r for r in responses if r.model == model]
+    legal = sorted({r.decoding for r in ours})
+    if name == "auto" and ours:
+        return next((r.decoding for r in ours if r.extra.get("draw", 0) > 0), legal[0])
+    if name not in legal:
+        raise InputError(f"responses.jsonl holds no responses of {model} by {name!r}. It has: {', '.join(legal)}.")
+    return name
+
+
 def answers_of(responses: Sequence[Response], model: str, decoding: str) -> dict[tuple[int, int], dict[str, Response]]:
     """(seed, draw) -> item -> response, for one system and decoding; a system without seeds has the key NO_SEED."""
     answers: dict[tuple[int, int], dict[str, Response]] = {}

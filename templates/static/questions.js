@@ -31,6 +31,7 @@ function press(key) {
   const radio = group && radios(group)[key === "0" ? 9 : key - 1];
   if (!radio) return;
   radio.checked = true;
+  radio.dispatchEvent(new Event("change", { bubbles: true }));
   given.push(group);
   if (pair().querySelectorAll(".asked").length === 1 && groups().length === 1) save().click();
   else goOn();
@@ -41,6 +42,7 @@ function takeBack() {
   while (group && !(group.isConnected && isAnswered(group))) group = given.pop();
   if (!group) return pair().querySelector(".undo")?.click();
   for (const one of radios(group)) one.checked = false;
+  radios(group)[0].dispatchEvent(new Event("change", { bubbles: true }));
   radios(group)[0].focus();
   mark();
 }

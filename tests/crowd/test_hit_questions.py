@@ -42,7 +42,7 @@ def test_a_store_of_before_has_none():
         ({"questions": [{**BETTER, "tie": "maybe"}]}, "questions[0].tie is 'maybe', which is not one of one"),
         ({"questions": [{**FLUENCY, "points": 1}]}, "questions[0].points is 1, which is not a whole number"),
         ({"questions": [{**FLUENCY, "labels": ["a", "b", "c"]}]}, "questions[0].labels has 3 words; give the 2 ends"),
-        ({"questions": [{**FLUENCY, "tie": "one"}]}, "questions[0].tie is for kind pairwise, and this one is likert."),
+        ({"questions": [{**FLUENCY, "tie": "one"}]}, "questions[0].tie is for kind pairwise or ranking, and"),
         ({"questions": [BETTER, BETTER]}, "two questions are called better"),
         ({"questions": [WHY]}, "questions holds comments alone"),
         ({"questions": [BETTER], "identical": "tie"}, 'identical is "tie", but nobody can say'),

@@ -57,8 +57,9 @@ ROOMS = {
         "hit_about": {"hit_tables"},
         "hit_choice": {"forms", "hit_about"},
         "hit_conversations": {"forms"},
+        "hit_responses": {"hit_questions"},
         "hit": {"forms", "hit_about", "hit_choice", "hit_conversations", "hit_languages", "hit_questions"}
-        | {"hit_tables"},
+        | {"hit_responses", "hit_tables"},
         "store": set(),
         "rating": {"forms", "hit", "hit_questions", "hit_tables", "store"},
         "watching": {"forms", "hit", "store"},

@@ -46,7 +46,16 @@ def in_templates():
 def in_code():
     """Notes of the page, and how people leave for a marketplace."""
     yield from page.NOTES.values()
-    yield from (page.ANSWER_ALL, page.NOT_ALL, page.UNDONE_QUESTION, page.CHOOSE_TWO, page.CHOOSE_ONE)
+    yield from (
+        page.ANSWER_ALL,
+        page.NOT_ALL,
+        page.UNDONE_QUESTION,
+        page.UNDONE_SET,
+        page.RANK_APART,
+        page.CHOOSE_TWO,
+        page.CHOOSE_ONE,
+    )
+    yield from (page.UNDONE_SET, page.RANK_APART)
     for path in sorted(CROWD.glob("marketplaces/*/entrance.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

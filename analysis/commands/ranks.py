@@ -1,0 +1,38 @@
+"""Compare systems that people ranked, several at a time: mean ranks, and every two systems within the same rankings.
+
+Takes the ratings.jsonl of a study of response sets, or any table with one row a rank (columns rank, system, item,
+rater). Rank 1 is the best; equals share the mean of their ranks. The comparisons that one ranking implies are one
+answer of one rater, so the intervals allow for items and raters and never take them as independent votes. Several
+questions are analysed one by one (--question).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analysis.arguments import add_clusters_argument, add_json_argument, deliver
+
+NEXT = "python -m analysis plan"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The table, and how it is named."""
+    parser.add_argument("table", type=Path, metavar="FILE", help="ranks: CSV, JSON, Excel, Parquet, ...")
+    parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help="rank, system, item, rater, dialogue")
+    parser.add_argument("--question", default="", metavar="NAME", help="which of several questions")
+    parser.add_argument("--figure", metavar="STEM", help="draw the mean ranks: STEM.png and STEM.pdf")
+    add_clusters_argument(parser)
+    add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, compare, print."""
+    from analysis.notebook import ranks
+    from dialogue.ballots.naming import parse_names
+
+    columns = parse_names(args.columns, "--columns")
+    found = ranks(args.table, clusters=args.clusters, columns=columns, question=args.question)
+    if args.figure:
+        found.plot().save(args.figure)
+    deliver(args, found, then=NEXT)

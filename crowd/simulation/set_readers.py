@@ -1,0 +1,132 @@
+"""How simulated raters judge sets of responses, knowing of the questions but what the page shows.
+
+Of each response a rater perceives ``u = sharpness * quality + noise`` with standard Gumbel noise, the first on the page
+a little more (their bias): the order of u is that of Plackett and Luce. A scale is that u in steps, and responses whose
+u is nearer than the rater's threshold share a rank where the page allows it. Lapses are blind clicks, and careful
+raters answer checks as they are meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+
+from crowd.simulation.filling import COMMENTS, WROTE, groups_asked
+from crowd.simulation.raters import Habits, page_key, quality
+from dialogue.errors import InputError
+from dialogue.records import ResponseSet, Utterance
+from dialogue.seeds import child_random
+
+STEP = 1.2  # of u, between two points of a scale of five
+INNER, OUTER = 1.0, 9.0  # of u in a check: what is asked for stands out on every scale
+
+
+class SetReader:
+    """Knows the sets of a study, and how a rater would judge what a page shows."""
+
+    def __init__(self, sets: Iterable[ResponseSet], *, seed: int) -> None:
+        self.seed = seed
+        self._known = {_key(one.context, [response.text for response in one.responses]): one for one in sets}
+
+    def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
+        """No single button; the seconds that it takes."""
+        generator = child_random(self.seed, "judgement", rater.number, *_key(context, texts))
+        return "", round(generator.lognormvariate(math.log(rater.seconds * len(texts) / 2), 0.5), 2)
+
+    def fields(self, pressed: str) -> dict[str, str]:
+        """None beside the answers to questions."""
+        del pressed
+        return {}
+
+    def learns(self, rater: Habits, number: int) -> str:
+        """There are no worked examples."""
+        del rater, number
+        return ""
+
+    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
+        """What the rater answers about themselves, of the page's answers."""
+        return answers[int(self.whim(rater, "about", name) * len(answers))]
+
+    def whim(self, rater: Habits, name: str, *key: str) -> float:
+        """As of a reader of pairs."""
+        return child_random(self.seed, name, rater.number, *key).random()
+
+    def answer_all(
+        self, rater: Habits, context: Sequence[Utterance], shown: Sequence[str], radios: Mapping[str, Sequence[str]],
+        texts: Mapping[str, bool], rankings: Mapping[str, bool],
+    ) -> dict[str, str]:  # fmt: skip
+        """Every group and text of the page; `rankings` names the groups of ranks, true where none may be shared."""
+        key = _key(context, shown)
+        generator = child_random(self.seed, "set", rater.number, *key)
+        blind = generator.random() < rater.lapse
+        if not blind and key not in self._known:
+            raise InputError(
+                f"The server shows {shown[0][:40]!r}, which is in none of these sets. Give the sets it serves: --pairs."
+            )
+        record = None if blind else self._known[key]
+        found: dict[str, str] = {}
+        for name in groups_asked(radios):
+            group = f"q-{name}"
+            points = len(radios[f"{group}-0"])
+            felt = [generator.gauss(0, 2) for _ in shown] if record is None else self._felt(rater, record, shown)
+            if record is not None and (claim := _claim(record, name, groups_asked(radios)[0])):
+                felt = _as_asked(felt, claim, [r.text for r in record.responses], shown)
+            if group in rankings:
+                given = _ranks(felt, 0.0 if rankings[group] else rater.threshold / 2)
+            else:
+                given = [_point(one, points) for one in felt]
+            found |= {f"{group}-{place}": str(number) for place, number in enumerate(given)}
+        return found | _comments(texts, generator)
+
+    def _felt(self, rater: Habits, record: ResponseSet, shown: Sequence[str]) -> list[float]:
+        """By place. The noise is that of the text, wherever it stands."""
+        wrote = {page_key([], [response.text]): response for response in record.responses}
+        felt = []
+        for place, text in enumerate(shown):
+            noise = child_random(self.seed, "noise", rater.number, record.set, text).random()
+            worth = quality(wrote[page_key([], [text])], record.context, seed=self.seed)
+            felt.append(rater.sharpness * worth - math.log(-math.log(noise)) + (rater.bias if place == 0 else 0.0))
+        return felt
+
+
+def _claim(record: ResponseSet, name: str, lead: str) -> str:
+    """What a check asks of this question."""
+    return record.answers.get(name) or (record.answer or "" if name == lead else "")
+
+
+def _as_asked(felt: Sequence[float], claim: str, texts: Sequence[str], shown: Sequence[str]) -> list[float]:
+    """The same, so that the claim of a check holds."""
+    word, colon, one = claim.partition(":")
+    above, _, below = claim.partition(">")
+    wanted = (
+        {int(one): OUTER if word in ("best", "high") else -OUTER} if colon else {int(above): OUTER, int(below): -OUTER}
+    )
+    known = {page_key([], [texts[index]]): value for index, value in wanted.items()}
+    rest = [max(-INNER, min(INNER, one)) for one in felt]
+    return [known.get(page_key([], [text]), kept) for text, kept in zip(shown, rest, strict=True)]
+
+
+def _point(felt: float, points: int) -> int:
+    """The point of a scale; its ends are for what lies beyond the others."""
+    middle, step = (points + 1) / 2, STEP * 4 / max(1, points - 1)
+    return max(1, min(points, round(middle + felt / step)))
+
+
+def _ranks(felt: Sequence[float], near: float) -> list[int]:
+    """1 the highest; whoever is nearer than `near` to the one above shares its rank."""
+    order = sorted(range(len(felt)), key=lambda place: -felt[place])
+    ranks, rank = [0] * len(felt), 1
+    for number, place in enumerate(order, 1):
+        if number > 1 and felt[order[number - 2]] - felt[place] > near:
+            rank = number
+        ranks[place] = number if near == 0 else rank
+    return ranks
+
+
+def _comments(texts: Mapping[str, bool], generator: Random) -> dict[str, str]:
+    return {name: WROTE for name, must in texts.items() if must or generator.random() < COMMENTS}
+
+
+def _key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:
+    return page_key(context, sorted(texts))

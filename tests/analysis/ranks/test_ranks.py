@@ -1,0 +1,90 @@
+"""Mean ranks and comparisons of rankings: by hand, by identities, and by simulations whose truth is known."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from analysis.notebook import ranks, ratings
+from dialogue.errors import InputError
+from dialogue.files import write_records
+from dialogue.records import ResponseRating
+from tests.analysis.ranks.rankings import rankings, write_ranks
+
+
+def compared(folder, found):
+    write_ranks(folder / "ranks.csv", found)
+    return ranks(folder / "ranks.csv").document
+
+
+def test_means_differences_and_counts_are_those_by_hand(tmp_path):
+    found = [(0, 0, (1, 2, 3)), (0, 1, (1, 3, 2)), (1, 0, (2, 1, 3)), (1, 1, (1.5, 1.5, 3))]
+    told = compared(tmp_path, found)
+    means = {one["system"]: one["mean"]["value"] for one in told["systems"]}
+    assert means == {"s0": 1.375, "s1": 1.875, "s2": 2.75} and told["rankings"] == 4
+    first = next(one for one in told["pairs"] if (one["first"], one["second"]) == ("s0", "s1"))
+    assert first["difference"]["value"] == 0.5 and (first["above"], first["equal"], first["below"]) == (2, 1, 1)
+    assert first["net"]["value"] == 0.25
+    assert [one["system"] for one in told["systems"]] == ["s0", "s1", "s2"]
+
+
+def test_comparisons_of_one_ranking_are_one_answer_and_no_independent_votes(tmp_path):
+    found = rankings(np.random.default_rng(1), items=30, raters=6, per_item=3, worth=(0.6, 0, 0, 0))
+    told = compared(tmp_path, found)
+    assert {one["difference"]["n"] for one in told["pairs"]} == {90} and told["rankings"] == 90
+    assert all(set(one["difference"]["clusters"]) == {"pair", "rater"} for one in told["pairs"])
+    values = {(one["first"], one["second"]): one["difference"]["value"] for one in told["pairs"]}
+    means = {one["system"]: one["mean"]["value"] for one in told["systems"]}
+    for (first, second), value in values.items():
+        assert value == pytest.approx(means[second] - means[first])
+    # a mean rank is one and a half of a system's wins against the others: ranks add to the same in every ranking
+    assert sum(means.values()) == pytest.approx(10)
+    nets = {frozenset((one["first"], one["second"])): one["net"]["value"] for one in told["pairs"]}
+    total = sum(nets[frozenset(("s0", other))] for other in ("s1", "s2", "s3"))
+    assert means["s0"] == pytest.approx((4 + 1) / 2 - total / 2)
+
+
+def test_intervals_hold_the_truth_and_those_of_independent_votes_would_not(tmp_path):
+    """Two systems alike, so that the truth is 0; each rater sees every item and leans to systems of their own."""
+    held, naive, studies = 0, 0, 60
+    for number in range(studies):
+        found = rankings(np.random.default_rng(number), items=25, raters=12, per_item=3, worth=(0.5, 0, 0))
+        told = compared(tmp_path, found)
+        one = next(one for one in told["pairs"] if (one["first"], one["second"]) == ("s1", "s2"))
+        held += one["difference"]["low"] <= 0 <= one["difference"]["high"]
+        gaps = np.array([ranks[2] - ranks[1] for _, _, ranks in found])
+        naive += abs(gaps.mean()) <= 1.96 * gaps.std(ddof=1) / np.sqrt(len(gaps))
+    assert held >= 53 and naive < held  # of 60: 57 expected at 95 %, and 53 or more with probability .97
+
+
+def rated(number, system, rank, **more):
+    told = {"question": "order", "item": f"d:{number}", "response": 0, "rank": rank, "of": 2, "dialogue": f"d{number}"}
+    return ResponseRating(set=f"s{number}", rater="r", system=system, **{**told, **more})
+
+
+def test_our_own_file_is_read_without_what_does_not_count_and_ranks_are_no_ratings(tmp_path):
+    rows = [rated(n, system, rank) for n in range(3) for system, rank in (("x", 1.0), ("y", 2.0))]
+    rows += [rated(9, system, 1.5, counted=False) for system in "xy"]
+    rows += [rated(8, system, 1.5, kind="control") for system in "xy"]
+    rows += [rated(n, s, None, score=3, question="good") for n in range(3) for s in "xy"]
+    write_records(tmp_path / "ratings.jsonl", rows, signature="t", kind=ResponseRating)
+    told = ranks(tmp_path, question="order").document
+    assert told["rankings"] == 3 and told["pairs"][0]["above"] == 3
+    assert ratings(tmp_path, question="good").document["differences"][0]["equal"] == 3
+    with pytest.raises(InputError, match="2 questions"):
+        ranks(tmp_path)
+    with pytest.raises(InputError, match="analysis ranks"):
+        ratings(tmp_path, question="order")
+    with pytest.raises(InputError, match="analysis ratings"):
+        ranks(tmp_path, question="good")
+
+
+def test_a_table_of_one_s_own_names_its_columns_and_json_has_every_number(tmp_path):
+    with (tmp_path / "own.csv").open("w", newline="") as handle:
+        rows = csv.writer(handle)
+        rows.writerow(["example", "worker", "model", "position"])
+        rows.writerows((f"e{e}", w, m, p) for e in range(3) for w in "uv" for p, m in enumerate("abc", 1))
+    told = ranks(tmp_path / "own.csv", columns={"rank": "position", "system": "model"}).document
+    assert [one["mean"]["value"] for one in told["systems"]] == [1, 2, 3]
+    assert json.loads(json.dumps(told))["recipe"].startswith("ranks:18|rankings:6|")

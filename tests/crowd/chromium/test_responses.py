@@ -1,0 +1,178 @@
+"""Sets of responses in a real Chromium: by keyboard alone, by drag, on a phone and without a script; axe on each."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from crowd.exchange.exporting import export
+from crowd.study_folder import opened
+from dialogue.command_line import dispatch
+from dialogue.files import read_records
+from dialogue.records import ResponseSet
+from tests.crowd.chromium.test_hit import WAYS, follow
+from tests.house.waiting import PATIENCE
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLE = ROOT / "examples" / "response_sets.jsonl"
+RULES = """
+form = "responses"
+pairs_per_sitting = 2
+first_checks = 0
+later_checks = 0
+votes_per_pair = 90
+
+[[questions]]
+name = "order"
+ask = "Which response is best, which comes next?"
+kind = "ranking"
+tie = "none"
+
+[[questions]]
+name = "fluent"
+ask = "How natural is each response?"
+kind = "likert"
+labels = ["not at all", "very"]
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The address of a study of the sample, and its folder."""
+    folder = tmp_path_factory.mktemp("sets")
+    (folder / "hit.toml").write_text(RULES)
+    command = [sys.executable, "-m", "crowd", "serve", str(folder), "--pairs", str(SAMPLE), "--port", "0"]
+    command += ["--rate", "0", "--quiet", "--simulated", "--stop-with-stdin"]
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().split()[-1].rstrip("/"), folder
+    finally:
+        process.stdin.close()
+        process.wait(PATIENCE)
+        process.stdout.close()
+
+
+def checked(page, name):
+    return page.locator(f"input[name={name}]:checked").evaluate_all("all => all.map(one => one.value)")
+
+
+def drag(page, letter, rank):
+    """Take a letter up and let it go in the lane of a rank, as a hand does."""
+    page.locator(".board").scroll_into_view_if_needed()
+    start, end = (page.locator(where).bounding_box() for where in (f".chip[data-place='{letter}']",
+                                                                   f".lane[data-rank='{rank}']"))  # fmt: skip
+    page.mouse.move(start["x"] + 8, start["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(end["x"] + end["width"] - 12, end["y"] + end["height"] / 2, steps=4)
+    page.mouse.up()
+    page.locator(f"input[name=q-order-{letter}][value='{rank}']:checked").wait_for(state="attached")
+
+
+def answer(page, way, ranks, scores):
+    """Rank and rate by place, and save, as this way does."""
+    if way == "keyboard":
+        for number, (name, value) in enumerate([*(("order", r) for r in ranks), *(("fluent", s) for s in scores)]):
+            page.keyboard.press(str(value))
+            page.locator(f"input[name=q-{name}-{number % 4}][value='{value}']:checked").wait_for(state="attached")
+        page.locator(".answers button:not([aria-disabled])").wait_for()
+        page.keyboard.press("Enter")
+        return
+    for place, (rank, score) in enumerate(zip(ranks, scores, strict=True)):
+        if way == "mouse":
+            drag(page, place, rank)
+        pressed = {"fluent": score} if way == "mouse" else {"order": rank, "fluent": score}
+        for name, value in pressed.items():
+            label = page.locator(f"label:has(input[name=q-{name}-{place}][value='{value}'])")
+            label.tap() if way == "phone" else label.click()
+    for response in page.locator(".response").all() if way == "phone" else ():
+        response.evaluate("element => element.scrollIntoView({block: 'center'})")
+        page.wait_for_timeout(620)
+    save = page.locator(".answers button.save")
+    if way != "no JavaScript":
+        page.locator(".answers button:not([aria-disabled])").wait_for()
+    save.tap() if way == "phone" else save.click()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_stored_are_the_responses_that_were_ranked_whatever_their_places(chromium, served, way):
+    url, folder = served
+    tall = {"viewport": {"width": 1280, "height": 1600}}
+    context = chromium.new_context(**{**WAYS[way], **({} if way == "phone" else tall)})
+    page, complaints = context.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{url}/?rater={way.replace(' ', '-')}&source=simulated")
+    follow(page, way, "button.go")
+    asked = {}
+    for number in (1, 2):
+        page.get_by_role("heading", name=f"Conversation {number} of 2").wait_for()
+        shown = page.locator(".response .said").all_inner_texts()
+        ranks, scores = ((3, 1, 4, 2), (2, 5, 1, 4)) if number == 1 else ((1, 2, 3, 4), (5, 4, 3, 2))
+        asked |= {text: told for text, *told in zip(shown, ranks, scores, strict=True)}
+        answer(page, way, ranks, scores)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    with opened(folder, None) as store, store.read() as connection:
+        found = export(connection, votes_per_pair=90)
+    mine = [one for one in found.votes if one.rater == found.raters[-1].rater]
+    texts = {one.set: [response.text for response in one.responses] for one in read_records(SAMPLE, ResponseSet)}
+    stored = {}
+    for one in mine:
+        stored.setdefault(texts[one.set][one.response], [0, 0])[one.rank is None] = one.score or one.rank
+    assert stored == asked and complaints == []
+    context.close()
+
+
+def test_keys_and_drag_agree_no_rank_is_given_twice_and_u_takes_back(chromium, served):
+    url, _ = served
+    page = chromium.new_context(viewport={"width": 1280, "height": 1600}).new_page()
+    page.goto(f"{url}/?rater=keys&source=simulated")
+    page.locator("button.go").click()
+    page.get_by_role("heading", name="Conversation 1").wait_for()
+    lane = lambda place: page.locator(f".lane:has(.chip[data-place='{place}'])").get_attribute("data-rank")  # noqa: E731
+    assert [lane(place) for place in range(4)] == [""] * 4  # nothing is ranked before the rater ranks it
+    page.keyboard.press("2")
+    page.keyboard.press("1")
+    assert [lane(place) for place in range(4)] == ["2", "1", "", ""]
+    drag(page, 3, 1)  # the later choice holds
+    assert [checked(page, f"q-order-{place}") for place in range(4)] == [["2"], [], [], ["1"]]
+    assert [lane(place) for place in range(4)] == ["2", "", "", "1"]
+    drag(page, 3, 4)
+    page.locator("input[name=q-order-3]:checked").focus()
+    page.keyboard.press("ArrowLeft")  # as in every group of radio buttons
+    assert lane(3) == "3"
+    page.locator("h1").focus()
+    page.keyboard.press("u")
+    assert lane(1) == "" and lane(0) in ("", "2")
+    page.context.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_no_page_of_sets_has_a_barrier(chromium, tmp_path, scheme, width):
+    one = [r for r in read_records(SAMPLE, ResponseSet) if r.kind == "real"][:2]
+    alone = [f'{{"format": "response_sets", "version": 1, "signature": "t"}}\n{line}' for line in _alone(one)]
+    (tmp_path / "alone.jsonl").write_text("\n".join(alone[:1]) + "\n")
+    (tmp_path / "alone.toml").write_text('form = "responses"\nfirst_checks = 0\nlater_checks = 0\n')
+    several = ["--hit", "examples/ranking.toml"]
+    single = ["--hit", str(tmp_path / "alone.toml"), "--pairs", str(tmp_path / "alone.jsonl")]
+    context = chromium.new_context(viewport={"width": width, "height": 720}, color_scheme=scheme)
+    page, found = context.new_page(), {}
+    for name, words in (("several", several), ("single", single)):
+        dispatch("crowd", "", {"preview": ""}, ["preview", *words, "--number", "1", "--out", str(tmp_path / name)])
+        for shown in ("consent", "response-1", "message-wait"):
+            page.goto((tmp_path / name / f"{shown}.html").as_uri())
+            result = Axe().run(page)
+            found[name, shown] = [f"{v['id']}: {v['nodes'][0]['html']}" for v in result.response["violations"]]
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{shown} is wider than {width}"
+    context.close()
+    assert not {name: barriers for name, barriers in found.items() if barriers}
+
+
+def _alone(sets):
+    import json
+
+    from dialogue.files import as_json
+
+    return [json.dumps({**as_json(one), "responses": as_json(one)["responses"][:1]}) for one in sets]
