@@ -205,9 +205,12 @@ class StateReader:
 
 
 def _looks_back(before: torch.Tensor, later: torch.Tensor) -> bool:
-    """Whether one more token left the states of those before it as they were."""
+    """Whether one more token left the states of those before it as they were.
+
+    Rounding moved SmolLM2's by a hundred-thousandth on one processor; BERT's architecture moves by 8 % and more.
+    """
     moved = (before - later[:, : before.shape[1]]).abs().max() / before.abs().max()
-    return float(moved) <= MOVED[before.dtype] / 100
+    return float(moved) <= max(MOVED[before.dtype] / 10, 1e-3)
 
 
 def _pooled(states: torch.Tensor, lengths: Sequence[int], pooling: str) -> Vectors:
