@@ -31,7 +31,9 @@ from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, Respo
 from dialogue.signature import signature
 
 Answer = Vote | OptionChoice | ResponseRating
-KINDS: Mapping[FormName, type] = {"pairs": Vote, "choice": OptionChoice, "responses": ResponseRating}
+KINDS: Mapping[FormName, type] = {
+    "pairs": Vote, "conversations": Vote, "choice": OptionChoice, "responses": ResponseRating
+}  # fmt: skip
 VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
 # Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
