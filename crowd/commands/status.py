@@ -38,9 +38,11 @@ def run(args: argparse.Namespace) -> None:
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     if now.waiting:
         print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
-    choice = hit.form == "choice"
-    print(f"{'Right:  ' if choice else 'Ties:   '} {_ties(found, choice=choice)}")
-    print(f"{'Asked:  ' if choice else 'Pairs:  '} {now.complete} of {now.pairs} complete, {now.held} being answered")
+    choice, of_sets = hit.form == "choice", hit.form == "responses"
+    if not of_sets:  # ratings and rankings have no share of ties
+        print(f"{'Right:  ' if choice else 'Ties:   '} {_ties(found, choice=choice)}")
+    things = "Asked:  " if choice else "Sets:   " if of_sets else "Pairs:  "
+    print(f"{things} {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     if excluded := [line for line in found.raters if line.status == "excluded"]:
         print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")

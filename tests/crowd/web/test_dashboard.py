@@ -21,6 +21,7 @@ from scipy import stats
 
 from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
+from crowd.forms.known import FORMS
 from crowd.hit import Hit
 from crowd.marketplaces.ledger import set_cap
 from crowd.rating.deciding import rule_on
@@ -28,7 +29,7 @@ from crowd.rating.desk import Desk
 from crowd.simulation.browser import PageForm
 from crowd.store.store import open_store
 from crowd.store.tables import payouts
-from crowd.study_folder import prepare_study
+from crowd.study_folder import hit_of, prepare_study
 from crowd.watching import refreshing
 from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.overview import overview
@@ -36,9 +37,13 @@ from crowd.watching.signals import PageEvents, Signals
 from crowd.watching.so_far import read_so_far
 from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.dashboard import render
+from dialogue.command_line import dispatch
 from dialogue.files import read_json, write_records
 from dialogue.records import Vote
 from dialogue.seeds import child_random
+from tests.crowd.conversations import make_talks
+from tests.crowd.questions import make_questions
+from tests.crowd.sets import make_sets
 from tests.crowd.study import SHORT, SO_FAR, database, desk_of, make_pairs, seated, work
 from tests.house.typed import typed
 from tests.house.waiting import wait_for
@@ -453,3 +458,27 @@ def page_of(found, hit, folder):
         written = render(found, hit, "", "votes", "down", {})
     app.extensions["desk"].store.close()
     return written
+
+
+@pytest.mark.parametrize(
+    ("form", "made", "tile", "columns"),
+    [("pairs", make_pairs, "<dt>Ties</dt>", 8), ("conversations", make_talks, "<dt>Ties</dt>", 8),
+     ("choice", make_questions, "<dt>Right (R@1)</dt>", 7), ("responses", make_sets, "", 6)],
+)  # fmt: skip
+def test_the_page_and_status_speak_of_ties_where_an_answer_can_be_one(tmp_path, capsys, form, made, tile, columns):
+    records = made(3)
+    write_records(tmp_path / FORMS[form].FILE, records, signature="t", kind=type(records[0]))
+    (tmp_path / "hit.toml").write_text(f'form = "{form}"\nfirst_checks = 0\nlater_checks = 0\n')
+    hit = hit_of(tmp_path, None)
+    url = prepare_study(tmp_path, None, hit, None, seed=0, simulated=True)
+    app = create_app(ServerConfig(database=url, hit=hit))
+    client = app.test_client()
+    client.get(f"/study?token={study_token(app)}")
+    seen = client.get("/study").get_data(as_text=True)
+    app.extensions["desk"].store.close()
+    assert tile in seen and seen.count("<dt>Ties</dt>") + seen.count("R@1)</dt>") == (tile != "")
+    assert f'colspan="{columns}"' in seen and ("Ties" in seen) == (form in ("pairs", "conversations"))
+    assert ("<h2>Preference, agreement and when to stop</h2>" in seen) == (form in ("pairs", "conversations"))
+    dispatch("crowd", "", {"status": ""}, ["status", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert ("Ties:" in told) == (form in ("pairs", "conversations")) and ("Sets:" in told) == (form == "responses")
