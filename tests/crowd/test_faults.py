@@ -1,6 +1,7 @@
 """Real servers that are killed, databases that are full or read-only: what was acknowledged is there, and only that."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -21,17 +22,19 @@ from crowd.simulation.browser import PageForm, SimulatedVisit
 from crowd.simulation.crowd import SimulatedCrowd
 from crowd.simulation.question_readers import QuestionReader
 from crowd.simulation.raters import Reader, habits, read_of
+from crowd.simulation.set_readers import SetReader
 from crowd.store.store import open_store
 from crowd.store.tables import leases, votes
 from crowd.study_folder import hit_of
 from crowd.web.app import ServerConfig, create_app
 from dialogue.files import write_records
 from dialogue.questions import write_questions
-from dialogue.records import Pair
+from dialogue.records import Pair, ResponseSet
 from tests.crowd.conversations import make_talks
 from tests.crowd.questions import check_places, make_questions
 from tests.crowd.rating import test_replaying as replaying
 from tests.crowd.real_server import free_port
+from tests.crowd.sets import make_sets, spread, stood
 from tests.crowd.study import check_books, database, desk_of, make_pairs
 from tests.house.waiting import PATIENCE, wait_for
 
@@ -281,22 +284,35 @@ def test_64_raters_at_once_give_every_pair_exactly_its_votes(tmp_path, monkeypat
 
 
 QUESTIONS_TOML = 'form = "choice"\npairs_per_sitting = 5\nfirst_checks = 1\nlater_checks = 1\nmax_failures = 1\n'
+SETS_TOML = """form = "responses"
+pairs_per_sitting = 5
+first_checks = 1
+later_checks = 1
+max_failures = 1
+
+[[questions]]
+name = "order"
+ask = "Which order?"
+kind = "ranking"
+
+[[questions]]
+name = "fluent"
+ask = "How fluent?"
+kind = "likert"
+"""
 
 
-def bombard_with_questions(folder, url, monkeypatch, kills, raters, concurrency, real):
-    """The same of questions: exactly k answers each, every option in every place equally often, nothing lost."""
-    made, acknowledged, judge = make_questions(real, checks=12, versions=2), {}, SimulatedVisit._judge
-    write_questions(folder / "questions.jsonl", made)
-    (folder / "hit.toml").write_text(QUESTIONS_TOML)
-    hit = hit_of(folder, None)
-    study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
+def hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency):
+    """Load on a study that is ready, with a killer at work: (rater number, a text of the page) -> what `told` says."""
+    acknowledged, judge = {}, SimulatedVisit._judge
     server, done, generator = Server(folder, url), threading.Event(), random.Random(0)
 
     def spy(self, place):
-        context, *texts = PageForm(place["html"]).shown()
-        pressed, _ = self.reader.judge(self.rater, context, *texts)
+        page, before = PageForm(place["html"]), self.answered
+        texts, said = page.shown()[1:], told(self, page)
         reply = judge(self, place)
-        acknowledged[self.rater.number, min(texts)] = [texts[int(n)] for n in pressed.split(",")]
+        if self.answered > before:  # and was not taken back
+            acknowledged[self.rater.number, min(texts)] = said
         return reply
 
     def killer():
@@ -309,30 +325,87 @@ def bombard_with_questions(folder, url, monkeypatch, kills, raters, concurrency,
     thread.start()
     try:
         people = [habits(n, seed=1, clickers=0.05, leave=0.3) for n in range(raters)]
-        SimulatedCrowd(server.url, QuestionReader(made, seed=1), people, concurrency).work()
+        SimulatedCrowd(server.url, reader, people, concurrency).work()
     finally:
         done.set()
         thread.join()
         server.end(signal.SIGKILL)
+    return acknowledged, server.kills
+
+
+@contextlib.contextmanager
+def desk_after(url, hit):
+    """The desk of a study that was hunted, after its books were checked, and the rows of its votes by rater number."""
     store = open_store(url)
     try:
         desk = Desk(store, hit)
-        counted = check_books(desk)
-        check_places(desk)
         replaying.check_books(desk)
-        options = {one.question: [option.text for option in one.options] for one in made}
-        names = {desk.rater_id(f"simulated-{n}"): n for n in range(raters)}
+        names = {desk.rater_id(f"simulated-{n}"): n for n in range(200)}
         with store.read() as connection:
             rows = connection.execute(sa.select(votes)).all()
+        yield desk, [(names[row.rater], row) for row in rows]
     finally:
         store.close()
+
+
+def bombard_with_questions(folder, url, monkeypatch, kills, raters, concurrency, real):
+    """The same of questions: exactly k answers each, every option in every place equally often, nothing lost."""
+    made = make_questions(real, checks=12, versions=2)
+    write_questions(folder / "questions.jsonl", made)
+    (folder / "hit.toml").write_text(QUESTIONS_TOML)
+    hit = hit_of(folder, None)
+    study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
+
+    def told(visit, page):
+        context, *texts = page.shown()
+        pressed, _ = visit.reader.judge(visit.rater, context, *texts)
+        return [texts[int(n)] for n in pressed.split(",")]
+
+    reader = QuestionReader(made, seed=1)
+    acknowledged, killed = hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency)
+    options = {one.question: [option.text for option in one.options] for one in made}
+    with desk_after(url, hit) as (desk, rows):
+        counted = check_books(desk)
+        check_places(desk)
     found = {
-        (names[row.rater], min(options[row.pair])): [options[row.pair][int(n)] for n in row.choice.split(",")]
-        for row in rows
+        (rater, min(options[row.pair])): [options[row.pair][int(n)] for n in row.choice.split(",")]
+        for rater, row in rows
     }
     assert acknowledged.items() <= found.items()
     assert {pair: n for pair, n in counted.items() if pair[0] == "q"} == {f"q{n}": 3 for n in range(real)}
-    return server.kills
+    return killed
+
+
+def bombard_with_sets(folder, url, monkeypatch, kills, raters, concurrency, real):
+    """The same of sets: exactly k raters each, places even, every rank and rating that was acknowledged is there."""
+    made = make_sets(real, checks=12)
+    write_records(folder / "response_sets.jsonl", made, signature="test", kind=ResponseSet)
+    (folder / "hit.toml").write_text(SETS_TOML)
+    hit = hit_of(folder, None)
+    study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
+
+    def told(visit, page):
+        context, *texts = page.shown()
+        given = visit.reader.answer_all(visit.rater, context, texts, page.radios, page.texts, page.rankings)
+        ranks = [int(given[f"q-order-{place}"]) for place in range(len(texts))]
+        better = [1 + sum(other < rank for other in ranks) for rank in ranks]
+        return {text: (better[n], int(given[f"q-fluent-{n}"])) for n, text in enumerate(texts)}
+
+    reader = SetReader(made, seed=1)
+    acknowledged, killed = hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency)
+    wrote = {one.set: [response.text for response in one.responses] for one in made}
+    found, who = {}, {}
+    with desk_after(url, hit) as (desk, rows):
+        counted, places = check_books(desk), stood(desk)
+    for rater, row in rows:
+        answers = json.loads(row.answers)
+        given = zip(answers["order"]["ranks"], answers["fluent"]["scores"], strict=True)
+        found[rater, min(wrote[row.pair])] = dict(zip(wrote[row.pair], given, strict=True))
+        who.setdefault(row.pair, []).extend([rater] * row.counted)
+    assert acknowledged and acknowledged.items() <= found.items()
+    assert {name: n for name, n in counted.items() if name[0] == "s"} == {f"s{n}": 3 for n in range(real)}
+    assert all(len(set(who[f"s{n}"])) == 3 and spread(places, f"s{n}", 4) <= 1 for n in range(real))
+    return killed
 
 
 def test_a_server_of_questions_killed_in_mid_load_loses_no_answer(tmp_path, monkeypatch):
@@ -345,6 +418,19 @@ def test_a_server_of_questions_killed_in_mid_load_loses_no_answer(tmp_path, monk
 def test_twenty_kills_under_64_raters_of_questions_lose_nothing_and_balance_places(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         kills = bombard_with_questions(tmp_path, url, monkeypatch, kills=20, raters=64, concurrency=16, real=300)
+        assert kills == 20
+
+
+def test_a_server_of_sets_killed_in_mid_load_loses_no_rank_and_no_rating(tmp_path, monkeypatch):
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    assert bombard_with_sets(tmp_path, url, monkeypatch, kills=1, raters=20, concurrency=4, real=8) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_twenty_kills_under_64_raters_of_sets_lose_nothing_and_balance_places(tmp_path, monkeypatch, kind):
+    with database(kind, tmp_path) as url:
+        kills = bombard_with_sets(tmp_path, url, monkeypatch, kills=20, raters=64, concurrency=16, real=200)
         assert kills == 20
 
 
