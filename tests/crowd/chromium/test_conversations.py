@@ -151,6 +151,7 @@ def test_axe_finds_no_violation(at, name, scheme):
     for screen in ("desktop", "phone"):
         page = at(screen, name, color_scheme=scheme)
         page.wait_for_timeout(50)
+        page.emulate_media(reduced_motion="reduce")  # a note that fades away has no contrast
         found = Axe().run(page).response["violations"]
         assert not found, json.dumps([(one["id"], one["nodes"][0]["html"]) for one in found])
 
