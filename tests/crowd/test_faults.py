@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from crowd import study_folder
 from crowd.hit import Hit
 from crowd.rating.desk import Desk
+from crowd.simulation import browser
 from crowd.simulation.browser import PageForm, SimulatedVisit
 from crowd.simulation.crowd import SimulatedCrowd
 from crowd.simulation.question_readers import QuestionReader
@@ -128,6 +129,7 @@ def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged
         return reply
 
     monkeypatch.setattr(SimulatedVisit, "_judge", spy)
+    monkeypatch.setattr(browser, "SERVER_PATIENCE", PATIENCE)  # twenty restarts of a slow machine in one wait
     people = [habits(n, seed=1, clickers=0.05, leave=leave) for n in range(raters)]
     SimulatedCrowd(server.url, Reader(made, seed=1), people, concurrency).work()
     return acknowledged
@@ -321,6 +323,7 @@ def hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency):
             server.kill_and_restart()
 
     monkeypatch.setattr(SimulatedVisit, "_judge", spy)
+    monkeypatch.setattr(browser, "SERVER_PATIENCE", PATIENCE)  # twenty restarts of a slow machine in one wait
     thread = threading.Thread(target=killer)
     thread.start()
     try:

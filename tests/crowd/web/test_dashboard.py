@@ -479,6 +479,7 @@ def test_the_page_and_status_speak_of_ties_where_an_answer_can_be_one(tmp_path, 
     assert tile in seen and seen.count("<dt>Ties</dt>") + seen.count("R@1)</dt>") == (tile != "")
     assert f'colspan="{columns}"' in seen and ("Ties" in seen) == (form in ("pairs", "conversations"))
     assert ("<h2>Preference, agreement and when to stop</h2>" in seen) == (form in ("pairs", "conversations"))
+    assert ("3 sets short of 3" in seen) == (form == "responses") != ("3 pairs short of 3" in seen)
     dispatch("crowd", "", {"status": ""}, ["status", str(tmp_path)])
     told = capsys.readouterr().out
     assert ("Ties:" in told) == (form in ("pairs", "conversations")) and ("Sets:" in told) == (form == "responses")
