@@ -22,7 +22,7 @@ from crowd.forms.choice import ChoiceExample
 from crowd.forms.conversations import ConversationsExample
 from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import WorkedExample
-from crowd.hit_about import ABOUT, AboutQuestion, about_from
+from crowd.hit_about import ABOUT, AboutQuestion, When, about_from
 from crowd.hit_choice import CHOICE
 from crowd.hit_conversations import CONVERSATIONS
 from crowd.hit_languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
@@ -201,10 +201,17 @@ class Hit:
         0, whole_number(0, 1440), "minutes after which a sitting ends, with the question in hand; 0 for no limit"
     )
     about: tuple[AboutQuestion, ...] = _key(
-        (), ABOUT, "what raters are asked about themselves, once, after consent; see below; leave out for nothing"
+        (),
+        ABOUT,
+        "what raters are asked about themselves, once, after consent or at the end; see below; leave out for none",
     )
     pay_per_sitting: float = _key(0.0, _MONEY, "pay for one sitting; if 0, the page does not mention pay")
     currency: str = _key("USD", _text(8), "currency of the pay, as shown")
+    contact: str = _key(
+        "",
+        _text(300, empty=True),
+        "whom raters ask about what is stored, e.g. an e-mail address; shown on a page of the HIT; empty for none",
+    )
     completion_code: str = _key(
         "", _text(100, empty=True), "code shown at the end, for the marketplace; empty for none"
     )
@@ -236,6 +243,10 @@ class Hit:
     panel: PanelDoor | None = _key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
+
+    def asked_of_rater(self, when: When) -> tuple[AboutQuestion, ...]:
+        """What raters are asked about themselves before the first pair, or at the end."""
+        return tuple(one for one in self.about if one.when == when)
 
     @property
     def lead(self) -> AskedQuestion | None:
@@ -363,10 +374,6 @@ def _check(name: str, value: object, where: str) -> None:
 
 
 def _check_together(hit: Hit, where: str) -> None:
-    if hit.questions and hit.form == "choice":
-        raise InputError(
-            f'{where}: [[questions]] are asked of two responses; the form "{hit.form}" asks for one of several.'
-        )
     check_kinds(hit.questions, hit.form, where)
     if hit.questions and hit.identical == "tie":
         raise InputError(

@@ -1,6 +1,7 @@
-"""The tables `[[about]]` of hit.toml: what raters are asked about themselves, once, before the first worked example.
+"""The tables `[[about]]` of hit.toml: what raters are asked about themselves, once, before the pairs or at the end.
 
-Answers are chosen from a list, so they are coarse by construction, and anybody may prefer not to say.
+Answers are chosen from a list, so they are coarse by construction, and anybody may prefer not to say. A comment is the
+exception: free text, at the end only, never needed, and kept and exported apart.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from crowd.hit_tables import Legal, value_in_short
 from dialogue.errors import InputError
 from dialogue.validity import LONGEST_ANSWER
 
 MOST = 20
+LONGEST_COMMENT = 2000
+When = Literal["before", "after"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +27,16 @@ class AboutQuestion:
     name: str
     """As `profile` in raters.jsonl calls it."""
     ask: str
-    answers: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+    """Of a comment none."""
+    when: When = "before"
+    kind: Literal["choice", "comment"] = "choice"
 
 
-ABOUT = Legal(f"up to {MOST} tables of name, ask, answers", lambda v: isinstance(v, list) and len(v) <= MOST)
+KEYS = ("name", "ask", "answers", "when", "kind")
+ABOUT = Legal(
+    f"up to {MOST} tables of {', '.join(KEYS)}, with name and ask", lambda v: isinstance(v, list) and len(v) <= MOST
+)
 
 
 def about_from(values: Sequence[object], where: str) -> tuple[AboutQuestion, ...]:
@@ -40,18 +49,28 @@ def about_from(values: Sequence[object], where: str) -> tuple[AboutQuestion, ...
 
 
 def _question(value: object, where: str) -> AboutQuestion:
-    if not isinstance(value, Mapping) or set(value) != {"name", "ask", "answers"}:
+    if not isinstance(value, Mapping) or not {"name", "ask"} <= set(value) <= set(KEYS):
         found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-        raise InputError(f"{where} needs name, ask and answers, and nothing else. Found: {found}.")
-    name, ask, answers = value["name"], value["ask"], value["answers"]
+        raise InputError(f"{where} needs name, ask and answers, and may have when and kind. Found: {found}.")
+    name, ask, answers = value["name"], value["ask"], value.get("answers", ())
+    when, kind = value.get("when", "before"), value.get("kind", "choice")
+    if kind == "choice" and "answers" not in value:
+        raise InputError(f"{where} needs name, ask and answers; a comment needs no answers.")
+    if when not in ("before", "after") or kind not in ("choice", "comment"):
+        raise InputError(f"{where}: when is before or after, kind is choice or comment. Found: {when!r}, {kind!r}.")
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name):
         raise InputError(
             f"{where}.name is {value_in_short(name)}, which is not a name of small letters, digits and _, such as age."
         )
     if not isinstance(ask, str) or not 0 < len(ask.strip()) <= 300:
         raise InputError(f"{where}.ask is {value_in_short(ask)}, which is not text of 1 to 300 characters.")
-    _check_answers(answers, where)
-    return AboutQuestion(name, ask, tuple(answers))
+    if kind == "choice":
+        _check_answers(answers, where)
+    elif answers or when == "before":
+        raise InputError(
+            f'{where} is a comment: it is asked when = "after" the pairs, and has no answers to choose from.'
+        )
+    return AboutQuestion(name, ask, tuple(answers), when, kind)
 
 
 def _check_answers(answers: Any, where: str) -> None:
@@ -67,9 +86,23 @@ def _is_answer(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value.strip()) <= LONGEST_ANSWER and value.isprintable()
 
 
-def told_of_rater(about: Sequence[AboutQuestion], sent: Mapping[str, str]) -> dict[str, str] | None:
-    """The answers among those that were sent, without those that were withheld; None where one is missing."""
+@dataclass(frozen=True, slots=True)
+class ToldOfRater:
+    """What a rater told about themselves; what was withheld is in neither."""
+
+    answers: Mapping[str, str]
+    comments: Mapping[str, str]
+
+
+def told_of_rater(about: Sequence[AboutQuestion], sent: Mapping[str, str]) -> ToldOfRater | None:
+    """The answers among those that were sent; None where one that is to be chosen is missing."""
     told = {one.name: sent.get(f"about-{one.name}") for one in about}  # apart from the other fields of the form
-    if any(told[one.name] not in (*one.answers, "") for one in about):
+    if any(told[one.name] not in (*one.answers, "") for one in about if one.kind == "choice"):
         return None
-    return {name: answer for name, answer in told.items() if answer}
+    texts = {one.name: as_comment(told.pop(one.name) or "") for one in about if one.kind == "comment"}
+    return ToldOfRater(*({name: said for name, said in kept.items() if said} for kept in (told, texts)))
+
+
+def as_comment(text: str) -> str:
+    """What somebody wrote, as it is kept."""
+    return text.replace("\0", "").replace("\r\n", "\n").strip()[:LONGEST_COMMENT]

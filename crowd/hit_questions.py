@@ -17,6 +17,11 @@ from dialogue.errors import InputError
 
 AskedKind = Literal["pairwise", "likert", "ranking", "comment"]
 KINDS: tuple[AskedKind, ...] = ("pairwise", "likert", "ranking", "comment")
+KINDS_OF_FORM: Mapping[str, tuple[AskedKind, ...]] = {
+    "responses": ("likert", "ranking", "comment"),
+    "choice": ("comment",),
+}
+"""Where they are not those of two responses side by side."""
 MOST = 12
 
 
@@ -99,8 +104,6 @@ def questions_from(values: Sequence[Mapping[str, Any]], where: str) -> tuple[Ask
     names = [one.name for one in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{where}: two questions are called {twice[0]}; give each a name of its own.")
-    if not any(one.makes_votes for one in found):
-        raise InputError(f"{where}: questions holds comments alone; ask one that is counted beside them.")
     return found
 
 
@@ -129,11 +132,13 @@ def _question_from(value: Mapping[str, Any], table: str, where: str) -> AskedQue
 
 
 def check_kinds(questions: Sequence[AskedQuestion], form: str, where: str) -> None:
-    """Refuse a question of a kind that this form cannot show."""
-    strange = "pairwise" if form == "responses" else "ranking"
-    if found := [one.name for one in questions if one.kind == strange]:
-        legal = "likert, ranking or comment" if form == "responses" else "pairwise, likert or comment"
+    """Refuse what this form cannot show, and comments alone where no other answer is there to be counted."""
+    shown = KINDS_OF_FORM.get(form, ("pairwise", "likert", "comment"))
+    if strange := [one for one in questions if one.kind not in shown]:
         raise InputError(
-            f"{where}: the question {found[0]} is of kind {strange}, which the form {form} does not show. It may be "
-            f"{legal}; sets of responses are ranked (form = 'responses'), pairs compared (form = 'pairs')."
+            f"{where}: the question {strange[0].name} is of kind {strange[0].kind}, which the form {form} does not "
+            f"show. It may be {', '.join(shown)}; sets of responses are ranked (form = 'responses'), pairs compared "
+            "(form = 'pairs'), and beside the pick of an option (form = 'choice') only comments are asked for."
         )
+    if questions and shown != ("comment",) and not any(one.makes_votes for one in questions):
+        raise InputError(f"{where}: questions holds comments alone; ask one that is counted beside them.")

@@ -162,13 +162,13 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What one rater wrote about one pair (`comments.jsonl`), apart from the votes: free text may name somebody."""
+    """What one rater wrote (`comments.jsonl`), apart from the votes: free text may name somebody."""
 
-    pair: str = _of("pair id")
+    pair: str = _of("pair id; empty for a comment at the end of a sitting, which is about no pair")
     rater: str = _of("keyed hash, as in votes")
     question: str = _of("name of the question")
     text: str = _of("what the rater wrote")
-    counted: bool = _of("the same rater's vote on the pair is one of its k", default=True)
+    counted: bool = _of("the same rater's vote on the pair is one of its k; at the end: they passed", default=True)
     extra: Mapping[str, Any] = _extra()
 
 

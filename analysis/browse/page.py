@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 import jinja2
 
 from analysis.browse.answer import BrowseAnswer, CastVote, PairShown, SliceNet
+from analysis.browse.questions import QuestionsToBrowse
 from analysis.browse.text import AGREEMENT, slices_table
 from analysis.reading.voters import not_people
 from dialogue.signature import VERSION
@@ -26,16 +27,39 @@ FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, 
 
 
 def browse_page(answer: BrowseAnswer, title: str) -> str:
-    """The whole page; what no text file can hold (half a character) becomes a question mark."""
+    """The whole page of pairs."""
+    places = {cut.name: k for k, cut in enumerate(answer.slices, FIXED)}
+    return _page(
+        "browse/page.html", title=title, found=answer, facets=list(_facets(answer)), shown=_shown(answer),
+        rows=_rows(answer), places=places, not_people=not_people(answer.voters),
+    )  # fmt: skip
+
+
+def questions_page(found: QuestionsToBrowse, title: str) -> str:
+    """The whole page of questions; its script is that of pairs, whose keys of systems stay empty."""
+    kinds = dict.fromkeys(one.source.kind for one in found.questions)
+    facets = [
+        (
+            "winner",
+            "Most picked",
+            [("true", "the true option"), ("other", "another option"), ("none", "nothing: even")],
+        ),
+        ("agreement", "Agreement", [*AGREEMENT.items()]),
+        ("kind", "Kind", [(kind, kind) for kind in kinds]),
+    ]
+    keys = [json.dumps(["", "", one.picked, one.agreement, one.source.kind]) for one in found.questions]
+    return _page("browse/questions.html", title=title, found=found, facets=facets, keys=keys)
+
+
+def _page(template: str, **values: object) -> str:
+    """What no text file can hold (half a character) becomes a question mark."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     script, style = (_file(name) for name in ("browse.js", "browse.css"))
-    made = environment.get_template("browse/page.html").render(
-        title=title, found=answer, facets=list(_facets(answer)), shown=_shown(answer), rows=_rows(answer),
-        places={cut.name: k for k, cut in enumerate(answer.slices, FIXED)},
-        not_people=not_people(answer.voters), version=VERSION, script=script, style=style,
+    made = environment.get_template(template).render(
+        **values, version=VERSION, script=script, style=style,
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.browse.answer import BrowseAnswer, SliceNet
+from analysis.browse.questions import QuestionsToBrowse
 from analysis.reading.voters import marked_table, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent, plain, signed
@@ -54,6 +55,25 @@ def document(answer: BrowseAnswer) -> dict[str, Any]:
         "signature": answer.signature,
     }
     return dict(plain(found))
+
+
+def questions_parts(found: QuestionsToBrowse) -> list[Table | str]:
+    """How far raters agree, what to know, and the recipe."""
+    met = [one.agreement for one in found.questions]
+    told = ", ".join(f"{words} {met.count(key):,}" for key, words in AGREEMENT.items() if met.count(key))
+    return [
+        f"{count(len(met), 'question')} with {count(found.answers, 'answer')}: {told}.",
+        *found.notes,
+        found.signature,
+    ]
+
+
+def questions_document(found: QuestionsToBrowse) -> dict[str, Any]:
+    """The stable keys of `--json` for a study of questions."""
+    met = [one.agreement for one in found.questions]
+    agreement = {key: met.count(key) for key in AGREEMENT}
+    told = {"questions": len(met), "answers": found.answers, "agreement": agreement, "notes": found.notes}
+    return dict(plain({**told, "signature": found.signature}))
 
 
 def _net(one: SliceNet) -> dict[str, Any]:

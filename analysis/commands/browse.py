@@ -3,7 +3,7 @@
 Filter it by system, length, turn, agreement and any further field of pairs.jsonl (e.g. domain), search it, and read
 what raters commented. The page is one file that needs no network; without script it is a list. No rater appears in it.
 Prints what the votes say in each slice, with the intervals of the analysis. A table of votes alone has no texts: give
---pairs.
+--pairs. A study of the form choice gives a page of its questions, with the picks of each option and the comments.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.arguments import votes_from
     from analysis.browse.answer import answer
     from analysis.browse.page import PAGE, browse_page
+    from analysis.browse.questions import is_of_questions
     from analysis.browse.text import document, parts
     from analysis.reading.cautions import reading_of, told_of_reading
     from analysis.reading.inputs import pairs_known
@@ -42,6 +43,9 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.errors import InputError
     from dialogue.files import atomic
 
+    if is_of_questions(args.votes):
+        _browse_questions(args)
+        return
     votes = votes_from(args, also=("comment",))
     try:
         controls = votes_from(args, also=("comment",), kinds=("control",))
@@ -55,4 +59,21 @@ def run(args: argparse.Namespace) -> None:
         handle.write(browse_page(found, args.title or name))
     result = Result({**document(found), "reading": reading_of(votes)}, parts(found), dict, told_of_reading(votes))
     then = next_command("python -m webbrowser", out.resolve().as_uri())
+    deliver(args, result, more=f"\n\nWritten: {out}", then=then)
+
+
+def _browse_questions(args: argparse.Namespace) -> None:
+    """The page of a study whose raters picked options."""
+    from analysis.browse.page import PAGE, questions_page
+    from analysis.browse.questions import questions_to_browse
+    from analysis.browse.text import questions_document, questions_parts
+    from analysis.showing.result import Result
+    from dialogue.files import atomic
+
+    found = questions_to_browse(args.votes, uncounted=args.uncounted)
+    out = args.out or args.votes / PAGE
+    with atomic(out) as handle:
+        handle.write(questions_page(found, args.title or args.votes.resolve().name))
+    then = next_command("python -m analysis choose", args.votes)
+    result = Result(questions_document(found), questions_parts(found), dict)
     deliver(args, result, more=f"\n\nWritten: {out}", then=then)

@@ -92,8 +92,10 @@ def read_answers(
     return answers_given(found, questions, uncounted=uncounted)
 
 
-def answers_given(found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False) -> Choices:
-    """The answers as columns, without those that do not count."""
+def answers_kept(
+    found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False
+) -> tuple[list[OptionChoice], list[str]]:
+    """The answers that count, one of a rater to a question, and what was left out and why."""
     place = {one.question: k for k, one in enumerate(questions)}
     left: Counter[str] = Counter()
     kept: dict[tuple[str, str], OptionChoice] = {}
@@ -104,13 +106,18 @@ def answers_given(found: Sequence[OptionChoice], questions: Sequence[Question], 
             left["a second answer of one rater to one question"] += 1
         else:
             kept[one.question, one.rater] = one
-    rows = list(kept.values())
+    return list(kept.values()), [f"Left out: {number:,}, {why}." for why, number in left.items()]
+
+
+def answers_given(found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False) -> Choices:
+    """The answers as columns, without those that do not count."""
+    place = {one.question: k for k, one in enumerate(questions)}
+    rows, notes = answers_kept(found, questions, uncounted=uncounted)
     raters = tuple(sorted({one.rater for one in rows}))
     codes = {name: k for k, name in enumerate(raters)}
     truth = [questions[place[one.question]].answer for one in rows]
     first = np.array([float(one.first == true) for one, true in zip(rows, truth, strict=True)])
     second = np.array([float(true in (one.first, one.second)) for one, true in zip(rows, truth, strict=True)])
-    notes = [f"Left out: {number:,}, {why}." for why, number in left.items()]
     if number := sum(one.first is None for one in rows):
         notes.append(f"{number:,} answers choose nothing; they count as wrong.")
     if number := sum(one.second is None and one.first is not None for one in rows):

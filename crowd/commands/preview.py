@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from crowd.hit import Hit
+    from crowd.rating.disclosing import KnownRater
     from dialogue.records import Pair, Question, ResponseSet
 
 SAMPLE = Path("examples/pairs.jsonl")
@@ -65,7 +67,9 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
     frame = page.Frame(base=".", seat=seat, nonce="", language=language)
     yield "glance", page.glance_page(hit, frame)
     yield "consent", page.consent_page(hit, frame)
-    if hit.about:
+    yield "stored", page.stored_page(hit, frame, _somebody(hit), own=True)
+    yield "stored-elsewhere", page.stored_page(hit, frame, None, own=False)
+    if hit.asked_of_rater("before"):
         yield "about", page.about_page(hit, frame)
     for number, example in enumerate(hit.examples, 1):
         yield f"example-{number}", page.example_page(hit, frame, number, None)
@@ -82,4 +86,33 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
         code = hit.screened_out_code if kind == "no_more" else hit.completion_code if kind in page.ENDINGS else ""
         over = kind in ("done", "handed_in")
         at = page.SittingSoFar(15, code, more=over, undo="last" if kind == "done" else "")
+        if kind in page.ENDINGS and hit.asked_of_rater("after"):
+            at = replace(at, asks="told" if kind == "handed_in" else "asked")
         yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, at)
+
+
+def _somebody(hit: Hit) -> KnownRater:
+    """An invented rater, for the page that says what is stored."""
+    from decimal import Decimal
+
+    from crowd.rating.disclosing import KnownRater, KnownVisit
+
+    begun = 1_780_000_000.0
+    told = {one.name: one.answers[0] for one in hit.about if one.answers}
+    return KnownRater(
+        "9f86d081884c7d65",
+        begun,
+        hit.consent_version,
+        begun + 60,
+        hit.languages[0] if hit.languages[1:] else None,
+        [KnownVisit("prolific", "5f1c0a7be1", "6489c2d9aa", begun, begun + 1200)],
+        told,
+        comments=2,
+        shown=28,
+        answered=28,
+        first=begun + 120,
+        last=begun + 1200,
+        seconds=412.0,
+        noticed=(3, 1, 0),
+        paid=[(Decimal(str(hit.pay_per_sitting)), hit.currency)] if hit.pay_per_sitting else [],
+    )

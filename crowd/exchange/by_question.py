@@ -36,4 +36,4 @@ def comments_of(judged: Iterable[Judged]) -> Iterator[Comment]:
     for vote, stored in judged:
         for name, answer in json.loads(stored.answers or "{}").items():
             if "text" in answer:
-                yield Comment(vote.pair, vote.rater, name, answer["text"], vote.counted)
+                yield Comment(stored.pair, vote.rater, name, answer["text"], vote.counted)

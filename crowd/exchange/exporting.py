@@ -101,9 +101,10 @@ def export(
         comments = list(comments_of(judged))
         if form == "responses":
             votes = [one for visit, row in judged for one in rows_by_response(visit, row, pairs[row.pair])]
-        else:
+        elif hit.lead:
             votes = [*rows_by_question(judged)]
         asked = [one.name for one in hit.questions if one.makes_votes]
+    comments += _written_at_end(raters, status)
     recipe = signature(
         **{FORMS[form].ANSWERS: len(votes)},
         **({"questions": asked} if asked else {}),
@@ -233,6 +234,17 @@ def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]
                 )
 
 
+def _written_at_end(raters: Sequence[sa.Row[Any]], status: Mapping[str, Any]) -> Iterable[Comment]:
+    """What raters wrote at the end of a sitting: about no pair."""
+    for row in raters:
+        for name, text in _told(row)["comments"].items():
+            yield Comment("", row.rater, name, text, status[row.rater] == "passed")
+
+
+def _told(rater: sa.Row[Any]) -> dict[str, dict[str, str]]:
+    return dict(json.loads(rater.told)) if rater.told else {"answers": {}, "comments": {}}
+
+
 def _raters(
     raters: Sequence[sa.Row[Any]],
     rows: Sequence[sa.Row[Any]],
@@ -267,7 +279,7 @@ def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, signals: 
         votes=len(mine) - len(checks),
         consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
-        profile=json.loads(row.about or "{}"),
+        profile=json.loads(row.about or "{}") | _told(row)["answers"],
         language=row.language or "",
         extra=signals,
     )

@@ -177,6 +177,16 @@ def answer_of(pressed: str, layout: str) -> str:
     return ",".join(order[place] for place in places)
 
 
+def fields_of(answer: str, layout: str) -> Mapping[str, str]:
+    """The places of the best and of the second best.
+
+    >>> fields_of("3,2", layout="20413")
+    {'first': '4', 'second': '0'}
+    """
+    order = option_order(layout)
+    return {name: str(order.index(one)) for name, one in zip(("first", "second"), answer.split(","), strict=False)}
+
+
 def button(answer: str, layout: str) -> str:
     """The place of the best, from 1."""
     return str(option_order(layout).index(decisive(answer)) + 1)

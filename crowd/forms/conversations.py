@@ -35,6 +35,7 @@ layout = pairs.layout
 pressed = pairs.pressed
 answer_of = pairs.answer_of
 button = pairs.button
+fields_of = pairs.fields_of
 
 
 @dataclass(frozen=True, slots=True)

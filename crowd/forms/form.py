@@ -140,5 +140,8 @@ class HitForm(Protocol):
     def answer_of(self, pressed: str, layout: str) -> str:
         """What was chosen, whatever the layout, or NoAnswer."""
 
+    def fields_of(self, answer: str, layout: str) -> Mapping[str, str]:
+        """The fields of the form that held an answer, for who takes it back; none where one press answers."""
+
     def button(self, answer: str, layout: str) -> str:
         """What was pressed first, so that who always presses the same is seen."""

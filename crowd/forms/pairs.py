@@ -163,6 +163,12 @@ def answer_of(pressed: str, layout: str) -> str:
     return layout if pressed == "left" else ("b" if layout == "a" else "a")
 
 
+def fields_of(answer: str, layout: str) -> Mapping[str, str]:
+    """None: one press answers."""
+    del answer, layout
+    return {}
+
+
 def button(answer: str, layout: str) -> Button:
     """A tie, or the side of the response that was chosen."""
     return "tie" if answer == "tie" else "left" if answer == layout else "right"

@@ -147,6 +147,12 @@ def answer_of(pressed: str, layout: str) -> str:
     raise NoAnswer(f"{pressed} is no answer to {layout}")
 
 
+def fields_of(answer: str, layout: str) -> Mapping[str, str]:
+    """None: the sheet of answers holds them."""
+    del answer, layout
+    return {}
+
+
 def order_of(values: Sequence[float]) -> str:
     """Indices from the smallest value to the largest, equals joined.
 

@@ -11,15 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crowd.forms.form import Incomplete
-from crowd.forms.pairs import answer_of
+from crowd.forms.pairs import answer_of, button
+from crowd.hit_about import as_comment
 from crowd.hit_questions import AskedQuestion
-from crowd.rating.response_sheet import holds, numbers_turned, read_numbers, wrong_claim
+from crowd.rating.response_sheet import holds, numbers_by_place, numbers_turned, read_numbers, wrong_claim
 from dialogue.records import Pair, ResponseSet
 
 Sheet = Mapping[str, Mapping[str, Any]]
 """Question -> what was answered: choice, strength, tie_kind, score_a, score_b, scores, ranks, text: as its kind has."""
 Given = str | Sheet
-LONGEST_COMMENT = 2000
+CHOSEN = ""
+"""In a sheet of a form that has its own answer, where only comments are asked beside it: that answer."""
 TIES = {"one": ("tie",), "split": ("good", "poor"), "none": ()}
 
 
@@ -50,7 +52,7 @@ def read_sheet(questions: Sequence[AskedQuestion], form: Mapping[str, str], *, o
 def _read(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
     name = f"q-{question.name}"
     if question.kind == "comment":
-        text = form.get(name, "").replace("\0", "").replace("\r\n", "\n").strip()[:LONGEST_COMMENT]
+        text = as_comment(form.get(name, ""))
         if question.required and not text:
             raise Incomplete(f"{question.name} needs a text")
         return {"text": text} if text else {}
@@ -93,6 +95,29 @@ def _turned(answer: Mapping[str, Any], left: str) -> dict[str, Any]:
     if "choice" in answer:
         return {**answer, "choice": answer_of(answer["choice"], left)}
     return dict(answer)
+
+
+def as_sent(sheet: Sheet, left: str) -> dict[str, str]:
+    """The form that held these answers where this layout was shown: `read_sheet` and `turned_back`, undone.
+
+    >>> as_sent({"q": {"choice": "b", "score_a": 2, "score_b": 4}, "r": {"choice": "tie", "tie_kind": "good"}}, "b")
+    {'q-q-left': '4', 'q-q-right': '2', 'q-r': 'good'}
+    >>> as_sent({"order": {"choice": "0=1,2", "ranks": [1, 1, 3]}, "why": {"text": "So."}}, "201")
+    {'q-order-0': '3', 'q-order-1': '1', 'q-order-2': '1', 'q-why': 'So.'}
+    """
+    found: dict[str, str] = {}
+    for name, answer in sheet.items():
+        if "scores" in answer or "ranks" in answer:
+            found |= {f"q-{name}-{place}": str(number) for place, number in enumerate(numbers_by_place(answer, left))}
+        elif "score_a" in answer:
+            sides = ("left", "right") if left == "a" else ("right", "left")
+            found |= {f"q-{name}-{side}": str(answer[f"score_{one}"]) for side, one in zip(sides, "ab", strict=True)}
+        elif "text" in answer:
+            found[f"q-{name}"] = answer["text"]
+        else:
+            steps = f"-{answer['strength']}" if "strength" in answer else ""
+            found[f"q-{name}"] = answer.get("tie_kind") or button(answer["choice"], left) + steps
+    return {name: found[name] for name in sorted(found)}
 
 
 def right_answers(pair: Pair | ResponseSet, lead: str, mended: str | None = None) -> dict[str, str]:

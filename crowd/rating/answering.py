@@ -6,7 +6,7 @@ After a check the gate speaks (standing.py); an undo takes the last vote back an
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.forms.form import decisive
 from crowd.rating import pool, standing
-from crowd.rating.answer_sheet import Given, Sheet, is_failed, right_answers, turned_back
+from crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from crowd.rating.assignment import is_eligible
 from crowd.rating.doors import ASKED_LATER
 from crowd.rating.leasing import shown_checks
@@ -136,10 +136,13 @@ def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -
 def _by_response(moment: Moment, given: Given, layout: str) -> tuple[str, Sheet | None]:
     """The choice, which with several questions is that of the leading one, and all answers."""
     lead = moment.hit.lead
-    if lead is None or isinstance(given, str):
-        if lead is not None or not isinstance(given, str):
-            raise Refused("one question was asked and several were answered, or the other way round")
+    if bool(moment.hit.questions) is isinstance(given, str):
+        raise Refused("one question was asked and several were answered, or the other way round")
+    if isinstance(given, str):
         return moment.form.answer_of(given, layout), None
+    if lead is None:
+        comments = {name: answer for name, answer in given.items() if name != CHOSEN}
+        return moment.form.answer_of(given[CHOSEN]["choice"], layout), comments
     answers = turned_back(given, layout)
     return answers[lead.name]["choice"], answers
 
@@ -166,22 +169,34 @@ def fails(choice: str, answer: str) -> bool:
     return answer not in ("void", decisive(choice))
 
 
-def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """An answer that is no more: the new token of its pair, and the fields of the form that held it."""
+
+    token: str
+    fields: Mapping[str, str]
+
+
+def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | None:
     """Take back the vote that came last; its pair is held again under a new token, so that a stale click is void.
 
     `token` is the one under which it was given: only the browser that gave it knows it. A sitting that ended with this
     vote goes on.
     """
     if seated.last_token is None or seated.last_token != token:
-        return False
+        return None
     if seated.status == "blocked" or seated.state != "running":
-        return False
+        return None
     given = sa.select(votes, leases.c.attempt, leases.c.sitting).where(votes.c.vote == seated.last_vote)
     row = moment.connection.execute(given.join(leases, votes.c.lease == leases.c.lease)).one()
     if row.sitting != seated.seat.sitting:
-        return False
+        return None
     attempt = row.attempt + 1
-    held = {"state": "held", "attempt": attempt, "token": lease_token(moment.secret, row.rater, row.pair, attempt)}
+    held: dict[str, Any] = {
+        "state": "held",
+        "attempt": attempt,
+        "token": lease_token(moment.secret, row.rater, row.pair, attempt),
+    }
     expires = moment.now + moment.assignment.lease_seconds
     here = leases.c.lease == row.lease
     moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
@@ -194,4 +209,10 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> bool:
     later(moment.connection, pool.recount(row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.assignment, [row.pair])
     standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
-    return True
+    return TakenBack(held["token"], _fields(moment, row))
+
+
+def _fields(moment: Moment, row: Any) -> Mapping[str, str]:
+    """Nothing of it is kept: what was taken back is on the page that follows, and nowhere else."""
+    own = moment.form.fields_of(row.choice, row.left) if moment.hit.lead is None else {}
+    return {**own, **as_sent(json.loads(row.answers or "{}"), row.left)}

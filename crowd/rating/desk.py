@@ -5,6 +5,7 @@ The web pages call this and nothing below it. Each call is one transaction of th
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +15,11 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 import sqlalchemy as sa
 
 from crowd.hit import Hit
+from crowd.hit_about import ToldOfRater
 from crowd.rating import answering, leasing
 from crowd.rating.answer_sheet import Given
 from crowd.rating.assignment import length_of_sitting
+from crowd.rating.disclosing import KnownRater, known_of
 from crowd.rating.doors import ASKED_LATER, doors
 from crowd.rating.ending import over_for_all
 from crowd.rating.gate import asked_of, standing
@@ -115,6 +118,13 @@ class Desk:
         with self.store.read() as connection:
             return connection.scalar(query) == self.hit.consent_version
 
+    def knows(self, worker: str) -> bool:
+        """Whether anything is stored about this person."""
+        with self.store.read() as connection:
+            return (
+                connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == self.rater_id(worker))) is not None
+            )
+
     @_by_rules_in_force
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
         """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins."""
@@ -134,6 +144,11 @@ class Desk:
             connection.execute(sa.insert(payments), line)
             event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
+
+    def known_of(self, worker: str) -> KnownRater | None:
+        """What is stored about this person, for their own eyes."""
+        with self.store.read() as connection:
+            return known_of(connection, self.rater_id(worker))
 
     @_by_rules_in_force
     def next_step(self, seat: Seat) -> Step:
@@ -179,6 +194,26 @@ class Desk:
                 event_log.append(connection, "described", moment.now, seat.rater)
             return leasing.next_step(moment, seat)
 
+    def asks_at_end(self, seat: Seat) -> Literal["", "asked", "told"]:
+        """Whether the end of a sitting asks this rater something, or did so before and was told."""
+        if not self.hit.asked_of_rater("after"):
+            return ""
+        with self.store.read() as connection:
+            told = connection.scalar(sa.select(raters.c.told).where(raters.c.rater == seat.rater))
+        return "asked" if told is None else "told"
+
+    @_by_rules_in_force
+    def tell_at_end(self, seat: Seat, told: ToldOfRater) -> None:
+        """Keep what a rater told at the end of a sitting; the first time holds, and only who has answered is asked."""
+        with self.store.write() as connection:
+            moment = self._moment(connection)
+            seated = seated_rater(moment, seat)
+            mine = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
+            if seated.consent == self.hit.consent_version and seated.done:
+                kept = json.dumps(dataclasses.asdict(told), ensure_ascii=False)
+                if connection.execute(sa.update(raters).where(mine).values(told=kept)).rowcount:
+                    event_log.append(connection, "described", moment.now, seat.rater, when="after")
+
     @_by_rules_in_force
     def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
@@ -208,11 +243,14 @@ class Desk:
 
     @_by_rules_in_force
     def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
-        """Take back the last answer, once, if it was given under this token; the pair is shown again as it was."""
+        """Take back the last answer, once, if it was given under this token; the pair is shown again, filled in."""
         with self.store.write() as connection:
             moment = self._moment(connection)
-            undone = answering.take_back(moment, seated_rater(moment, seat), token)
-            return undone, leasing.next_step(moment, seat)
+            taken = answering.take_back(moment, seated_rater(moment, seat), token)
+            step = leasing.next_step(moment, seat)
+            if taken and step.shown and step.shown.token == taken.token:
+                step = dataclasses.replace(step, filled=taken.fields)
+            return taken is not None, step
 
     @_by_rules_in_force
     def hand_in(self, seat: Seat) -> Step:

@@ -60,7 +60,7 @@ def _bare(clause: str | None) -> str | None:
 def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
     broke = connection.scalar(sa.select(raters.c.broke).where(raters.c.rater == rater))
     gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None, "broke": _bare(broke)}
-    gone["about"] = gone["language"] = None
+    gone["about"] = gone["told"] = gone["language"] = None
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
     mine = leases.c.rater == rater
     # a token follows from the person's id, so it would lead back to them, and stand in their way if they come again

@@ -6,8 +6,8 @@ Everything is read and written inside the caller's one transaction, so that no p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -102,6 +102,8 @@ class Step:
     """The token of the answer that can be taken back: whoever gave it knows it."""
     more: bool = False
     """After a sitting: another one would have a pair for this rater."""
+    filled: Mapping[str, str] = field(default_factory=dict)
+    """Of a pair whose answer was taken back: the fields of the form as they were."""
 
 
 def _told(seated: SeatedRater) -> int:
@@ -115,7 +117,7 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
     done, row = seated.done, seated.waiting
     if seated.consent != moment.hit.consent_version:
         return Step("consent")
-    if moment.hit.about and seated.about is None:
+    if seated.about is None and moment.hit.asked_of_rater("before"):
         return Step("about")
     if seated.instructed < len(moment.hit.examples):
         return Step("instructions", number=seated.instructed + 1)

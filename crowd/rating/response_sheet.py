@@ -53,6 +53,16 @@ def numbers_turned(answer: Mapping[str, Any], layout: str) -> dict[str, Any]:
     return {"choice": choice, "scores": mine, "points": answer["points"]}
 
 
+def numbers_by_place(answer: Mapping[str, Any], layout: str) -> Numbers:
+    """What stood at each place, from what is stored of each response: `numbers_turned`, undone.
+
+    >>> numbers_by_place({"scores": [2, 4], "points": 5}, "10")
+    [4, 2]
+    """
+    mine = answer["scores"] if "scores" in answer else answer["ranks"]
+    return [mine[int(index)] for index in option_order(layout)]
+
+
 def holds(answer: Mapping[str, Any], claim: str) -> bool:
     """Whether an answer is as a check asks.
 

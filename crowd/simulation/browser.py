@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 import httpx
 
+from crowd.simulation.filling import COMMENTS, WROTE
 from crowd.simulation.raters import Habits, Reader
 from crowd.simulation.set_readers import SetReader
 from dialogue.errors import InputError
@@ -139,6 +140,13 @@ class SimulatedVisit:
             place = self._look()
         return self._work(place)
 
+    def _tell_at_end(self) -> None:
+        """Answer what the last page asks, and at times write something."""
+        form = PageForm(self._send("GET", "/task").text)
+        told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
+        told |= {name: WROTE for name in form.texts if self.reader.whim(self.rater, name) < COMMENTS}
+        self._send("POST", "/last-questions", data=form.fields | told)
+
     def _look(self) -> dict[str, Any]:
         return dict(self._send("GET", "/task", headers=FETCH).json())
 
@@ -167,6 +175,8 @@ class SimulatedVisit:
             if self._leaves(place):
                 return "left"
             place = self._judge(place)
+        if place.get("asks"):
+            self._tell_at_end()
         if place["status"] in EARLY:
             return "done" if place["progress"]["done"] else "closed"
         ending: VisitEnd = place["status"]
@@ -185,8 +195,11 @@ class SimulatedVisit:
         fields = form.fields | self.reader.fields(pressed) | {"seconds": str(seconds)}
         if isinstance(self.reader, Reader) and form.radios:
             fields |= self.reader.fill(self.rater, context, texts, form.radios, form.texts)
-        if isinstance(self.reader, SetReader):
+        elif isinstance(self.reader, SetReader):
             fields |= self.reader.answer_all(self.rater, context, texts, form.radios, form.texts, form.rankings)
+        elif form.texts:
+            whims = {name: self.reader.whim(self.rater, name, *texts) for name in form.texts}
+            fields |= {name: WROTE for name, must in form.texts.items() if must or whims[name] < COMMENTS}
         answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
         if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
             answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()

@@ -92,4 +92,9 @@ def _seventh(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN language TEXT"))
 
 
-MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth, 5: _sixth, 6: _seventh}
+def _eighth(connection: sa.Connection) -> None:
+    """What raters tell about themselves at the end."""
+    connection.execute(sa.text("ALTER TABLE raters ADD COLUMN told TEXT"))
+
+
+MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth, 5: _sixth, 6: _seventh, 7: _eighth}

@@ -25,7 +25,7 @@ from crowd.store.sqlite import DirectPipe
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Change = tuple[sa.Insert | sa.Update, Mapping[str, Any]]
 

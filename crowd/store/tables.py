@@ -43,6 +43,7 @@ raters = sa.Table(
     sa.Column("broke", sa.Text),  # the rule of [exclude] in hit.toml that this rater broke
     sa.Column("version", sa.Integer),  # the part of the study that they see, where it has parts
     sa.Column("about", sa.Text),  # what they told about themselves, as JSON; null: not asked yet
+    sa.Column("told", sa.Text),  # what they told at the end, as JSON: answers and comments; null: nothing yet
     sa.Column("language", sa.Text),  # of the pages that they read last; null where a study has one
     sa.Column("asked", sa.Integer),  # the fewest first checks that were asked of them when they had answered as many
 )

@@ -42,7 +42,14 @@ from dialogue.records import Source
 LOG = logging.getLogger("crowd")
 LARGEST_BODY = 16_384
 A_YEAR = 31_536_000
-WITH_MARKET_SCRIPT = ("hit.task", "hit.done", "hit.about", "hit.instructions")  # pages after consent
+WITH_MARKET_SCRIPT = (
+    "hit.task",
+    "hit.done",
+    "hit.about",
+    "hit.instructions",
+    "hit.undo",
+    "hit.last_questions",
+)  # pages after consent
 PATH = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 

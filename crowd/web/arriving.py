@@ -49,7 +49,8 @@ def arrive() -> PageReply:
             return _uninvited()
         if arrival.turned_away:
             return page.message_page(desk.hit, frame_at_hand(), "no_more")
-        sit(arrival.source, arrival.worker, arrival.sitting or _sitting_of(arrival.worker), arrival.task)
+        visit = arrival.sitting or _sitting_of(arrival.worker)
+        sit(arrival.source, arrival.worker, visit, arrival.task, proven=arrival.proven)
     elif current_app.extensions["config"].invited:
         # who is named in an address without proof could be anybody, so only what this study has signed is believed
         known = visit_at_hand()
@@ -74,13 +75,13 @@ def ask_consent() -> str:
     return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting, _way_to_decline())
 
 
-def sit(source: Source, worker: str, sitting: str, task: str = "") -> None:
+def sit(source: Source, worker: str, sitting: str, task: str = "", *, proven: bool = False) -> None:
     """Begin a visit in this tab: with a seat for a rater who has consented before, otherwise only for who asks."""
     desk = the_desk()
     desk.check_ids(worker, sitting)
     known = visit_at_hand()
-    chosen = known.language if known and known.worker == worker else ""
-    arrived = PageVisit(source, worker, sitting, task, language=chosen)
+    chosen, own = (known.language, known.own) if known and known.worker == worker else ("", False)
+    arrived = PageVisit(source, worker, sitting, task, language=chosen, own=own or proven)
     if desk.has_consented(worker):
         arrived = arrived.seated(desk.arrive(worker, sitting, source).sitting)
     keep_visit(arrived)
@@ -89,10 +90,11 @@ def sit(source: Source, worker: str, sitting: str, task: str = "") -> None:
 def consented() -> PageReply:
     """Record the consent of who sends the form; this is where a rater's first row is written."""
     known, desk = sender(), the_desk()
+    own = known.own or not desk.knows(known.worker)  # who agrees for somebody else sees nothing of theirs
     seat = desk.arrive(known.worker, known.sitting, known.source)
     desk.consent(seat)
     note_language(seat)
-    keep_visit(known.seated(seat.sitting))
+    keep_visit(replace(known.seated(seat.sitting), own=own))
     return go("/task")
 
 

@@ -33,6 +33,7 @@ class Arrival:
     task: str  # its id of the task: HIT, study or unit
     preview: bool = False  # someone looks at the task before accepting it: no work is given out
     turned_away: bool = False  # the marketplace has nothing for them here
+    proven: bool = False  # the address holds a secret that only they were sent
 
 
 @dataclass(frozen=True, slots=True)

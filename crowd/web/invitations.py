@@ -31,7 +31,7 @@ class InvitationEntrance:
         worker, _, proof = query.get(PARAMETER, "").rpartition(".")
         if not hmac.compare_digest(proof.encode(), invitation_proof(self.secret, worker).encode()):
             return None
-        return Arrival("local", worker=invited_id(self.secret, worker), sitting="", task="")
+        return Arrival("local", worker=invited_id(self.secret, worker), sitting="", task="", proven=True)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Nobody sends them, so nobody takes them back."""

@@ -120,6 +120,15 @@ def day(seconds: float, language: str) -> str:
     return format_date(datetime.fromtimestamp(seconds, UTC), "long", locale=language)
 
 
+def moment(seconds: float) -> str:
+    """A moment, to the minute, as every language reads it.
+
+    >>> moment(0)
+    '1970-01-01 00:00 UTC'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+
+
 def preferred(accepted: Sequence[str], offered: Sequence[str]) -> str:
     """The first language that somebody accepts and the study offers, else the study's own.
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -22,6 +23,7 @@ from crowd.forms.known import FORMS
 from crowd.hit import Hit
 from crowd.hit_languages import ENGLISH
 from crowd.rating.answer_sheet import buttons_of
+from crowd.rating.disclosing import KnownRater
 from crowd.rating.ending import Ending
 from crowd.web import languages
 from crowd.web.rendering import rendered
@@ -53,6 +55,7 @@ NOTES: dict[Note, str] = {
     "undone": "Undone: answer this pair again",
     "incomplete": "",
 }
+NOTHING_SENT: Mapping[str, str] = {}
 ANSWER_ALL = "Answer every question"
 NOT_ALL = "Please choose an answer to each question"
 UNDONE_QUESTION = "Undone: answer this question again"
@@ -104,6 +107,11 @@ class SittingSoFar:
     more: bool = False
     """Another sitting may begin at once."""
     undo: str = ""
+    asks: Literal["", "asked", "told"] = ""
+    """Whether something is asked about the rater at the end, or was told."""
+    incomplete: bool = False
+    sent: Mapping[str, str] = field(default_factory=dict)
+    """What was chosen already where something is missing."""
 
 
 NOTHING_YET = SittingSoFar()
@@ -118,10 +126,21 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
     return _render("hit/consent.html", hit=hit, frame=frame, pairs=shown, decline=decline)
 
 
-def about_page(hit: Hit, frame: Frame, note: Note = "") -> str:
+def about_page(hit: Hit, frame: Frame, note: Note = "", sent: Mapping[str, str] = NOTHING_SENT) -> str:
     """What raters are asked about themselves: a form to /about with one answer a question; empty is withheld."""
     told = languages.in_words(NOT_ALL, frame.language) if note else ""
-    return _render("hit/about.html", hit=hit, frame=frame, said=told)
+    return _render("hit/about.html", hit=hit, frame=frame, said=told, sent=sent)
+
+
+def stored_page(hit: Hit, frame: Frame, known: KnownRater | None, *, own: bool) -> str:
+    """What is stored about the rater, in plain words, and whom to ask; of somebody who may be another, nothing."""
+    asked = {one.name: one.ask for one in hit.about}
+    shown = known if own else None
+    payouts = shown.paid if shown else ()
+    paid = [languages.pay_in(float(amount), currency, frame.language) for amount, currency in payouts]
+    speaks = languages.name_of(shown.language).name if shown and shown.language else ""
+    told = {"known": shown, "theirs": own, "asked": asked, "paid": paid, "speaks": speaks}
+    return _render("hit/stored.html", hit=hit, frame=frame, **told)
 
 
 def example_page(hit: Hit, frame: Frame, number: int, chosen: str | None, note: Note = "") -> str:
@@ -132,15 +151,24 @@ def example_page(hit: Hit, frame: Frame, number: int, chosen: str | None, note: 
     return _render("hit/instructions.html", hit=hit, frame=frame, shown=shown, progress=None, **told)
 
 
-def task_page(hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress, note: Note) -> str:
-    """The page with one pair; `note` says what became of the previous answer."""
-    told = {"note": note, "said": said(hit, frame, note, shown)}
+def task_page(
+    hit: Hit,
+    frame: Frame,
+    shown: OnPage,
+    progress: SittingProgress,
+    note: Note,
+    filled: Mapping[str, str] = NOTHING_SENT,
+) -> str:
+    """The page with one pair; `note` says what became of the previous answer, `filled` holds what was taken back."""
+    told = {"note": note, "said": said(hit, frame, note, shown), "filled": filled}
     return _render("hit/task.html", hit=hit, frame=frame, shown=shown, progress=progress, **told)
 
 
-def pair_fragment(hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress) -> str:
+def pair_fragment(
+    hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress, filled: Mapping[str, str] = NOTHING_SENT
+) -> str:
     """What is shown at once alone, to be put in the place of the previous one."""
-    return _render(shown.fragment, hit=hit, frame=frame, shown=shown, progress=progress)
+    return _render(shown.fragment, hit=hit, frame=frame, shown=shown, progress=progress, filled=filled)
 
 
 def message_page(hit: Hit, frame: Frame, kind: MessageKind, at: SittingSoFar = NOTHING_YET) -> str:
@@ -206,7 +234,7 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
     )
     jinja.filters.update(literal=literal, rendered=rendered, paragraphs=paragraphs, buttons_of=buttons_of)
     jinja.globals.update(asset=asset, said_incomplete=said_incomplete, direction=languages.direction(language))
-    jinja.globals.update(name_of=languages.name_of)
+    jinja.globals.update(name_of=languages.name_of, moment=languages.moment)
     jinja.install_gettext_translations(languages.catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     return jinja
 

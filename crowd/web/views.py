@@ -6,14 +6,14 @@ Who arrives is decided in arriving.py; whose page it is, in at_hand.py.
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
 from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
 from crowd.hit_about import told_of_rater
-from crowd.rating.answer_sheet import Given, read_sheet
+from crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
 from crowd.rating.answering import Noticed
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused
@@ -26,6 +26,7 @@ from crowd.web.at_hand import (
     sender,
     sender_s_seat,
     the_desk,
+    visit_at_hand,
     way_out,
 )
 from crowd.web.visit import TOKEN
@@ -61,11 +62,30 @@ def about() -> PageReply:
         return go("/")
     if request.method != "POST":
         return page.about_page(desk.hit, frame_at_hand())
-    told = told_of_rater(desk.hit.about, request.form)
+    told = told_of_rater(desk.hit.asked_of_rater("before"), request.form)
     if told is None:
-        return page.about_page(desk.hit, frame_at_hand(), "incomplete")
-    desk.tell_about(seat, told)
+        return page.about_page(desk.hit, frame_at_hand(), "incomplete", request.form)
+    desk.tell_about(seat, told.answers)
     return go("/task")
+
+
+@rater_pages.post("/last-questions")
+def last_questions() -> PageReply:
+    """What raters are asked at the end; the page of the end comes again, with the code and the way back as before."""
+    desk, seat = the_desk(), sender_s_seat()
+    told = told_of_rater(desk.hit.asked_of_rater("after"), request.form)
+    if told is None:
+        return _page_of(desk.next_step(seat), "incomplete")
+    desk.tell_at_end(seat, told)
+    return cast(Response, redirect(frame_at_hand().to("/task", last=_last()), 303))
+
+
+@rater_pages.get("/stored")
+def stored() -> PageReply:
+    """What is stored about who looks; nothing for an address that anyone may type."""
+    known = visit_at_hand()
+    found = the_desk().known_of(known.worker) if known else None
+    return page.stored_page(the_desk().hit, frame_at_hand(), found, own=bool(known and known.own))
 
 
 @rater_pages.route("/instructions/<int:number>", methods=["GET", "POST"])
@@ -132,6 +152,8 @@ def receive_answer() -> PageReply:
 def undo() -> PageReply:
     """Take back the last answer."""
     undone, step = the_desk().undo(sender_s_seat(), _field("last"))
+    if step.filled and not _wants_json():  # the answers are kept nowhere, so the page is this very reply
+        return _page_of(step, "undone")
     return _and_then(step, "undone" if undone else "")
 
 
@@ -188,7 +210,10 @@ def _field(name: str) -> str:
 def _given() -> Given:
     """What the page asked for: one button, or the answers to all questions of hit.toml."""
     hit = the_desk().hit
-    return read_sheet(hit.questions, request.form, of_sets=hit.form == "responses") if hit.questions else _choice()
+    if not hit.questions:
+        return _choice()
+    sheet = read_sheet(hit.questions, request.form, of_sets=hit.form == "responses")
+    return sheet if hit.lead else {CHOSEN: {"choice": _choice()}, **sheet}
 
 
 def _choice() -> str:
@@ -220,18 +245,26 @@ def _page_of(step: Step, note: page.Note) -> PageReply:
     if step.stage == "instructions":
         return go(f"/instructions/{step.number}")
     if step.stage == "task":
-        return page.task_page(hit, frame, *_shown(step), note)
-    return page.message_page(hit, frame, step.stage, _so_far(step))
+        return page.task_page(hit, frame, *_shown(step), note, step.filled)
+    return page.message_page(hit, frame, step.stage, _so_far(step, note))
 
 
-def _so_far(step: Step) -> page.SittingSoFar:
+def _so_far(step: Step, note: page.Note = "") -> page.SittingSoFar:
     """Where no pair is shown: whoever did something gets the code for it, whatever ended the sitting."""
     hit, out = the_desk().hit, way_out(step)
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.done and step.stage in page.ENDINGS and not out
     more = step.more and sender().source in OWN
     undo = _undo(step) if not (out and not out.url) else ""  # without a way back it is handed in already
-    return page.SittingSoFar(step.done, code if earned else "", out, more, undo)
+    asks = _asks_at_end(step)
+    sent = request.form if note == "incomplete" else {}
+    return page.SittingSoFar(step.done, code if earned else "", out, more, undo, asks, bool(sent), sent)
+
+
+def _asks_at_end(step: Step) -> Literal["", "asked", "told"]:
+    """Only who has answered something is asked, and on the page that holds the code and the way back: never before."""
+    seat = seat_at_hand()
+    return the_desk().asks_at_end(seat) if seat and step.done and step.stage in page.ENDINGS else ""
 
 
 def _undo(step: Step) -> str:
@@ -261,7 +294,8 @@ def _json_of(step: Step, note: page.Note) -> Response:
     if step.stage != "task":
         way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
         so_far = {"done": step.done, "of": step.of}
-        return jsonify(status=step.stage, html="", progress=so_far, number=step.number, **saving)
+        asks = _asks_at_end(step) == "asked"
+        return jsonify(status=step.stage, html="", progress=so_far, number=step.number, asks=asks, **saving)
     shown, progress = _shown(step)
-    html = page.pair_fragment(the_desk().hit, frame, shown, progress)
+    html = page.pair_fragment(the_desk().hit, frame, shown, progress, step.filled)
     return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **saving)

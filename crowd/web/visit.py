@@ -20,7 +20,7 @@ from crowd.store.identity import seat_proof
 from dialogue.records import Source
 
 TOKEN = "seat"  # its name in addresses and forms
-_KINDS = (str, str, str, str, int, str, str)
+_KINDS = (str, str, str, str, int, str, str, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class PageVisit:
     number: int = 0  # of the sitting in the store; 0: nothing is stored before they consent
     tab: str = field(default_factory=lambda: secrets.token_hex(4))
     language: str = ""  # that they chose; empty while they have not
+    own: bool = False  # whether it comes from where they agreed, not from an address that anyone may type
 
     def seated(self, number: int) -> PageVisit:
         """The same visit, whose sitting is in the store by now."""
@@ -66,5 +67,5 @@ def visit_of(secret: str, token: str) -> PageVisit | None:
     except (ValueError, binascii.Error):
         return None
     kinds = tuple(map(type, values)) if isinstance(values, list) else ()
-    fits = kinds in (_KINDS, _KINDS[:-1]) and values[0] in get_args(Source)
+    fits = kinds in (_KINDS, _KINDS[:-1], _KINDS[:-2]) and values[0] in get_args(Source)
     return PageVisit(cast(Source, values[0]), *values[1:]) if fits else None

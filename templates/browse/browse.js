@@ -54,7 +54,7 @@ function show() {
     return keep;
   });
   const by = asked.winner || asked.agreement ? " Chosen by their votes, so their shares say nothing of other pairs." : "";
-  told.textContent = `${count(kept.length)} of ${count(shown.length)} pairs.${sums(kept)}${by}`;
+  told.textContent = `${count(kept.length)} of ${count(shown.length)} ${told.dataset.what ?? "pairs"}.${sums(kept)}${by}`;
   return asked;
 }
 

@@ -32,7 +32,7 @@
   }, true);
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !options()) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || !options() || event.target.matches("textarea")) return;
     if (event.key === "Enter" && (event.target.type === "radio" || !event.target.closest("button, a, label"))) {
       event.preventDefault();
       document.querySelector("#pair .answers [name=save]")?.click();

@@ -124,8 +124,29 @@ function pressed(event) {
   return !event.shiftKey && /^[1-9]$/.test(place) || key > "~" ? place : key;
 }
 
+// A box that scrolls needs no focus for Page Down: the responses in turn, from their heads to their ends, then the page;
+// Page Up goes the same way back, and then up the conversation.
+function turnPage(event) {
+  const down = event.key === "PageDown", from = event.target;
+  if (!down && event.key !== "PageUp" || event.ctrlKey || event.metaKey || event.altKey || !pair()) return;
+  if (!from.matches("body, h1, button, input[type=radio], input[type=checkbox]")) return; // it has a box of its own
+  const left = (box) => down ? box.scrollHeight - box.clientHeight - box.scrollTop : box.scrollTop;
+  const scrolls = (box) => {
+    const { top, bottom } = box.getBoundingClientRect(), inView = top < innerHeight - 40 && bottom > 40;
+    return inView && getComputedStyle(box).overflowY !== "visible" && box.scrollHeight > box.clientHeight + 1;
+  };
+  const boxes = [...pair().querySelectorAll(".response")].filter((box) => scrolls(box) && left(box) > 1);
+  const chat = pair().querySelector(".chat"), above = chat && chat.scrollHeight - chat.clientHeight + chat.scrollTop; // from its end
+  const box = down ? boxes[0] : boxes.at(-1) ?? (chat && scrolls(chat) && above > 1 ? chat : null);
+  if (!box) return;
+  event.preventDefault();
+  box.scrollIntoView({ block: "nearest" });
+  box.scrollBy({ top: (down ? 0.85 : -0.85) * box.clientHeight });
+}
+
+document.addEventListener("keydown", turnPage, true);
 document.addEventListener("keydown", (event) => {
-  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || !pair()) return;
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || !pair() || event.target.matches("textarea")) return;
   if (!document.getElementById("keys")?.checked) return;
   const key = pressed(event);
   const target = key === "u" ? pair().querySelector(".undo") : key in KEYS ? button(KEYS[key]) : null;

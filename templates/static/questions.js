@@ -9,9 +9,9 @@ const radios = (group) => [...group.querySelectorAll("input[type=radio]")];
 const isAnswered = (group) => radios(group).some((one) => one.checked);
 const save = () => pair()?.querySelector(".save");
 
-// The group in which the rater stands; else the first without an answer.
+// The group in which the rater stands; else the first without an answer; after an undo, whose answers stand there, the first.
 function current() {
-  return document.activeElement?.closest("[data-group]") ?? groups().find((group) => !isAnswered(group));
+  return document.activeElement?.closest("[data-group]") ?? groups().find((group) => !isAnswered(group)) ?? (given.some((group) => group.isConnected) ? undefined : groups()[0]);
 }
 
 function mark() {
@@ -20,9 +20,9 @@ function mark() {
 }
 
 function goOn() {
-  const next = groups().find((group) => !isAnswered(group));
+  const next = groups().find((group) => !isAnswered(group)) ?? groups()[groups().indexOf(given.at(-1)) + 1];
   const text = [...pair().querySelectorAll("textarea[required]")].find((one) => !one.value.trim());
-  (next ? radios(next)[0] : text ?? save()).focus();
+  (next ? radios(next).find((one) => one.checked) ?? radios(next)[0] : text ?? save()).focus();
   mark();
 }
 

@@ -61,7 +61,7 @@ ROOMS = {
         "hit": {"forms", "hit_about", "hit_choice", "hit_conversations", "hit_languages", "hit_questions"}
         | {"hit_responses", "hit_tables"},
         "store": set(),
-        "rating": {"forms", "hit", "hit_questions", "hit_tables", "store"},
+        "rating": {"forms", "hit", "hit_about", "hit_questions", "hit_tables", "store"},
         "watching": {"forms", "hit", "store"},
         "study_folder": {"forms", "hit", "store", "rating"},
         "web": {"forms", "hit", "hit_languages", "hit_about", "store", "rating", "watching"},
@@ -150,7 +150,7 @@ PATTERN = {"answer", "document", "parts", "figures", "section"}  # every room of
 COMMAND = {"add_arguments", "run"}  # and every command these
 # and every form of HIT these, see crowd/forms/form.py
 FORM = {"read", "record_of", "with_key", "answers", "layout", "on_page", "right", "pressed", "answer_of"}
-FORM |= {"example_from", "example_on_page", "fingerprint", "button"}
+FORM |= {"example_from", "example_on_page", "fingerprint", "button", "fields_of"}
 TWINS = {"threads", "pick_device", "DifficultyGroup"}  # packages do not import each other: tests/house/test_twins.py
 
 
@@ -172,6 +172,7 @@ PROMISES = {
     "planned_power": "plans keep their promise in simulated studies",
     "files": "what stands beside the page of the report",
     "faults": "kills, cuts and full disks",
+    "faults_sheets": "kills while several questions are answered",
     "hostile": "texts and requests that mean harm",
     "third_party": "our page in a frame of another site",
     "third_party_firefox": "the same in Debian's Firefox",

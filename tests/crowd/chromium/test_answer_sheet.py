@@ -122,6 +122,45 @@ def test_u_takes_back_answer_by_answer_and_then_the_last_pair(arrive, server):
     assert rows(server)[0] == []
 
 
+def chosen(page):
+    """What is checked, and what is written."""
+    names = page.locator("input:checked[type=radio]").evaluate_all("all => all.map(one => `${one.name}=${one.value}`)")
+    return [*names, page.locator("textarea").input_value()]
+
+
+@pytest.mark.parametrize("way", ["mouse", "no JavaScript"])
+def test_what_was_taken_back_stands_there_filled_in_and_is_changed_or_saved_again(arrive, server, way):
+    page = arrive(server, f"filled-{way[:2]}", **WAYS[way])
+    fill(page, way)
+    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.locator("button.undo").click()
+    page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+    given = ["q-better=left-2", "q-fluency-left=4", "q-fluency-right=2", "Weil A passt. u1"]
+    assert chosen(page) == given and rows(server) == ([], [])
+    page.locator("input[name=q-fluency-right][value='1']").check(force=True)
+    page.locator(".response").last.scroll_into_view_if_needed()
+    if way == "mouse":
+        page.locator("button.save:not([aria-disabled])").wait_for()
+    page.locator("button.save").click()
+    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    assert chosen(page) == [""]
+    votes, said = rows(server)
+    assert [by_place(vote) for vote in votes] == [(True, 2, None), (4, 1)] and said == ["Weil A passt. u1"]
+
+
+def test_number_keys_go_through_what_was_taken_back(arrive, server):
+    page = arrive(server, "again")
+    fill(page, "keyboard")
+    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.keyboard.press("u")
+    page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+    page.locator("button.save:not([aria-disabled])").wait_for()
+    page.wait_for_timeout(350)
+    fill(page, "keyboard")
+    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    assert [by_place(vote) for vote in rows(server)[0]] == [(True, 2, None), (4, 2)]
+
+
 def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no_keys(arrive, server):
     page = arrive(server, "lacks")
     page.locator("textarea").fill("")

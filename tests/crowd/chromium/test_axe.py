@@ -23,6 +23,8 @@ PAGES = [
     "example-3",
     "pair-1",
     "pair-5",
+    "stored",
+    "stored-elsewhere",
     "study",
     "study-empty",
 ]

@@ -6,7 +6,7 @@ from axe_playwright_python.sync_playwright import Axe
 from dialogue.command_line import dispatch
 
 pytestmark = pytest.mark.browser
-PAGES = ("consent", "example-1", "pair-2", "message-done")
+PAGES = ("consent", "example-1", "pair-2", "message-done", "stored")
 
 
 @pytest.fixture(scope="module")

@@ -86,6 +86,31 @@ def test_on_a_desktop_half_a_second_is_all_that_a_pair_asks_of_who_knows_the_ans
     assert page.evaluate("performance.now() - shownAt") > 490 and page.evaluate("SEEN") == 500
 
 
+def test_page_down_reads_both_responses_without_a_focus_and_page_up_goes_back(at):
+    page = at("desktop", "pair-2")
+    tops = "[...document.querySelectorAll('.response')].map((box) => Math.round(box.scrollTop))"
+    most = page.evaluate(
+        "[...document.querySelectorAll('.response')].map((box) => Math.round(box.scrollHeight - box.clientHeight))"
+    )
+    seen, focus = [page.evaluate(tops)], page.evaluate("document.activeElement.tagName")
+    while seen[-1] != most:
+        assert len(seen) < 60
+        page.keyboard.press("PageDown")
+        seen.append(page.evaluate(tops))
+        assert seen[-1] > seen[-2] and (seen[-1][1] == 0 or seen[-1][0] == most[0])  # A to its end, then B
+    page.locator(".answers button:not([aria-disabled])").first.wait_for()  # all of it was on the screen
+    for before in seen[-2::-1]:
+        page.keyboard.press("PageUp")
+        assert page.evaluate(tops) <= before or before == [0, 0]
+    while page.evaluate(tops) != [0, 0]:
+        page.keyboard.press("PageUp")
+    assert page.evaluate("document.activeElement.tagName") == focus and page.evaluate("scrollY") == 0
+    chat = at("desktop", "pair-1")
+    top = chat.evaluate("document.querySelector('.chat').scrollTop")
+    chat.keyboard.press("PageUp")  # nothing is left above in the responses
+    assert chat.evaluate("document.querySelector('.chat').scrollTop") < top
+
+
 @pytest.mark.parametrize("screen", [name for name in SCREENS if name != "desktop"])
 def test_a_long_conversation_shows_its_last_turns_and_all_of_them_on_request(at, screen):
     page = at(screen, "pair-1")

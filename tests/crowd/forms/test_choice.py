@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowd.exchange import exporting
+from crowd.exchange.exporting import export
 from crowd.forms import choice
 from crowd.forms.form import Incomplete, NoAnswer
 from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.hit_choice import EXAMPLES, KNOWLEDGE
+from crowd.hit_questions import questions_from
 from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes
 from crowd.rating.deciding import mend
@@ -168,6 +170,53 @@ def test_without_a_script_equal_or_missing_picks_are_met_with_a_sentence_and_a_f
     with app.extensions["desk"].store.read() as connection:
         ((answer, layout),) = connection.execute(sa.select(votes.c.choice, votes.c.left)).all()
     assert answer == f"{layout[2]},{layout[0]}"
+
+
+def test_a_comment_stands_beside_the_picks_comes_back_with_them_and_goes_to_a_file_of_its_own(tmp_path):
+    why = {"name": "why", "ask": "Why?", "kind": "comment"}
+    hit = dataclasses.replace(HIT, about=(), examples=(), questions=questions_from([why], "x"))
+    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+    with desk_of_questions(url, tmp_path, hit, make_questions(4, checks=4)) as desk:
+        app = create_app(ServerConfig(url, hit, rate=0))
+        client = app.test_client()
+        client.post("/consent", data=PageForm(client.get("/", query_string={"rater": "ann"}).text).fields)
+        form = PageForm(client.get("/task", headers=FETCH).json["html"])
+        assert form.texts == {"q-why": False}
+        picks = {"first": "3", "second": "1"}
+        for sent in (picks | {"q-why": "Name: Ann."}, picks):  # with and without a word
+            reply = client.post("/answer", data=form.fields | sent, headers=FETCH).json
+            back = {"data": PageForm(reply["html"]).fields}
+            undone = client.post("/undo", **back, headers=FETCH).json["html"]
+            assert re.findall(r'name="(\w+)" value="(\d)" checked', undone) == [("second", "1"), ("first", "3")]
+            assert (">Name: Ann.</textarea>" in undone) is ("q-why" in sent)
+            form = PageForm(undone)
+        place = client.post("/answer", data=form.fields | picks | {"q-why": "It fits."}).location
+        assert client.post("/answer", data=form.fields | {"q-why": "No pick."}).status_code == 303
+        plain = client.post("/undo", data=PageForm(client.get(place).text).fields)  # without a script
+        assert plain.status_code == 200 and ">It fits.</textarea>" in plain.text and 'value="3" checked' in plain.text
+        client.post("/answer", data=PageForm(plain.text).fields | picks | {"q-why": "It fits."})
+        place = client.get("/task", headers=FETCH).json
+        while place["status"] == "task":
+            sent = PageForm(place["html"]).fields | picks
+            place = client.post("/answer", data=sent, headers=FETCH).json
+        with desk.store.read() as connection:
+            found, stored = export(connection, votes_per_pair=3), connection.execute(sa.select(votes)).all()
+        app.extensions["desk"].store.close()
+        forget(desk.store, desk.rater_id("ann"), votes_per_pair=3, now=2e9)
+        with desk.store.read() as connection:
+            assert export(connection, votes_per_pair=3).comments == []
+    assert {row.answers for row in stored[1:]} == {"{}"} and "Ann" not in str(stored)
+    judged = {row.pair for row in stored if row.failed is None}
+    assert {vote.question for vote in found.votes} == judged and all(vote.first is not None for vote in found.votes)
+    assert [(one.pair, one.question, one.text) for one in found.comments] == [
+        (row.pair, "why", "It fits.") for row in stored[:1] if row.failed is None
+    ]
+
+
+def test_beside_several_options_only_comments_are_asked():
+    for kind in ("likert", "pairwise"):
+        with pytest.raises(InputError, match=f"x is of kind {kind}, which the form choice does not show. .* comment;"):
+            hit_from({"form": "choice", "questions": [{"name": "x", "ask": "?", "kind": kind}]}, "hit.toml")
 
 
 def test_nobody_passes_the_page_about_them_without_an_answer_and_it_may_be_withheld(app):

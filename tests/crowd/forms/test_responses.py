@@ -80,13 +80,15 @@ def test_who_let_their_time_run_out_stands_in_nobody_s_way_and_places_stay_even(
         assert check_books(desk) == {"s0": 3}
 
 
-def test_undo_takes_all_answers_back_and_leaves_no_word_of_them(url, tmp_path):
+def test_undo_gives_all_answers_back_filled_in_and_leaves_no_word_of_them(url, tmp_path):
     with desk_of_sets(url, tmp_path) as desk:
         seat = seated(desk, "r")
         before = desk.next_step(seat).shown
-        judge(desk, seat, why="My name is Ann.")
-        assert desk.undo(seat, before.token)[0]
-        assert desk.next_step(seat).shown.left == before.left
+        judge(desk, seat, ranks=(2, 1, 3, 4), why="My name is Ann.")
+        undone, step = desk.undo(seat, before.token)
+        assert undone and step.shown.left == before.left
+        assert step.filled == fields(desk.hit, before.left, (2, 1, 3, 4), (5, 4, 3, 2), "My name is Ann.")
+        assert not desk.next_step(seat).filled
         with desk.store.read() as connection:
             assert connection.scalar(sa.select(sa.func.count()).select_from(votes)) == 0
             assert not [row for row in connection.scalars(sa.select(events.c.data)) if "Ann" in row]
@@ -190,6 +192,8 @@ def test_no_page_reply_or_cookie_tells_whose_a_response_is_or_which_is_a_check(a
                 seen.append(client.post("/undo", data=PageForm(reply.json["html"]).fields, headers=FETCH))
                 again = PageForm(seen[-1].json["html"])
                 assert again.shown() == form.shown() and "Undone: answer again" in seen[-1].json["said"]
+                pressed = re.findall('name="(q-[^"]+)" value="(.)" required checked', seen[-1].json["html"])
+                assert dict(pressed) == sent_by(form)
                 reply = client.post("/answer", data=again.fields | sent_by(again, 1), headers=FETCH)
             shapes.add((tuple(form.fields), tuple(form.radios), tuple(reply.json) if reply.json["html"] else ()))
             place = reply.json

@@ -46,6 +46,8 @@ def write_pairs(path, reals=6, checks=8):
 def as_toml(value):
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{name} = {as_toml(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
     return json.dumps(value)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crowd.forms.form import Incomplete, NoAnswer
 from crowd.hit import hit_from
-from crowd.rating.answer_sheet import is_failed, read_sheet, right_answers, turned_back
+from crowd.rating.answer_sheet import as_sent, is_failed, read_sheet, right_answers, turned_back
 from crowd.rating.response_sheet import holds, wrong_claim
 from dialogue.validity import claims_of
 from tests.crowd.sets import ALONE, SETS, fields, make_sets
@@ -34,6 +34,17 @@ def test_what_is_kept_does_not_depend_on_the_places(order, ranks):
         first, second = (kept["order"]["ranks"][n] for n in (one, other))
         assert (first < second) == (ranks[one] < ranks[other]) and (first == second) == (ranks[one] == ranks[other])
     assert kept["order"]["choice"] == kept["fluency"]["choice"]  # the same order from ranks and from ratings
+
+
+@given(st.permutations(range(4)), st.lists(st.integers(1, 4), min_size=4, max_size=4))
+def test_what_is_taken_back_is_what_was_sent_and_is_read_as_the_same(order, ranks):
+    layout, scores = "".join(map(str, order)), [6 - rank for rank in ranks]
+    sent = fields(SETS, layout, ranks, scores)
+    kept = turned_back(read(sent), layout)
+    filled = as_sent(kept, layout)
+    assert turned_back(read(filled), layout) == kept and filled.keys() == sent.keys()
+    rated = [name for name in sent if not name.startswith("q-order")]  # ranks 1, 1, 2 come back as 1, 1, 3
+    assert {name: filled[name] for name in rated} == {name: sent[name] for name in rated}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import json
 import re
+from decimal import Decimal
 from gettext import NullTranslations
 
 import pytest
@@ -13,6 +14,7 @@ from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.hit_about import AboutQuestion
 from crowd.hit_languages import LANGUAGES
 from crowd.rating.change_control import refuse_changes
+from crowd.rating.disclosing import KnownRater, KnownVisit
 from crowd.rating.forgetting import forget
 from crowd.simulation.browser import PageForm
 from crowd.store import event_log
@@ -27,6 +29,8 @@ from tests.crowd.web import catalogues
 from tests.crowd.web.test_page import every_page, progress, shown
 
 OTHERS = LANGUAGES[1:]
+SOMEBODY = KnownRater("0", 0.0, "1", 0.0, None, [KnownVisit("local", "1", "2", 0.0, end) for end in (None, 60.0)], {},
+                      2, 3, 3, 0.0, 60.0, 60.0, (1, 0, 0), [(Decimal(2), "USD")])  # fmt: skip
 MIXED = Hit(languages=("de", "en", "ar"))
 PARTS = re.compile(r"%\(\w+\)s|</?\w+[^>]*>")  # what a translation may neither lose nor add
 
@@ -68,6 +72,14 @@ def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
     at = page.SittingSoFar(3, "0", out, more=True, undo="0")
     made = [page.consent_page(hit, frame), page.glance_page(hit, frame)]
     made += [page.about_page(dataclasses.replace(hit, about=(AboutQuestion("0", "1", ("2",)),)), frame, "incomplete")]
+    asks = dataclasses.replace(
+        hit, about=(AboutQuestion("0", "1", ("2",), "after"), AboutQuestion("3", "4", (), "after", "comment"))
+    )
+    made += [
+        page.message_page(asks, frame, "done", dataclasses.replace(at, asks=one, incomplete=True))
+        for one in ("asked", "told")
+    ]
+    made += [page.stored_page(hit, frame, one, own=own) for one, own in ((SOMEBODY, True), (None, True), (None, False))]
     made += [page.example_page(hit, frame, n, chosen) for n in (1, 4) for chosen in (None, "left", "tie")]
     made += [page.task_page(hit, frame, shown("1", "2", "3"), progress(), note) for note in page.NOTES]
     made += [page.message_page(hit, frame, kind, one) for kind in page.MESSAGE_KINDS for one in (at, page.NOTHING_YET)]
@@ -78,7 +90,7 @@ def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
             text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
         words = re.sub(r"<[^>]*>", " ", text) + " ".join(re.findall(r'(?:aria-label|data-\w+)="([^"]*)"', text))
         said = set(re.findall(r"[A-Za-z]{2,}", words))
-        assert said <= {"class", "text", "message", "task", "first", "user", "seat", "about", "EUR", "USD"}
+        assert said <= {"class", "text", "message", "task", "first", "user", "seat", "about", "EUR", "USD", "UTC"}
 
 
 def test_the_page_says_its_language_and_where_it_begins():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowd.commands.preview import _somebody
 from crowd.forms.pairs import PairOnPage
 from crowd.hit import Hit
 from crowd.web import page
@@ -77,6 +78,8 @@ def every_page():
         yield f"task {note}", page.task_page(HIT, FRAME, shown(), progress(), note)
     for kind in page.MESSAGE_KINDS:
         yield kind, page.message_page(HIT, FRAME, kind)
+    yield "stored", page.stored_page(HIT, FRAME, _somebody(HIT), own=True)
+    yield "stored elsewhere", page.stored_page(HIT, FRAME, _somebody(HIT), own=False)
 
 
 PAGES = dict(every_page())

@@ -1,0 +1,109 @@
+"""What is stored about one rater, for their own eyes: from every table that holds something of them.
+
+Not told, because it would change how people answer: which of the pairs were hidden checks, what came of them, and
+whether the answers count. The page says that this is stored, and whom to ask.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import sqlalchemy as sa
+
+from crowd.store.tables import events, leases, payments, payouts, raters, sittings, votes
+from dialogue.records import Source
+
+LEFT_US = ("sent", "confirmed")  # payouts that were made, as far as is known
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVisit:
+    """One sitting: as the marketplace or the address names it, and when."""
+
+    source: Source
+    worker: str
+    key: str
+    begun: float
+    finished: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRater:
+    """Everything of one rater that may be shown to them."""
+
+    rater: str
+    """Their name in the stored and published answers."""
+    arrived: float
+    consent: str | None
+    consented: float | None
+    language: str | None
+    visits: Sequence[KnownVisit]
+    profile: Mapping[str, str]
+    """Answers about themselves, before and at the end; what was withheld is not stored."""
+    comments: int
+    shown: int
+    """Pairs that they saw."""
+    answered: int
+    first: float | None
+    last: float | None
+    seconds: float
+    """All the time that the answers took."""
+    noticed: tuple[int, int, int]
+    """Page left, copied from, pasted into."""
+    paid: Sequence[tuple[Decimal, str]]
+
+
+def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
+    """All that is stored of this rater; None where nothing is."""
+    row = connection.execute(sa.select(raters).where(raters.c.rater == rater)).one_or_none()
+    if row is None:
+        return None
+    told = json.loads(row.told or '{"answers": {}, "comments": {}}')
+    given = connection.execute(sa.select(votes).where(votes.c.rater == rater).order_by(votes.c.vote)).all()
+    sheets = [json.loads(one.answers) for one in given if one.answers]
+    texts = sum("text" in answer for sheet in sheets for answer in sheet.values())
+    seen = sa.select(sa.func.count()).select_from(leases).where(leases.c.rater == rater)
+    return KnownRater(
+        rater=rater,
+        arrived=row.arrived,
+        consent=row.consent,
+        consented=row.consented,
+        language=row.language,
+        visits=_visits(connection, rater),
+        profile=json.loads(row.about or "{}") | told["answers"],
+        comments=len(told["comments"]) + texts,
+        shown=connection.scalar(seen) or 0,
+        answered=len(given),
+        first=min((one.submitted for one in given), default=None),
+        last=max((one.submitted for one in given), default=None),
+        seconds=sum(one.seconds or 0.0 for one in given),
+        noticed=_noticed(connection, rater),
+        paid=_paid(connection, rater),
+    )
+
+
+def _visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
+    query = (
+        sa.select(sittings.c.source, payments.c.worker, payments.c.key, sittings.c.begun, sittings.c.finished)
+        .join(payments, sa.and_(payments.c.rater == sittings.c.rater, payments.c.sitting == sittings.c.sitting))
+        .where(sittings.c.rater == rater)
+        .order_by(sittings.c.sitting)
+    )
+    return [KnownVisit(*row) for row in connection.execute(query)]
+
+
+def _noticed(connection: sa.Connection, rater: str) -> tuple[int, int, int]:
+    query = sa.select(events.c.data).where(events.c.rater == rater, events.c.kind == "noticed")
+    counts = [json.loads(data) for data in connection.scalars(query)]
+    left, copied, pasted = (sum(one[name] for one in counts) for name in ("left", "copied", "pasted"))
+    return left, copied, pasted
+
+
+def _paid(connection: sa.Connection, rater: str) -> list[tuple[Decimal, str]]:
+    mine = sa.and_(payments.c.source == payouts.c.market, payments.c.key == payouts.c.submission)
+    query = sa.select(payouts.c.amount, payouts.c.currency).join(payments, mine)
+    query = query.where(payments.c.rater == rater, payouts.c.state.in_(LEFT_US))
+    return [(Decimal(amount), currency) for amount, currency in connection.execute(query) if Decimal(amount)]
