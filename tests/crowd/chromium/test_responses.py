@@ -72,9 +72,15 @@ def drag(page, letter, rank):
     page.locator(f"input[name=q-order-{letter}][value='{rank}']:checked").wait_for(state="attached")
 
 
+def until_keys_count(page):
+    """A key in the first moment of a page is no answer."""
+    page.evaluate("new Promise((go) => setTimeout(go, BOUNCE + 1 - performance.now() + shownAt))")
+
+
 def answer(page, way, ranks, scores):
     """Rank and rate by place, and save, as this way does."""
     if way == "keyboard":
+        until_keys_count(page)
         for number, (name, value) in enumerate([*(("order", r) for r in ranks), *(("fluent", s) for s in scores)]):
             page.keyboard.press(str(value))
             page.locator(f"input[name=q-{name}-{number % 4}][value='{value}']:checked").wait_for(state="attached")
@@ -133,6 +139,7 @@ def test_keys_and_drag_agree_no_rank_is_given_twice_and_u_takes_back(chromium, s
     page.get_by_role("heading", name="Conversation 1").wait_for()
     lane = lambda place: page.locator(f".lane:has(.chip[data-place='{place}'])").get_attribute("data-rank")  # noqa: E731
     assert [lane(place) for place in range(4)] == [""] * 4  # nothing is ranked before the rater ranks it
+    until_keys_count(page)
     page.keyboard.press("2")
     page.keyboard.press("1")
     assert [lane(place) for place in range(4)] == ["2", "1", "", ""]
