@@ -98,6 +98,20 @@ def test_what_fits_unlocks_by_itself_and_a_short_one_beside_a_long_one_waits_for
     wait_for(lambda: "conversation B to its end" in page.locator("#note").inner_text())
 
 
+def test_no_heading_lies_over_the_answers(at):
+    """On a phone the heading of B comes in from below, where the answers stay."""
+    page = at("phone", "one/conversation-1")
+    over = """step => {
+      window.scrollTo(0, step);
+      const bar = document.querySelector(".answers"), {top, bottom, left, width} = bar.getBoundingClientRect();
+      return [top + 4, (top + bottom) / 2, Math.min(bottom, innerHeight) - 4].every(
+        y => bar.contains(document.elementFromPoint(left + width / 4, y)));
+    }"""
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert height > 3000
+    assert all(page.evaluate(over, step) for step in range(0, height - 1000, 25))
+
+
 def test_by_keyboard_alone(at):
     page = at("desktop", "one/conversation-1")
     for letter in "AB":
