@@ -156,7 +156,8 @@ def as_json(record: Any) -> dict[str, Any]:
     kind: Any = type(record)
     _leave_out_empty(kind, values)
     for name, part in _parts(kind):
-        _leave_out_empty(part, values[name])
+        for one in values[name] if isinstance(values[name], (list, tuple)) else [values[name]]:
+            _leave_out_empty(part, one)
     return {**values.pop("extra", {}), **values}
 
 
@@ -168,11 +169,12 @@ def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
 
 @cache
 def _parts(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """Fields that are records with sparse fields of their own."""
+    """Fields that are records, or sequences of them, with sparse fields of their own."""
+    hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in _fields(kind).items())
     inner: Iterator[tuple[str, Any]] = (
-        (name, hint) for name, (hint, _) in _fields(kind).items() if dataclasses.is_dataclass(hint)
+        (name, one) for name, found in hints for one in found if dataclasses.is_dataclass(one)
     )
-    return tuple((name, hint) for name, hint in inner if _sparse(hint))
+    return tuple((name, part) for name, part in inner if _sparse(part))
 
 
 @cache

@@ -49,7 +49,8 @@ def test_a_python_without_the_packages_says_what_to_type(command, clone):
     )
     assert done.returncode == 2 and done.stdout == ""
     assert re.fullmatch(
-        r"error: (numpy|pyarrow|torch) is not installed for \S+\. Type `make setup`, then `\. \.venv/bin/activate` "
+        r"error: (numpy|pyarrow|torch|tqdm) is not installed for \S+\. Type `make setup`, then "
+        r"`\. \.venv/bin/activate` "
         r"\(without make: pip install -r requirements\.txt -c constraints\.txt\), and run the command again\.\n",
         done.stderr,
     )

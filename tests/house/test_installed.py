@@ -119,7 +119,8 @@ def test_what_is_not_installed_is_named_with_its_extra(seedvote):
     told = seedvote.ask("generation", "train", "runs/mine", python=[sys.executable, "-S"])  # without site-packages
     assert told.returncode == 2 and told.stdout == ""
     assert re.fullmatch(
-        r"error: (torch|numpy) is not installed for \S+\. Type: pip install 'seedvote\[train\]' \(with pipx or uv, .*",
+        r"error: (torch|numpy|tqdm) is not installed for \S+\. "
+        r"Type: pip install 'seedvote\[train\]' \(with pipx or uv, .*",
         told.stderr.strip(),
     )
 

@@ -127,9 +127,8 @@ def test_the_report_has_the_numbers_of_the_command(changed, tmp_path):
         assert page.count(cost) >= 2 and cost in text, row["task"]  # on its row of the figure, and in the table
     verdicts = {"used": 0, "not used": 0, "open": 0} | Counter(row["verdict"] for row in told["rows"])
     used, unused, left = verdicts.values()
-    assert (
-        f"Of 4 erased tasks of 1 model, the decoder is shown to use {used} and not to use {unused}; of {left}" in page
-    )
+    said = f"the decoder is shown to use what was erased in {used}, and not to use it in {unused}"
+    assert f"Of 4 erasures in 1 model, {said}; in {left} that is not known." in page
     for note in erasure_notes(answer(changed)):
         assert note in page
 

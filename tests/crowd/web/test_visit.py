@@ -111,10 +111,8 @@ def test_each_tab_has_a_seat_of_its_own(app):
 def forged(seat, **change):
     """The same seat with other words and its old proof."""
     body, _, proof = seat.rpartition(".")
-    values = (
-        dict(zip(("source", "worker", "sitting", "task", "number", "tab", "language"), opened(body), strict=True))
-        | change
-    )
+    names = ("source", "worker", "sitting", "task", "number", "tab", "language", "own")
+    values = dict(zip(names, opened(body), strict=True)) | change
     text = json.dumps(list(values.values()), separators=(",", ":"))
     return f"{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}.{proof}"
 
@@ -133,6 +131,7 @@ def opened(body):
         {"number": 2},
         {"tab": "0"},
         {"language": "de"},
+        {"own": False},
     ],
 )
 def test_a_forged_seat_is_nobodys(app, change):

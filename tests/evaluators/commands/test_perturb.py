@@ -99,7 +99,7 @@ def test_paraphrases_by_people(run, corpus, tmp_path):
     assert "1 of the rewrites had lost a protected value" in said
     text = f"Right: {dialogue.turns[0].text}"
     path.write_text(json.dumps({"item": f"{dialogue.dialogue}:1", "text": text}) + "\n")
-    assert "1 of " in run("--kinds", "paraphrase", "--doses", "1", "--rewrites", path, "--seed", "1")
+    assert "1 of " in run("--kinds", "paraphrase", "--doses", "1", "--rewrites", path, "--seed", "1", "--replace")
 
 
 def test_paraphrases_by_an_endpoint_are_asked_again_where_a_value_was_lost(run, tmp_path):

@@ -37,7 +37,7 @@ def study(tmp_path_factory):
     write_toy(folder / "chats", 20, seed=0, kind="personachat")
     from_chats = ("--kinds", "outside", "--from", folder / "chats")
     run(perturb, folder, *from_chats, "--doses", ".5")
-    run(perturb, folder, *from_chats, "--doses", ".2", "--split", "train", "--seed", "1")
+    run(perturb, folder, *from_chats, "--doses", ".2", "--split", "train", "--seed", "1", "--replace")
     for path in (folder, *(folder / "conditions").iterdir()):
         chosen = list(examples(read_corpus(path / "corpus").dialogues))
         write_states(path, chosen, foreign_turns(chosen), 5.0)
