@@ -322,7 +322,7 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         known["panel"] = panel_from(known["panel"], where)
     hit = Hit(**known)
     _check_together(hit, where)
-    check_languages(hit, Hit(), OF_FORM[form], where)
+    check_languages(hit, Hit(**OF_FORM[form]), where)
     return hit
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +56,24 @@ def _wording(language: str, given: Mapping[str, Any], check: Callable[..., Any],
     return TextsIn(language, **own, words=dict(words))
 
 
-def check_languages(hit: Any, usual: Any, brought: Mapping[str, Any], where: str) -> None:
+def texts_asked(hit: Any) -> list[str]:
+    """What `[[about]]` and `[[questions]]` say, answers and labels too."""
+    about = [text for one in hit.about for text in (one.ask, *one.answers)]
+    return about + [text for one in hit.questions for text in (one.ask, *one.strength, *one.labels)]
+
+
+def texts_by_default(hit: Any, usual: Any) -> list[str]:
+    """Those of the table, if any, that is still as the form brings it."""
+    changed = {name: () for name in ("about", "questions") if getattr(hit, name) != getattr(usual, name)}
+    return texts_asked(replace(usual, **changed))
+
+
+def check_languages(hit: Any, usual: Any, where: str) -> None:
     """Every text that the study has of its own is there in each of its languages, and in no other.
 
-    Those of `usual`, the paper's, are there in every language; those that the form has `brought`, in English.
+    Those of `usual`, the HIT of this form where hit.toml says nothing, are there in every language.
     """
     first, *others = hit.languages
-    unsaid = [name for name in WORDED if brought.get(name) and getattr(hit, name) == brought[name]]
-    if unsaid and first != ENGLISH:
-        raise InputError(f"{where}: form = {hit.form!r} brings English texts only: add {unsaid[0]} in {first}.")
     own = [name for name in WORDED if getattr(hit, name) and getattr(hit, name) != getattr(usual, name)]
     for wording in hit.texts:
         if wording.language not in others:
@@ -72,8 +81,8 @@ def check_languages(hit: Any, usual: Any, brought: Mapping[str, Any], where: str
                 f"{where}: texts.{wording.language} is for none of the further languages ({', '.join(others) or 'none'}"
                 f"). The texts of the first one, {first}, stand at the top; name the others in languages."
             )
-    asked = [text for one in hit.about for text in (one.ask, *one.answers)]
-    asked += [text for one in hit.questions for text in (one.ask, *one.strength, *one.labels)]
+    known = texts_by_default(hit, usual)
+    asked = [text for text in texts_asked(hit) if text not in known]
     for language in others:
         given = next((one for one in hit.texts if one.language == language), TextsIn(language))
         if unsaid := [text for text in asked if text not in given.words]:

@@ -10,16 +10,19 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dialogue.command_line import given, tell_next
+from dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from crowd.forms.form import HitForm
     from crowd.hit import Hit
     from crowd.rating.disclosing import KnownRater
     from dialogue.records import Pair, Question, ResponseSet
 
 SAMPLE = Path("examples/pairs.jsonl")
+TALKS = Path("examples/conversations")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +42,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import atomic
 
     hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
-    form = FORMS[hit.form]
-    rows = form.read(args.questions or args.pairs or SAMPLE.with_name(form.FILE))[: args.number]
-    shown = [form.record_of(row.body) for row in rows]
+    shown = _sample(args) if hit.form == "conversations" and not args.pairs else _read(args, FORMS[hit.form])
     pages = {name: text for language in hit.languages for name, text in _pages(hit, shown, language)}
     links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
     pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
@@ -50,7 +51,29 @@ def run(args: argparse.Namespace) -> None:
             file.write(text)
     shutil.copytree(page.STATIC, args.out / "static", dirs_exist_ok=True)
     print(f"{len(pages)} pages: open {args.out / 'index.html'}")
-    tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "questions", "hit"), "--open")
+    if hit.form == "conversations" and not args.pairs:
+        tell_next("python -m crowd conversations-from", *sorted(TALKS.glob("*.jsonl")), "--out", "runs/talks")
+    else:
+        tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "questions", "hit"), "--open")
+
+
+def _read(args: argparse.Namespace, form: HitForm) -> list[Any]:
+    """The records of the file that is named, or of the form's sample, which is then the one that was named."""
+    if not (args.questions or args.pairs):
+        setattr(args, "questions" if "questions" in form.FILE else "pairs", SAMPLE.with_name(form.FILE))
+    return [form.record_of(row.body) for row in form.read(args.questions or args.pairs)[: args.number]]
+
+
+def _sample(args: argparse.Namespace) -> list[Pair]:
+    """Pairs of the conversations in examples/."""
+    from dialogue.conversations.pairing import pairs_of_systems
+    from dialogue.conversations.reading import read_conversations
+
+    files = sorted(TALKS.glob("*.jsonl"))
+    held = [one for file in files for one in read_conversations(file, stated={}, judged="system")]
+    if not held:
+        raise InputError(f"{TALKS} is not here: name pairs of whole conversations with --pairs.")
+    return pairs_of_systems(held, args.number, seed=0)
 
 
 def _pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:

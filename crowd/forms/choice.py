@@ -7,13 +7,13 @@ choices.jsonl has them. What a page sends are places from the top.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
-from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of, decisive
+from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of, decisive, talk_said
 from crowd.hit_tables import value_in_short
 from dialogue.errors import InputError
 from dialogue.files import as_json, from_json
@@ -137,6 +137,12 @@ def example_from(value: object, where: str) -> ChoiceExample:
     if best == second or not isinstance(why, str):
         raise InputError(f"{where} needs a text why, and a second option that is not the best one.")
     return ChoiceExample(context_of(value["context"], f"{where}.context"), tuple(options), best, why, second)
+
+
+def example_said(example: ChoiceExample, say: Callable[[str], str]) -> ChoiceExample:
+    """Conversation, options and explanation."""
+    options = tuple(map(say, example.options))
+    return replace(example, context=talk_said(example.context, say), options=options, why=say(example.why))
 
 
 def right(example: ChoiceExample) -> str:

@@ -7,8 +7,8 @@ which may be that of a system.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -112,6 +112,12 @@ def example_from(value: object, where: str) -> ConversationsExample:
         if speaker not in (heard := [line.speaker for line in side]):
             raise InputError(f"{where}.{name}: {speaker!r} says nothing ({', '.join(heard) or 'nobody does'}).")
     return ConversationsExample(sides[0], sides[1], value["answer"], value["why"], speaker)
+
+
+def example_said(example: ConversationsExample, say: Callable[[str], str]) -> ConversationsExample:
+    """Both conversations and the explanation; who speaks is not shown by name."""
+    left, right = (tuple(replace(line, text=say(line.text)) for line in side) for side in (example.left, example.right))
+    return replace(example, left=left, right=right, why=say(example.why))
 
 
 def right(example: ConversationsExample) -> str:

@@ -6,7 +6,7 @@ whose meaning is the form's own: the layout (how it was shown) and the answer (w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -76,6 +76,11 @@ def _utterance(line: object, where: str) -> Utterance:
     return Utterance(line["speaker"], line["text"])
 
 
+def talk_said(lines: Sequence[Utterance], say: Callable[[str], str]) -> tuple[Utterance, ...]:
+    """The conversation of a worked example with everything in it said by `say`, who speaks too."""
+    return tuple(Utterance(say(line.speaker), say(line.text)) for line in lines)
+
+
 class HitForm(Protocol):
     """A form of HIT."""
 
@@ -130,6 +135,9 @@ class HitForm(Protocol):
 
     def right(self, example: Any) -> str:
         """What is pressed by who answers a worked example well."""
+
+    def example_said(self, example: Any, say: Callable[[str], str]) -> Any:
+        """A worked example with every text that a page shows of it said by `say`, in another language."""
 
     def example_on_page(self, example: Any, number: int) -> OnPage:
         """What a page shows of a worked example."""

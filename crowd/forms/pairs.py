@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Literal, cast
 
-from crowd.forms.form import FormRow, NoAnswer, Told, context_of
+from crowd.forms.form import FormRow, NoAnswer, Told, context_of, talk_said
 from crowd.hit_tables import value_in_short
 from dialogue.errors import InputError
 from dialogue.files import as_json, from_json, placed_records
@@ -132,6 +132,12 @@ def example_from(value: object, where: str) -> WorkedExample:
         raise InputError(f"{where}.answer is {value_in_short(value['answer'])}, which is not one of left, right, tie.")
     context = context_of(value["context"], f"{where}.context")
     return WorkedExample(context, value["left"], value["right"], value["answer"], value["why"])
+
+
+def example_said(example: WorkedExample, say: Callable[[str], str]) -> WorkedExample:
+    """Conversation, responses and explanation."""
+    context = talk_said(example.context, say)
+    return replace(example, context=context, left=say(example.left), right=say(example.right), why=say(example.why))
 
 
 def right(example: WorkedExample) -> str:

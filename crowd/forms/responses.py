@@ -7,7 +7,7 @@ The layout has the responses' indices in the order shown (`2013`). The answer ha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -124,6 +124,12 @@ def example_from(value: object, where: str) -> Never:
     """There are none: every answer is a matter of degree."""
     del value
     raise InputError(f"{where}: the form responses has no worked examples. Say in instructions what to look for.")
+
+
+def example_said(example: Never, say: Callable[[str], str]) -> object:
+    """There are none."""
+    del say
+    return example
 
 
 def right(example: Never) -> str:

@@ -11,12 +11,13 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from gettext import GNUTranslations, NullTranslations
 from typing import Any
 
-from crowd.hit import Hit
-from crowd.hit_languages import CATALOGUES, ENGLISH, TextsIn
+from crowd.forms.known import FORMS, FormName
+from crowd.hit import OF_FORM, Hit
+from crowd.hit_languages import CATALOGUES, ENGLISH, TextsIn, texts_by_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ def in_words(text: str, language: str) -> str:
 
 @lru_cache(256)
 def hit_in(hit: Hit, language: str) -> Hit:
-    """The HIT with its texts in this language: those of hit.toml where it has them, else the paper's, translated."""
+    """The HIT with its texts in this language: those of hit.toml where it has them, else its form's, translated."""
     if language == ENGLISH and hit.languages == (ENGLISH,):
         return hit
     given = next((one for one in hit.texts if one.language == language), TextsIn(language))
-    first = hit if language == hit.languages[0] else Hit()
-    usual = Hit()
+    usual = usual_hit(hit.form)
+    first = hit if language == hit.languages[0] else usual
 
     def text(name: str) -> str:
         own = getattr(given, name) or getattr(first, name)
@@ -63,22 +64,24 @@ def hit_in(hit: Hit, language: str) -> Hit:
 
     examples = (given.examples or first.examples) if hit.examples else ()
     if examples == usual.examples:
-        examples = tuple(_translated(one, language) for one in examples)
+        say = partial(in_words, language=language)
+        examples = tuple(FORMS[hit.form].example_said(one, say) for one in examples)
     words: dict[str, Any] = {name: text(name) for name in ("title", "question", "consent_text", "instructions")}
     return replace(hit, **words, examples=examples)
 
 
 def own_word(hit: Hit, text: str, language: str) -> str:
-    """A text of the study that is no key of its own, such as a question about the rater."""
+    """A text of the study that is no key of its own, such as a question about the rater; its form's, translated."""
     given = next((one.words for one in hit.texts if one.language == language), {})
-    return given.get(text) or in_words(text, language)
+    if text in given:
+        return given[text]
+    return in_words(text, language) if text in texts_by_default(hit, usual_hit(hit.form)) else text
 
 
-def _translated(example: Any, language: str) -> Any:
-    context = tuple(replace(line, text=in_words(line.text, language), speaker=in_words(line.speaker, language))
-                    for line in example.context)  # fmt: skip
-    said = {name: in_words(getattr(example, name), language) for name in ("left", "right", "why")}
-    return replace(example, context=context, **said)
+@cache
+def usual_hit(form: FormName) -> Hit:
+    """The HIT of this form where hit.toml says nothing."""
+    return Hit(**OF_FORM[form])
 
 
 @cache

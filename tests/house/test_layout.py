@@ -150,7 +150,7 @@ PATTERN = {"answer", "document", "parts", "figures", "section"}  # every room of
 COMMAND = {"add_arguments", "run"}  # and every command these
 # and every form of HIT these, see crowd/forms/form.py
 FORM = {"read", "record_of", "with_key", "answers", "layout", "on_page", "right", "pressed", "answer_of"}
-FORM |= {"example_from", "example_on_page", "fingerprint", "button", "fields_of"}
+FORM |= {"example_from", "example_said", "example_on_page", "fingerprint", "button", "fields_of"}
 TWINS = {"threads", "pick_device", "DifficultyGroup"}  # packages do not import each other: tests/house/test_twins.py
 
 

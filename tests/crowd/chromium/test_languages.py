@@ -32,6 +32,24 @@ def test_no_language_brings_a_barrier_or_a_page_wider_than_the_window(chromium, 
     context.close()
 
 
+@pytest.mark.parametrize("form", ["choice", "conversations", "responses"])
+def test_no_form_brings_one_in_another_language_on_a_small_phone(chromium, tmp_path, form):
+    (tmp_path / "hit.toml").write_text(f'form = "{form}"\nlanguages = ["de", "ar"]\n', encoding="utf-8")
+    words = ["--hit", str(tmp_path / "hit.toml"), "--number", "2", "--out", str(tmp_path)]
+    dispatch("crowd", "", {"preview": ""}, ["preview", *words])
+    context = chromium.new_context(viewport={"width": 320, "height": 720}, color_scheme="dark")
+    page = context.new_page()
+    names = [path.stem for path in sorted(tmp_path.glob("*.html")) if path.stem.endswith(("consent", "-2", "about"))]
+    assert len(names) >= 4
+    for name in names:
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        page.emulate_media(reduced_motion="reduce")
+        found = Axe().run(page).response
+        assert found["passes"] and not [v["id"] for v in found["violations"]], name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    context.close()
+
+
 def test_in_arabic_the_first_response_stands_on_the_right(chromium, pages):
     page = chromium.new_page()
     places = {}

@@ -293,7 +293,6 @@ def test_more_responses_than_there_are_digits_are_refused(tmp_path):
         ({**RULES, "questions": [{**ASKED[1], "tie": "one"}]}, "tie is for kind pairwise or ranking"),
         ({**RULES, "examples": [{"context": []}]}, "no worked examples"),
         ({**RULES, "identical": "tie"}, "nobody can say"),
-        ({**RULES, "languages": ["de"]}, "brings English texts only"),
     ],
 )
 def test_mistakes_in_hit_toml_are_told_in_a_sentence(values, says):

@@ -12,8 +12,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from crowd.hit import Hit
-from crowd.hit_languages import CATALOGUES, LANGUAGES, WORDED
+from crowd.forms.known import FORMS
+from crowd.hit import OF_FORM, Hit
+from crowd.hit_languages import CATALOGUES, LANGUAGES, WORDED, texts_asked
 from crowd.web import page
 
 HEADER = """\
@@ -65,13 +66,14 @@ def in_code():
 
 
 def in_defaults():
-    """The paper's HIT, paragraph by paragraph."""
-    for name in WORDED[:-1]:
-        yield from getattr(Hit(), name).split("\n\n")
-    for example in Hit().examples:
-        for line in example.context:
-            yield from (line.speaker, line.text)
-        yield from (example.left, example.right, example.why)
+    """What each form of the HIT says where hit.toml says nothing, paragraph by paragraph."""
+    for form, own in OF_FORM.items():
+        usual, found = Hit(**own), []
+        for name in WORDED[:-1]:
+            found += getattr(usual, name).split("\n\n")
+        for example in usual.examples:
+            FORMS[form].example_said(example, lambda text, found=found: found.append(text) or text)
+        yield from [*found, *texts_asked(usual)]
 
 
 def read(language):

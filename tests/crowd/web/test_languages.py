@@ -10,9 +10,13 @@ from gettext import NullTranslations
 import pytest
 
 from crowd.exchange.exporting import export
+from crowd.forms.choice import OptionsOnPage
+from crowd.forms.conversations import ConversationsOnPage, Line
+from crowd.forms.known import FORMS
+from crowd.forms.responses import ResponsesOnPage
 from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.hit_about import AboutQuestion
-from crowd.hit_languages import LANGUAGES
+from crowd.hit_languages import LANGUAGES, texts_asked
 from crowd.rating.change_control import refuse_changes
 from crowd.rating.disclosing import KnownRater, KnownVisit
 from crowd.rating.forgetting import forget
@@ -85,12 +89,81 @@ def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
     made += [page.message_page(hit, frame, kind, one) for kind in page.MESSAGE_KINDS for one in (at, page.NOTHING_YET)]
     page.jinja_environment.cache_clear()
     for text in made:
-        text = re.sub(r"(?s)^.*?<body|<kbd>\w+</kbd>|&lt;unk&gt;", " ", text)
-        while "⟦" in text:  # one inside another
-            text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
-        words = re.sub(r"<[^>]*>", " ", text) + " ".join(re.findall(r'(?:aria-label|data-\w+)="([^"]*)"', text))
-        said = set(re.findall(r"[A-Za-z]{2,}", words))
-        assert said <= {"class", "text", "message", "task", "first", "user", "seat", "about", "EUR", "USD", "UTC"}
+        assert unmarked(text) <= {
+            "class",
+            "text",
+            "message",
+            "task",
+            "first",
+            "user",
+            "seat",
+            "about",
+            "EUR",
+            "USD",
+            "UTC",
+        }
+
+
+def unmarked(text):
+    """The words of a page that stand in no brackets."""
+    text = re.sub(r"(?s)^.*?<body|<kbd[^>]*>\w+</kbd>|&lt;unk&gt;", " ", text)
+    while "⟦" in text:  # one inside another
+        text = re.sub(r"⟦[^⟦⟧]*⟧", " ", text)
+    words = re.sub(r"<[^>]*>", " ", text) + " ".join(re.findall(r'(?:aria-label|data-\w+)="([^"]*)"', text))
+    return set(re.findall(r"[A-Za-z]{2,}", words))
+
+
+ON_PAGE = {
+    "pairs": shown("1", "2", "3"),
+    "choice": OptionsOnPage("", [], ["1", "2", "3"], 1),
+    "conversations": ConversationsOnPage("", [], [Line(0, "1"), Line(1, "2")], [Line(0, "3"), Line(2, "4")], 1),
+    "responses": ResponsesOnPage("", [], ["1", "2"], 1),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
+    monkeypatch.setattr(languages, "catalogue", lambda language: Marked())
+    languages.hit_in.cache_clear()
+    page.jinja_environment.cache_clear()
+    hit = hit_from({"languages": ["de"], "form": form}, "hit.toml")
+    frame = page.Frame("", "seat", "", "de")
+    made = [page.consent_page(hit, frame), page.glance_page(hit, frame), page.about_page(hit, frame)]
+    for n, example in enumerate(hit.examples, 1):
+        said = (None, FORMS[form].right(example), "0,1" if form == "choice" else "left")
+        made += [page.example_page(hit, frame, n, one) for one in said]
+    made += [page.task_page(hit, frame, ON_PAGE[form], progress(), note) for note in page.NOTES]
+    languages.hit_in.cache_clear()
+    page.jinja_environment.cache_clear()
+    assert set().union(*map(unmarked, made)) - {"class", "text", "task", "first", "seat", "many", "user"} == set()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_speaks_each_language_without_a_text_from_the_study(form):
+    hit = hit_from({"languages": ["de", "en", "ja"], "form": form}, "hit.toml")
+    assert languages.hit_in(hit, "en") == hit and hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
+    for language in ("de", "ja"):
+        told = languages.hit_in(hit, language)
+        assert told.title != hit.title and told.instructions.count("\n\n") == hit.instructions.count("\n\n")
+        assert len(told.examples) == len(hit.examples)
+        assert [FORMS[form].right(one) for one in told.examples] == [FORMS[form].right(one) for one in hit.examples]
+        asked = texts_asked(hit)
+        assert not {languages.own_word(hit, text, language) for text in asked} & set(asked)
+
+
+def test_a_study_s_own_texts_win_over_those_of_its_form():
+    asked = [{"name": "kind", "ask": "Wie höflich?", "kind": "likert", "labels": ["kaum", "very good"]}]
+    values = {"languages": ["de"], "form": "responses", "title": "Höflich", "questions": asked}
+    hit = hit_from(values, "hit.toml")
+    text = page.task_page(hit, page.Frame("", "", "", "de"), ON_PAGE["responses"], progress(), "")
+    assert "Wie höflich?" in text and "1 kaum" in text and "5 very good" in text and "Wie gut" not in text
+    told = languages.hit_in(hit, "de")
+    assert told.title == "Höflich" and told.instructions.startswith("Sie sehen ein Gespräch und eine oder mehrere")
+    with pytest.raises(InputError, match=re.escape("title is given in de and not in fr")):
+        words = {"Wie höflich?": "Poli ?", "kaum": "peu", "very good": "très"}
+        hit_from({**values, "languages": ["de", "fr"], "texts": {"fr": {"words": words}}}, "hit.toml")
+    with pytest.raises(InputError, match=re.escape("'Wie höflich?' of [[about]] or [[questions]] is not in")):
+        hit_from({**values, "languages": ["de", "fr"]}, "hit.toml")
 
 
 def test_the_page_says_its_language_and_where_it_begins():
@@ -134,7 +207,6 @@ WRONG = {
         "'Old?' of [[about]] or [[questions]] is not in [texts.de.words]",
     ),
     "too long": ({"languages": ["en", "de"], "texts": {"de": {"title": "x" * 101}}}, "texts.de: title is"),
-    "English form": ({"languages": ["de"], "form": "choice"}, "brings English texts only: add title in de"),
 }
 
 

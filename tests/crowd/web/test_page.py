@@ -191,5 +191,19 @@ def test_the_preview_tells_a_mistake_in_the_hit(tmp_path):
     assert not list(tmp_path.glob("*.html"))
 
 
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("choice", "serve runs/hit --questions examples/questions.jsonl"),
+        ("conversations", "conversations-from examples/conversations/brisk.jsonl"),
+        ("responses", "serve runs/hit --pairs examples/response_sets.jsonl"),
+    ],
+)
+def test_the_preview_shows_a_form_with_the_sample_of_its_own(tmp_path, capsys, form, told):
+    (tmp_path / "hit.toml").write_text(f'form = "{form}"\n', encoding="utf-8")
+    assert exit_of(["preview", "--hit", str(tmp_path / "hit.toml"), "--number", "2", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / f"{form.removesuffix('s')}-2.html").exists() and told in capsys.readouterr().out
+
+
 def exit_of(arguments):
     return dispatch("crowd", "", {"preview": ""}, arguments)
