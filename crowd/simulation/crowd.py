@@ -21,6 +21,7 @@ from crowd.simulation.raters import Habits
 from dialogue.errors import InputError
 
 TIMEOUT = 30.0  # seconds for one reply
+MOST_IDLE = 20  # rounds in a row in which nobody answers and somebody walks away: some always do
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,11 @@ class SimulatedCrowd:
         self._bar = tqdm(desc="judgements", unit="", disable=None)
 
     def work(self) -> CrowdResult:
-        """Round after round, one sitting a rater; over when a round finds nothing left or gets nowhere."""
-        begun, sitting, answered = time.monotonic(), 0, 0
+        """Round after round, one sitting a rater; over when a round finds nothing left or gets nowhere.
+
+        Who walked away with a pair in hand comes again: others may wait for just that pair.
+        """
+        begun, sitting, answered, idle = time.monotonic(), 0, 0, 0
         with self._bar, ExitStack() as clients, ThreadPoolExecutor(self.concurrency) as pool:
             for _ in range(self.concurrency):
                 client = httpx.Client(base_url=self._url, timeout=TIMEOUT, trust_env=False)
@@ -53,7 +57,9 @@ class SimulatedCrowd:
                     visits = list(pool.map(partial(self._visit, sitting=sitting), self.raters))
                     endings, more = Counter(ending for ending, _ in visits), sum(number for _, number in visits)
                     answered += more
-                    if not (more or endings["done"]) or not endings.keys() & {"done", "wait", "left"}:
+                    idle = 0 if more or endings["done"] else idle + 1
+                    stuck = idle == MOST_IDLE if endings["left"] else idle
+                    if stuck or not endings.keys() & {"done", "wait", "left"}:
                         return CrowdResult(answered, time.monotonic() - begun, endings)
             finally:
                 pool.shutdown(cancel_futures=True)

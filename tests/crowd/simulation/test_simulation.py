@@ -17,6 +17,7 @@ from crowd.__main__ import COMMANDS
 from crowd.forms.pairs import PairOnPage
 from crowd.hit import Hit
 from crowd.simulation.browser import PageForm
+from crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
 from crowd.simulation.raters import Habits, Reader, habits, quality
 from crowd.web.page import Frame, SittingProgress, pair_fragment
 from dialogue.command_line import dispatch
@@ -169,3 +170,23 @@ def test_a_simulation_that_was_killed_and_run_again_gives_the_votes_of_an_undist
         assert simulate(tmp_path / "killed", kill_at=votes) == -signal.SIGKILL
     assert simulate(tmp_path / "killed") == 0
     assert exported(tmp_path / "killed") == exported(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize(("rounds", "expected"), [
+    (["left", "left", "done", "closed"], 4),  # twice the last pair is in the hands of somebody who walks away
+    (["wait", "closed"], 1),
+    (["left"] * 99, MOST_IDLE),  # who always walks away keeps nobody here
+])  # fmt: skip
+def test_a_crowd_waits_for_who_walked_away_with_the_last_pair(monkeypatch, rounds, expected):
+    made = []
+
+    def visit(self, rater, sitting):
+        made.append(sitting)
+        ending = rounds[sitting - 1]
+        return (
+            (ending, int(ending == "done")) if rater == "holds it" else ("wait", 0) if ending == "left" else (ending, 0)
+        )
+
+    monkeypatch.setattr(SimulatedCrowd, "_visit", visit)
+    SimulatedCrowd("http://127.0.0.1:9", None, ["holds it", "waits"], 1).work()
+    assert max(made) == expected
