@@ -7,11 +7,15 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
+from crowd.hit import Hit
 from crowd.rating.doors import open_door
 from crowd.simulation.browser import PageForm
+from crowd.store.identity import invited_id
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import raters, votes
-from crowd.study_folder import opened
+from crowd.study_folder import opened, prepare_study
+from crowd.web.app import ServerConfig, create_app
+from crowd.web.invitations import invitation
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from tests.crowd.real_server import Browser, make_study, serving
@@ -152,3 +156,40 @@ def test_what_cannot_be_invited_is_one_sentence(study, words, told):
         pass
     with pytest.raises(InputError, match=told):
         dispatch("crowd", "", COMMANDS, ["invite", str(study), *words])
+
+
+def test_in_a_walk_in_study_a_name_is_all_it_takes_and_a_link_stands_apart_from_it(tmp_path):
+    """What docs/crowd.md says: who types another's name works in it, learns nothing of them and locks nobody out."""
+    hit = Hit(pairs_per_sitting=3, first_checks=0, later_checks=0, max_failures=1, examples=(), page_events=True)
+    url = prepare_study(make_study(tmp_path / "study", RULES, real=9), None, hit, None, seed=0, simulated=False)
+    app = create_app(ServerConfig(url, hit, rate=0))
+    desk = app.extensions["desk"]
+    ann, thief, invited_ann, other = (app.test_client() for _ in range(4))
+
+    def begin(client, address):
+        page = client.get(address)
+        return client.post("/consent", data=PageForm(page.text).fields) if page.status_code == 200 else page
+
+    def answer(client):
+        return client.post("/answer", data=PageForm(client.get("/task").text).fields | {"choice": "tie"})
+
+    begin(ann, "/?rater=ann")
+    answer(ann)
+    assert begin(thief, "/?rater=ann").status_code == 303  # no consent is asked: ann has given it
+    assert PageForm(thief.get("/task").text).fields["lease"] == PageForm(ann.get("/task").text).fields["lease"]
+    assert PageForm(thief.get("/task").text).fields["last"] == ""  # nothing of hers to take back
+    assert PageForm(ann.get("/task").text).fields["last"]
+    assert "Nothing is stored about you before" in thief.get("/stored").text
+    assert desk.rater_id("ann") not in thief.get("/stored").text and desk.rater_id("ann") in ann.get("/stored").text
+    assert answer(thief).status_code == 303 and "Pair 3" in ann.get("/task").text  # in her name
+    assert (
+        begin(ann, "/?rater=ann").status_code == 303
+        and "Pair 3" in app.test_client().get("/?rater=ann", follow_redirects=True).text
+    )
+    begin(invited_ann, invitation(desk.secret, "", "ann"))
+    assert "Pair 1" in invited_ann.get("/task").text  # another person than the one who was typed
+    begin(other, f"/?rater={invited_id(desk.secret, 'ann').partition('.')[0]}.{'0' * 32}")
+    assert "Pair 1" in other.get("/task").text
+    with desk.store.read() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(raters)) == 3
+    desk.store.close()
