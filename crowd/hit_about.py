@@ -94,11 +94,18 @@ class ToldOfRater:
     comments: Mapping[str, str]
 
 
-def told_of_rater(about: Sequence[AboutQuestion], sent: Mapping[str, str]) -> ToldOfRater | None:
-    """The answers among those that were sent; None where one that is to be chosen is missing."""
+def told_of_rater(
+    about: Sequence[AboutQuestion], sent: Mapping[str, str], *, leaving: bool = False
+) -> ToldOfRater | None:
+    """The answers among those that were sent; None where one that is to be chosen is missing.
+
+    Of somebody who is `leaving`, what there is: nobody is there to choose the rest.
+    """
     told = {one.name: sent.get(f"about-{one.name}") for one in about}  # apart from the other fields of the form
-    if any(told[one.name] not in (*one.answers, "") for one in about if one.kind == "choice"):
+    lacking = [one.name for one in about if one.kind == "choice" and told[one.name] not in (*one.answers, "")]
+    if lacking and not leaving:
         return None
+    told |= dict.fromkeys(lacking, "")
     texts = {one.name: as_comment(told.pop(one.name) or "") for one in about if one.kind == "comment"}
     return ToldOfRater(*({name: said for name, said in kept.items() if said} for kept in (told, texts)))
 

@@ -47,6 +47,7 @@ WITH_MARKET_SCRIPT = (
     "hit.done",
     "hit.about",
     "hit.instructions",
+    "hit.answer",
     "hit.undo",
     "hit.last_questions",
 )  # pages after consent

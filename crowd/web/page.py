@@ -143,11 +143,18 @@ def stored_page(hit: Hit, frame: Frame, known: KnownRater | None, *, own: bool) 
     return _render("hit/stored.html", hit=hit, frame=frame, **told)
 
 
-def example_page(hit: Hit, frame: Frame, number: int, chosen: str | None, note: Note = "") -> str:
+def example_page(
+    hit: Hit,
+    frame: Frame,
+    number: int,
+    chosen: str | None,
+    note: Note = "",
+    filled: Mapping[str, str] = NOTHING_SENT,
+) -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
     example = languages.hit_in(hit, frame.language).examples[number - 1]
     shown = FORMS[hit.form].example_on_page(example, number)
-    told = {"example": example, "chosen": chosen, "said": said(hit, frame, note, shown)}
+    told = {"example": example, "chosen": chosen, "said": said(hit, frame, note, shown), "filled": filled}
     return _render("hit/instructions.html", hit=hit, frame=frame, shown=shown, progress=None, **told)
 
 

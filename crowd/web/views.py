@@ -6,6 +6,7 @@ Who arrives is decided in arriving.py; whose page it is, in at_hand.py.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
@@ -72,11 +73,14 @@ def about() -> PageReply:
 @rater_pages.post("/last-questions")
 def last_questions() -> PageReply:
     """What raters are asked at the end; the page of the end comes again, with the code and the way back as before."""
-    desk, seat = the_desk(), sender_s_seat()
-    told = told_of_rater(desk.hit.asked_of_rater("after"), request.form)
+    desk, seat, leaving = the_desk(), sender_s_seat(), "leaving" in request.form
+    told = told_of_rater(desk.hit.asked_of_rater("after"), request.form, leaving=leaving)
     if told is None:
         return _page_of(desk.next_step(seat), "incomplete")
-    desk.tell_at_end(seat, told)
+    if told.answers or told.comments or not leaving:
+        desk.tell_at_end(seat, told)
+    if leaving:  # by the way out, with the page's script: nobody reads this reply
+        return Response(status=204)
     return cast(Response, redirect(frame_at_hand().to("/task", last=_last()), 303))
 
 
@@ -101,7 +105,7 @@ def instructions(number: int) -> PageReply:
     try:
         chosen = _choice()
     except Incomplete:
-        return page.example_page(desk.hit, frame_at_hand(), number, None, "incomplete")
+        return page.example_page(desk.hit, frame_at_hand(), number, None, "incomplete", request.form)
     desk.instructed(seat, number, chosen)
     return page.example_page(desk.hit, frame_at_hand(), number, chosen)
 
@@ -142,7 +146,8 @@ def receive_answer() -> PageReply:
     try:
         note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds(), _noticed())
     except Incomplete:
-        return _and_then(the_desk().next_step(seat), "incomplete")
+        step = _as_sent(the_desk().next_step(seat))
+        return _and_then(step, "incomplete") if _wants_json() else _page_of(step, "incomplete")
     if note == "saved":
         _may_take_back(_field("lease"))
     return _and_then(step, note)
@@ -161,6 +166,14 @@ def undo() -> PageReply:
 def hand_in() -> PageReply:
     """End a sitting that would have to wait, with what is done."""
     the_desk().hand_in(sender_s_seat())
+    return go("/task")
+
+
+@rater_pages.get("/answer", endpoint="answered")
+@rater_pages.get("/undo", endpoint="undone")
+@rater_pages.get("/last-questions", endpoint="told")
+def look_again() -> PageReply:
+    """A page that came as the reply to a form, and is asked for again by its address: where the rater stands."""
     return go("/task")
 
 
@@ -186,6 +199,18 @@ def problem(kind: page.MessageKind) -> Any:
     if _wants_json():
         return jsonify(status=kind, saved=False, html="", progress=None)
     return page.message_page(the_desk().hit, frame_at_hand(), kind)
+
+
+def _as_sent(step: Step) -> Step:
+    """The same, with the page filled in as it was sent: what somebody wrote is nowhere else where no script runs."""
+    if step.shown is None or step.shown.token != _field("lease"):
+        return step
+    sent = {name: text.replace("\0", "") for name, text in request.form.items() if _holds_answer(name)}
+    return replace(step, filled=sent)
+
+
+def _holds_answer(name: str) -> bool:
+    return name.startswith("q-") or name in ("first", "second")
 
 
 def _may_take_back(lease: str) -> None:

@@ -184,6 +184,8 @@ PROMISES = {
     "mturk_study": "a whole study on Mechanical Turk's stand-in",
     "prolific_study": "a whole study on Prolific's stand-in",
     "axe": "accessibility of every page",
+    "incomplete": "an answer that lacks something comes back as it was sent",
+    "last_questions": "what is asked at the end keeps nobody from pay",
     "seen": "both responses on the screen before an answer",
     "errors": "what is wrong with a corpus, in one sentence",
     "real": "the published corpora, and real votes",

@@ -53,13 +53,13 @@ class Study:
 
 
 @contextmanager
-def mturk_study(folder, monkeypatch):
+def mturk_study(folder, monkeypatch, **hit):
     server = serve()
     monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    app = make_study(folder, sites=(server.url,), launched=False, invited=True, pay_per_sitting=0.75)
+    app = make_study(folder, sites=(server.url,), launched=False, invited=True, pay_per_sitting=0.75, **hit)
     with served(app) as url:
         yield Study(folder, app, url, server.turk, server.url)
     app.extensions["desk"].store.close()
