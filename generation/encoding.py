@@ -7,7 +7,7 @@ with the number of contexts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -17,10 +17,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from dialogue.errors import InputError
-from dialogue.files import as_json, atomic, write_json
+from dialogue.files import as_json, atomic, from_json, read_json, write_json
 from dialogue.records import States
 from dialogue.signature import signature
 from generation.batches import Contexts, stack_contexts
+from generation.checkpoints import name_again
 from generation.erasing import seen_by_decoder, view_widths
 from generation.models.interface import DialogueModel
 from generation.numbering import Numbered
@@ -54,15 +55,27 @@ def write_states(
     pooling, views = pooling_name(model, form), {}
     if form.pooling == "decoder":
         views = {"views": view_widths(model, examples[0].context, device)}
-    recipe = signature(
-        model=name, seed=seed, checkpoint=checkpoint, pooling=pooling, splits=splits, states=len(examples),
-        threads=torch.get_num_threads(), weights=weights[:12],
-    )  # fmt: skip
     sidecar = States(
         name, seed, checkpoint, [e.item for e in examples], pooling, width, form.dtype, torch.get_num_threads(),
-        weights, recipe, {"splits": list(splits), "key": key, **views},
+        weights, "", {"splits": list(splits), "key": key, **views},
     )  # fmt: skip
-    write_json(path.with_suffix(".json"), as_json(sidecar))
+    write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_recipe(sidecar))))
+
+
+def write_states_again(source: Path, path: Path, checkpoint: str) -> None:
+    """Give a matrix and its sidecar a second name: the same weights are known as another checkpoint, too."""
+    beside = source.with_suffix(".json")
+    sidecar = replace(from_json(States, read_json(beside), str(beside)), checkpoint=checkpoint)
+    path.with_suffix(".json").unlink(missing_ok=True)  # where a sidecar is, the matrix is its own
+    name_again(source, path)
+    write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_recipe(sidecar))))
+
+
+def _recipe(sidecar: States) -> str:
+    return signature(
+        model=sidecar.model, seed=sidecar.seed, checkpoint=sidecar.checkpoint, pooling=sidecar.pooling,
+        splits=sidecar.extra["splits"], states=len(sidecar.ids), threads=sidecar.threads, weights=sidecar.weights[:12],
+    )  # fmt: skip
 
 
 def pooling_name(model: DialogueModel, form: Form) -> str:

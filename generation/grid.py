@@ -10,7 +10,9 @@ from tqdm import tqdm
 
 from dialogue import jobs
 from dialogue.errors import InputError
+from generation.checkpoints import TrainedModel
 from generation.devices import pick_device, threads
+from generation.matrices import remove_stale
 from generation.numbering import Data
 from generation.selecting import Encoder, forget_selection, is_selected, select_epoch
 from generation.training import Settings, epochs_done, is_trained, read_log, recipe_of, train
@@ -62,4 +64,8 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
         with threads(settings.threads):
             best = select_epoch(folder, settings, grid.data, device, grid.encoder)
         shown.append(f"{grid.encoder.name} picks epoch {best}")
-    return f"{folder.name}: {last['epoch']} epochs, {', '.join(shown)}"
+    line = f"{folder.name}: {last['epoch']} epochs, {', '.join(shown)}"
+    if removed := remove_stale(grid.study, TrainedModel(folder, settings.model, settings.seed)):
+        names = ", ".join(str(path.relative_to(grid.study)) for path in removed)
+        line += f"\n{folder.name}: states of earlier weights removed (make them anew by generation encode): {names}"
+    return line

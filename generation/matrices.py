@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialogue import jobs
-from dialogue.files import clear_halves, read_json
+from dialogue.conditions import condition_folders
+from dialogue.files import clear_halves, digest, read_json
 from generation.checkpoints import TrainedModel, load_model, weights_hash
 from generation.devices import pick_device, threads
-from generation.encoding import Form, write_states
+from generation.encoding import Form, write_states, write_states_again
+from generation.erasing import FOLDERS
 from generation.numbering import Numbered, examples_hash
+from generation.question_rows import QUESTION_STATES
 from generation.vocabulary import Vocabulary
+
+STATES_FOLDERS = ("states", QUESTION_STATES, *FOLDERS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +69,44 @@ def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
             matrix.path, model, encoding.contexts, encoding.form, name=trained.model, seed=trained.seed,
             checkpoint=matrix.checkpoint, weights=matrix.weights, key=matrix.key, splits=encoding.splits, device=device,
         )  # fmt: skip
+
+
+def once_each(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix, Matrix]]]:
+    """Of one model's checkpoints with the same weights, one to be encoded, and the others as pairs (it, other).
+
+    What is done is in neither. `last`, for one, has the weights of the last epoch, and every `best_...` those of some.
+    """
+    groups: dict[tuple[Path, str], list[Matrix]] = {}
+    for matrix in every:
+        groups.setdefault((matrix.trained.folder, matrix.key), []).append(matrix)
+    todo, again = [], []
+    for group in groups.values():
+        done = [matrix for matrix in group if matrix.done]
+        first, others = (done or group)[0], [matrix for matrix in group if matrix not in done]
+        todo += [] if done else [first]
+        again += [(first, other) for other in others if other is not first]
+    return todo, again
+
+
+def encode_again(first: Matrix, other: Matrix) -> None:
+    """File the states of `first` under the name of `other`, whose weights are the same."""
+    clear_halves(other.path)
+    write_states_again(first.path, other.path, other.checkpoint)
+
+
+def remove_stale(study: Path, trained: TrainedModel) -> list[Path]:
+    """Remove the states of checkpoints that have other weights by now, or none; which they were.
+
+    Another number of epochs, or another encoder that picks, gives a checkpoint's name to other weights.
+    """
+    removed = []
+    for folder in (place / name for place in (study, *condition_folders(study)) for name in STATES_FOLDERS):
+        for path in sorted(folder.glob(f"{trained.folder.name}-*.json")):
+            told, checkpoint = read_json(path), path.stem.removeprefix(f"{trained.folder.name}-")
+            weights = trained.folder / f"{checkpoint}.safetensors"
+            ours = "weights" in told and told.get("checkpoint") == checkpoint  # not a user's own array
+            if ours and not (weights.exists() and digest(weights) == told["weights"]):
+                path.unlink()  # first: where a sidecar is, the matrix is whole
+                path.with_suffix(".npy").unlink(missing_ok=True)
+                removed.append(path.with_suffix(".npy"))
+    return removed

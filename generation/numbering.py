@@ -89,6 +89,13 @@ def evenly_spread(chosen: Sequence[T], limit: int | None) -> list[T]:
     return [chosen[i * len(chosen) // limit] for i in range(limit)]
 
 
+def spread_over(corpus: Corpus, splits: Sequence[str], limit: int | None) -> list[Example]:
+    """All examples of these splits, or so many of each."""
+    if found := [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), limit)]:
+        return found
+    raise InputError(f"The splits {','.join(splits)} hold no context. Name others: --splits train,valid,test")
+
+
 def contexts_of(corpus: Corpus, split: str, limit: int | None) -> list[Example]:
     """At most `limit` contexts of a split, evenly spread; a split without any is refused."""
     if found := evenly_spread(list(examples(corpus.split(split))), limit):

@@ -6,10 +6,10 @@ A part holds the hash of states, labels and options: it is done again when one o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from probes.plan import LabelledTask, Options, Plan
 from probes.probing import Material, fit_and_score
 from probes.splits import Splits
 from probes.states import Representation, read_states
-from probes.table import convergence, part_key, scores, write_part
+from probes.table import convergence, part_key, scores, write_again, write_part
 
 SHARE_A_SOLVE = 4  # representations in one solve: more gain little and take memory
 
@@ -40,6 +40,13 @@ class ScorePart:
     def done(self) -> bool:
         """A whole part with this very key is there."""
         return part_key(self.path) == self.key
+
+    @property
+    def content(self) -> Hashable:
+        """What the scores follow from: not the checkpoint's name, but that of a baseline, which may need no fit."""
+        who = self.representation
+        name = who.name if who.evaluator == "baseline" else ""
+        return who.evaluator, name, who.digest, self.labelled.task, self.labelled.digest, self.options.recipe
 
 
 def score_parts(
@@ -79,6 +86,30 @@ class Piece(Protocol):
     def path(self) -> Path: ...
     @property
     def key(self) -> str: ...
+    @property
+    def content(self) -> Hashable: ...
+    @property
+    def done(self) -> bool: ...
+
+
+P = TypeVar("P", bound=Piece)
+
+
+def once_each(parts: Sequence[P]) -> tuple[list[P], list[tuple[P, P]]]:
+    """Of parts of one content, one to be computed, and the others as pairs (it, other); what is done is in neither.
+
+    Two names of a checkpoint, such as `last` and `epoch-25`, have the same states, hence the same results.
+    """
+    groups: dict[Hashable, list[P]] = {}
+    for part in parts:
+        groups.setdefault(part.content, []).append(part)
+    todo, again = [], []
+    for group in groups.values():
+        done = {part.path for part in group if part.done}
+        first = next((part for part in group if part.path in done), group[0])
+        todo += [] if done else [first]
+        again += [(first, part) for part in group if part is not first and part.path not in done]
+    return todo, again
 
 
 def as_jobs(todo: Sequence[Piece], *, each: int = 1) -> list[Job]:
@@ -118,3 +149,8 @@ def probe_parts(shared: tuple[Plan, str], todo: Sequence[ScorePart]) -> int:
                 tables = [scores(part.representation, part.labelled, plan, outcome) for outcome in outcomes]
                 write_part(part.path, tables, part.key, convergence(outcomes))
     return len(todo)
+
+
+def score_again(first: ScorePart, other: ScorePart) -> None:
+    """File the scores of `first` under the name of `other`, whose states are the same."""
+    write_again(first.path, other.path, other.representation, other.key)

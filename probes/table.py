@@ -90,6 +90,18 @@ def write_part(path: Path, parts: Sequence[pa.Table], key: str, ended: list[dict
         pq.write_table(table, handle, compression="zstd")
 
 
+def write_again(source: Path, path: Path, who: Representation, key: str) -> None:
+    """Write the part at `source` as that of `who`, whose states are the same; how the fits ended comes along."""
+    table = pq.read_table(source)
+    notes = {**table.schema.metadata, b"key": key.encode()}
+    for name, value in (("model", who.model), ("seed", who.seed), ("checkpoint", who.checkpoint)):
+        field = SCORE_SCHEMA.field(name)
+        same = pa.repeat(pa.scalar(value, field.type), len(table))
+        table = table.set_column(SCORE_SCHEMA.get_field_index(name), field, same)
+    with atomic(path, "wb") as handle:
+        pq.write_table(table.replace_schema_metadata(notes), handle, compression="zstd")
+
+
 def part_key(path: Path) -> str | None:
     """The key of a finished part, or nothing where there is no whole part."""
     try:

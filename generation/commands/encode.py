@@ -84,13 +84,12 @@ def run(args: argparse.Namespace) -> None:
 def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder: Path) -> None:
     from tqdm import tqdm
 
-    from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from generation.checkpoints import kind_of, named_checkpoints
     from generation.encoding import Form
     from generation.erasing import FOLDERS
-    from generation.matrices import Encoding, encode_matrix, matrices
-    from generation.numbering import evenly_spread, number_examples
+    from generation.matrices import Encoding, encode_again, encode_matrix, matrices, once_each
+    from generation.numbering import number_examples, spread_over
     from generation.question_rows import QUESTION_STATES, rows_of_study
     from generation.speaking.speech import speech_of, with_databases
     from generation.vocabulary import read_vocabulary
@@ -102,19 +101,22 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     if args.questions:
         splits, rows = rows_of_study(args.study, corpus, vocabulary, args.limit)
     else:
-        chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
+        chosen = spread_over(corpus, splits, args.limit)
         rows = number_examples(chosen, vocabulary, speech_of(kind_of(models), corpus))
-    if not rows:
-        raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
     encoding = Encoding(rows, splits, form, vocabulary, args.device)
     every = matrices(folder / name, models, named_checkpoints(models, args.checkpoints or "untrained,last"), encoding)
-    todo = [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in every if not matrix.done]
-    with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
-        for _ in running.run_jobs(jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode"), todo, place):
+    todo, again = once_each(every)
+    there, pieces = len(every) - len(todo) - len(again), [jobs.Job(one.path.stem, one.key, one) for one in todo]
+    work = jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode")
+    with tqdm(total=len(every), initial=there, disable=None, unit="checkpoint") as bar:
+        for _ in running.run_jobs(work, pieces, place):
+            bar.update()
+        for pair in again:
+            encode_again(*pair)
             bar.update()
     print(f"{folder / name}: {len(every)} matrices of {len(rows)} {'rows' if args.questions else 'contexts'}")
-    print(f"{len(every) - len(todo)} of {len(every)} matrices were already there.")
+    print(f"{there} of {len(every)} matrices were already there.")
 
 
 def _check_elsewhere(args: argparse.Namespace) -> None:
@@ -129,15 +131,12 @@ def _check_elsewhere(args: argparse.Namespace) -> None:
 def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
     from tqdm import tqdm
 
-    from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from generation.imports import elsewhere
-    from generation.numbering import evenly_spread
+    from generation.numbering import spread_over
 
     splits, corpus = list(dict.fromkeys(args.splits.split(","))), read_corpus(args.corpus or folder / "corpus")
-    chosen = [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), args.limit)]
-    if not chosen:
-        raise InputError(f"The splits {args.splits} hold no context. Name others: --splits train,valid,test")
+    chosen = spread_over(corpus, splits, args.limit)
     asked = elsewhere.StatesAsked(
         args.hugging_face, args.fetch, args.device, args.precision, args.batch, args.layers, args.pooling,
         args.model, args.seed, args.checkpoints or "last", "float16" if args.float16 else "float32", splits,

@@ -58,14 +58,22 @@ def run(args: argparse.Namespace) -> None:
     )
     telling = [who for who in read.representations if who.model != "majority"]
     parts = coding.code_parts(read.folder, telling, read.plan, recipe)
-    todo = [part for part in parts if not part.done]
+    todo, again = suite.once_each(parts)
+    done = len(parts) - len(todo) - len(again)
     work = jobs.Work(coding.code, coding.Coding(read.plan, blocks, args.c), args.study / "logs" / "codelength")
-    with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="code", disable=None) as bar:
+    with tqdm(total=len(parts), initial=done, unit="code", disable=None) as bar:
         for coded in running.run_jobs(work, suite.as_jobs(todo), place):
             bar.update(coded)
+        for pair in again:
+            coding.code_again(*pair)
+            bar.update()
     print(read.sides.banner + "\n" if read.sides.banner else "", end="")
     _report(read.folder / f"codelength-{read.corpus}.csv", parts, recipe)
-    print(f"{len(parts) - len(todo)} of {len(parts)} code lengths were already there.")
+    if again:
+        print(
+            f"{len(again)} of {len(parts)} code lengths are of states that another checkpoint has too: not coded again."
+        )
+    print(f"{done} of {len(parts)} code lengths were already there.")
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 

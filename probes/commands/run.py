@@ -61,12 +61,16 @@ def run(args: argparse.Namespace) -> None:
     if len(methods[0].settings.c) > 1 and not sides.choose:
         raise InputError("Several values of --c need a split to choose on, and none is left here. Give one value.")
     parts = suite.score_parts(folder, read.representations, plan, methods)
-    todo = [part for part in parts if not part.done]
+    todo, again = suite.once_each(parts)
+    done = len(parts) - len(todo) - len(again)
     work = jobs.Work(suite.probe_parts, (plan, args.device), args.study / "logs" / "probes")
-    with tqdm(total=len(parts), initial=len(parts) - len(todo), unit="probe", disable=None) as bar:
+    with tqdm(total=len(parts), initial=done, unit="probe", disable=None) as bar:
         pieces = suite.as_jobs(todo, each=suite.in_a_job(todo, jobs.at_once(place)))
         for answered in running.run_jobs(work, pieces, place):
             bar.update(answered)
+        for pair in again:
+            suite.score_again(*pair)
+            bar.update()
     recipe = signature(
         probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
         fit=sides.names[0], choose=sides.names[1] or None, report=sides.names[2],
@@ -74,7 +78,9 @@ def run(args: argparse.Namespace) -> None:
     )  # fmt: skip
     print(sides.banner + "\n" if sides.banner else "", end="")
     _report(args.out or args.study / "scores.parquet", folder, read.corpus, parts, recipe)
-    print(f"{len(parts) - len(todo)} of {len(parts)} probes were already done.")
+    if again:
+        print(f"{len(again)} of {len(parts)} probes are on states that another checkpoint has too: not fitted again.")
+    print(f"{done} of {len(parts)} probes were already done.")
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 

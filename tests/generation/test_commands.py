@@ -18,7 +18,7 @@ from dialogue.errors import InputError
 from dialogue.files import digest, from_json, read_header, read_json, read_records
 from dialogue.records import Pair, Response, States
 from dialogue.tokens import normalize, tokenize
-from generation import curves
+from generation import curves, matrices
 from generation.__main__ import COMMANDS
 from generation.curves import draw_curves
 from generation.metrics.wordnet import find_wordnet
@@ -125,6 +125,30 @@ def test_halves_that_a_killed_run_left_go_when_it_is_run_again(study, tmp_path):
         path.with_suffix(".json").unlink()
     generation("encode", tmp_path, "--limit", "3", "--checkpoints", "last", *HERE)
     assert sorted((tmp_path / "states").iterdir()) == sorted([*matrices, *(p.with_suffix(".json") for p in matrices)])
+
+
+def test_two_names_of_the_same_weights_are_encoded_once_and_give_what_each_alone_would(study, tmp_path, monkeypatch):
+    for name in ("together", "alone"):
+        (tmp_path / name).mkdir()
+        for part in ("corpus", "models", "vocabulary.json"):
+            (tmp_path / name / part).symlink_to(study / part)
+    encoded, write = [], matrices.write_states
+    monkeypatch.setattr(
+        matrices, "write_states", lambda path, *a, **k: encoded.append(path.stem) or write(path, *a, **k)
+    )
+    words = ("--limit", "3", *HERE, "--checkpoints")
+    generation("encode", tmp_path / "together", *words, "last")
+    generation("encode", tmp_path / "together", *words, "all")
+    assert sorted(encoded) == [
+        f"{m}-{s}-{at}" for m in ("hred", "seq2seq") for s in (0, 1) for at in ("last", "untrained")
+    ]
+    names = sorted(path.stem for path in (study / "models" / "hred-0").glob("*.safetensors") if path.stem != "resume")
+    for name in names:  # one at a time and in a folder of its own, so that nothing can be shared
+        generation("encode", tmp_path / "alone", *words, name, "--out", f"states-{name}")
+        for path in (tmp_path / "alone" / f"states-{name}").iterdir():
+            assert path.read_bytes() == (tmp_path / "together" / "states" / path.name).read_bytes()
+    assert len(encoded) == 8 + 4 * len(names) and len(names) >= 7
+    assert len(list((tmp_path / "together" / "states").iterdir())) == 2 * 4 * len(names)
 
 
 def test_fault_7_states_are_joined_on_ids(study):

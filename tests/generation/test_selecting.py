@@ -135,6 +135,30 @@ def test_more_epochs_leave_no_best_of_the_first_ones_behind(study, encoders):
     assert (folder / "best_encoder.safetensors").exists()
 
 
+def test_states_of_weights_that_are_gone_go_with_them_and_are_named(study, encoders, capsys):
+    """An array of one's own of the same name stays, and so do states of weights that are as they were."""
+    encode = ["encode", str(study), "--checkpoints", "all", "--limit", "2", "--jobs", "1"]
+    dispatch("generation", "", COMMANDS, encode)
+    states, before = study / "states", {path.name for path in (study / "states").glob("*.npy")}
+    (states / "seq2seq-0-mine.npy").write_bytes(b"mine")
+    write_json(states / "seq2seq-0-mine.json", {"model": "seq2seq", "seed": 0, "checkpoint": "mine", "ids": []})
+    capsys.readouterr()
+    train(study, "--epochs", 4)
+    told = capsys.readouterr().out
+    gone = before - {path.name for path in states.glob("*.npy")}
+    assert {"seq2seq-0-last.npy", "seq2seq-0-best_encoder.npy"} <= gone and all(name in told for name in gone)
+    assert not {"seq2seq-0-untrained.npy", "seq2seq-0-epoch-3.npy"} & gone
+    assert (states / "seq2seq-0-mine.npy").exists()
+    assert not any((states / name).with_suffix(".json").exists() for name in gone)
+    assert dispatch("generation", "", COMMANDS, encode) == 0
+    assert {path.name for path in states.glob("*.npy")} == before - {"seq2seq-0-best_encoder.npy"} | {
+        "seq2seq-0-epoch-4.npy", "seq2seq-0-mine.npy"
+    }  # fmt: skip
+    capsys.readouterr()
+    train(study, "--epochs", 4, "--encoder", encoders[1])
+    assert "removed" not in capsys.readouterr().out
+
+
 def test_without_validation_or_without_an_encoder_nothing_is_trained(tmp_path, encoders):
     write_toy(tmp_path / "corpus", 40, seed=0)
     with pytest.raises(InputError, match="scores validation contexts, and there are none"):

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +22,7 @@ from dialogue.records import Score
 from probes import codelength, suite
 from probes.__main__ import COMMANDS
 from probes.convergence import warnings
+from probes.plan import Options
 from probes.scoring import micro_f1
 from probes.states import check_covers, read_states
 from probes.summary import cells, read_task_scores
@@ -124,6 +127,55 @@ def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
     assert "41 of 44 probes were already done" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
+
+
+def named_again(states, checkpoint):
+    """The same states under the name of another checkpoint."""
+    path = states.with_name(f"{states.stem.rpartition('-')[0]}-{checkpoint}.npy")
+    path.write_bytes(states.read_bytes())
+    told = json.loads(states.with_suffix(".json").read_text())
+    path.with_suffix(".json").write_text(json.dumps(told | {"checkpoint": checkpoint}))
+    return path
+
+
+@pytest.mark.parametrize("command", ["run", "codelength"])
+def test_states_of_two_names_are_fitted_once_and_give_what_each_alone_would(
+    small, tmp_path, command, monkeypatch, capsys
+):
+    shutil.copytree(small, tmp_path / "study")
+    (tmp_path / "study" / "states" / "seq2seq-1-last.npy").unlink()
+    last = tmp_path / "study" / "states" / "seq2seq-0-last.npy"
+    best, epoch = named_again(last, "best_bleu"), named_again(last, "epoch-1")
+    words = ("--corpus", small / "corpus", "--tasks", "UtteranceLoc,IsMultiTopic", "--jobs", 1, "--states")
+    probes(command, tmp_path / "study", *words, last)
+    fitted, module, name = [], *((suite, "fit_and_score") if command == "run" else (codelength, "online"))
+    fit = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *args, **named: fitted.append(args) or fit(*args, **named))
+    capsys.readouterr()
+    probes(command, tmp_path / "study", *words, last, best, epoch)
+    assert not fitted and "4 of " in (told := capsys.readouterr().out) and "that another checkpoint has too" in told
+    probes(command, tmp_path / "study", *words, last, best, epoch)
+    assert not fitted
+    probes(command, tmp_path / "alone", *words, best)
+    assert fitted
+    parts = {
+        path.relative_to(tmp_path / "alone"): path
+        for path in (tmp_path / "alone/probes/probe-seq2seq-0-best_bleu").iterdir()
+    }
+    assert len(parts) == 2
+    for name, path in parts.items():
+        assert (tmp_path / "study" / name).read_bytes() == path.read_bytes()
+
+
+def test_baselines_with_the_same_features_are_not_taken_for_one_another(small, tmp_path):
+    """The majority is not fitted, and the features that stand for it may be those of another baseline."""
+    found = [read_states(small / "states" / "seq2seq-0-last.npy", evaluator="baseline") for _ in range(2)]
+    task = SimpleNamespace(task="T", digest="")
+    one, other = (
+        suite.ScorePart(replace(who, model=model), task, Options(), tmp_path / model, "k")
+        for who, model in zip(found, ("majority", "constant"), strict=True)
+    )  # fmt: skip
+    assert suite.once_each([one, other]) == ([one, other], [])
 
 
 def test_representations_share_a_job_while_every_process_has_one():
