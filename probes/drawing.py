@@ -45,12 +45,17 @@ def figures_of(asked: FiguresAsked) -> dict[str, Figure | str]:
     recipe = (pq.read_schema(path).metadata or {}).get(b"signature", b"").decode()
     return {
         "layers": _layers(of_classifier, recipe),
-        "evolution": _evolution(asked.study, scores, recipe),
+        "evolution": _evolution(asked, scores, recipe),
         "difficulty": _difficulty(summary.cells(scores), recipe),
         "selection": _selection(scores, recipe),
         f"beside-{asked.metric}": _beside(asked.study / "metrics.parquet", scores, asked.metric, recipe),
         "states": _states(asked, recipe),
     }
+
+
+def figures_without_scores(asked: FiguresAsked, reason: str, recipe: str) -> dict[str, Figure | str]:
+    """What can be drawn before anything was probed, the states, and this reason for all others."""
+    return dict.fromkeys(("evolution", "difficulty", "selection"), reason) | {"states": _states(asked, recipe)}
 
 
 def save_figures(figures: Mapping[str, Figure | str], folder: Path) -> dict[str, str]:
@@ -73,7 +78,7 @@ def _layers(scores: list[TaskScore], recipe: str) -> Figure | str:
     return plots.by_layer(layers.layer_curves(scores), baselines, recipe)
 
 
-def _evolution(study: Path, scores: list[TaskScore], recipe: str) -> Figure | str:
+def _evolution(asked: FiguresAsked, scores: list[TaskScore], recipe: str) -> Figure | str:
     from dialogue.command_line import next_command
     from probes import comparisons, plots
 
@@ -82,10 +87,12 @@ def _evolution(study: Path, scores: list[TaskScore], recipe: str) -> Figure | st
     if not courses and any(course.epochs.max() > 0 for course in every):
         return "a course needs three checkpoints in order that all seeds of a model have, and fewer were probed"
     if not courses:
-        probe = next_command("python -m probes run", study, "--checkpoints", "all")
+        study = asked.study
+        words = [study, "--checkpoints", "all", *(["--corpus", asked.corpus] if asked.corpus else [])]
+        probe = next_command("python -m probes run", *words)
         if list((study / "states").glob("*-epoch-*.npy")) or not (study / "models").exists():
             return f"the score table has no epoch-N checkpoints: {probe}"
-        encode = next_command("python -m generation encode", study, "--checkpoints", "all")
+        encode = next_command("python -m generation encode", *words)
         return f"no states of epoch-N checkpoints are there. First: {encode}; then: {probe}"
     best: dict[str, float] = {}
     for score in scores:

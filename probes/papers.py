@@ -19,10 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dialogue.command_line import next_command
 from dialogue.files import read_json
 from probes.clouds import CloudSpread
 from probes.comparisons import DIFFICULTIES, RECURRENT, by_selector, courses, means_by_difficulty, task_difficulty
 from probes.plan import Plan
+from probes.remaking import Remaking
 from probes.scoring import Spread, corpus_bleu2, spread
 from probes.summary import Cell, TaskScore
 
@@ -37,7 +39,7 @@ BLEU_COUNTS = ("match1", "total1", "match2", "total2", "length", "reference")
 class PaperTable:
     """One table: the file that it is written to, what it stands for in the papers, and the command behind its numbers.
 
-    `missing` says why there are no rows.
+    `missing` says why there are no rows, `classifier` whose scores these are, where it must be one.
     """
 
     name: str
@@ -47,6 +49,7 @@ class PaperTable:
     head: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     missing: str = ""
+    classifier: str = ""
 
 
 def sizes(study: Path) -> PaperTable:
@@ -116,13 +119,12 @@ def _probe_table(cells: Sequence[Cell], tasks: Sequence[str], corpus: str, class
     systems = dict.fromkeys((model, at) for model, at, _ in ours if at in CHECKPOINTS)
     order = sorted(systems, key=lambda one: (one[0], CHECKPOINTS.index(one[1])))
     rows = tuple((*one, *(_as_printed(ours.get((*one, task))) for task in tasks)) for one in order)
-    stands, how = {
-        "mlp": ("[B] Table 5, which shows the MLP", "--classifier logistic,mlp"),
-        "paper": ("the same by their own classifier", "--protocol paper"),
-    }.get(classifier, ("[A] Tables 6 and 7: probe tasks", f"--classifier {classifier}"))
+    stands = {
+        "mlp": "[B] Table 5, which shows the MLP", "paper": "the same by their own classifier"
+    }.get(classifier, "[A] Tables 6 and 7: probe tasks")  # fmt: skip
     return PaperTable(
-        f"probes-{corpus}-{classifier}", f"Probe tasks on {corpus}, {classifier}", stands, f"probes run {how}",
-        ("model", "checkpoint", *tasks), rows, "" if rows else "it did not run",
+        f"probes-{corpus}-{classifier}", f"Probe tasks on {corpus}, {classifier}", stands, "probes run",
+        ("model", "checkpoint", *tasks), rows, "" if rows else "it did not run", classifier,
     )  # fmt: skip
 
 
@@ -152,7 +154,7 @@ def difficulty(cells: Sequence[Cell]) -> PaperTable:
     ]  # fmt: skip
     why = "" if task_difficulty(means) else f"no recurrent model ({', '.join(RECURRENT)}) is untrained"
     return PaperTable(
-        "difficulty", f"Means over {', '.join(DIFFICULTIES)} tasks", "[B] Table 6", "probes run --checkpoints all",
+        "difficulty", f"Means over {', '.join(DIFFICULTIES)} tasks", "[B] Table 6", "probes run",
         ("model", "checkpoint", "tasks are", "mean", "SD across tasks", "tasks", "named"), tuple(rows), why,
     )  # fmt: skip
 
@@ -173,7 +175,7 @@ def selection(scores: Sequence[TaskScore]) -> PaperTable:
     return PaperTable(
         "selection", f"Probe scores by the metric that selected the checkpoint{lacks}",
         "selection by BLEU, ROUGE-F1, METEOR and a vector-based metric",
-        "probes run --checkpoints all",
+        "probes run",
         ("model", "selected by", "mean over tasks", "SD over seeds", "seeds", *tasks), rows, missing,
     )  # fmt: skip
 
@@ -194,7 +196,7 @@ def course_table(scores: Sequence[TaskScore]) -> PaperTable:
     head = ("task", "model", *("untrained" if n == 0 else f"epoch {n}" for n in epochs))
     return PaperTable(
         "courses", "Probe scores after every epoch (SD over seeds)", "the figures of scores over epochs, with numbers",
-        "probes run --checkpoints all", head, tuple(rows),
+        "probes run", head, tuple(rows),
         "" if rows else "fewer than three epochs in order were probed",
     )  # fmt: skip
 
@@ -208,7 +210,7 @@ def states_table(found: Sequence[CloudSpread], missing: str) -> PaperTable:
     )  # fmt: skip
     return PaperTable(
         "states", "PCA of the encoder states of every checkpoint, each around its own mean",
-        "the PCA pictures, with numbers", "generation encode --checkpoints all",
+        "the PCA pictures, with numbers", "generation encode",
         ("model", "checkpoint", "SD on axis 1", "SD on axis 2", "% of its variance on both",
          "shift from untrained, % of the variance of both"), rows, "" if rows else missing or "no states are there",
     )  # fmt: skip
@@ -233,9 +235,9 @@ def labels(plan: Plan) -> PaperTable:
 
 
 FIGURES: Mapping[str, tuple[str, str]] = {
-    "evolution": ("probe scores over epochs", "generation encode and probes run, both with --checkpoints all"),
+    "evolution": ("probe scores over epochs", "probes run"),
     "difficulty": ("means over easy, medium and hard tasks", "probes run"),
-    "selection": ("selection of checkpoints by each metric", "the same"),
+    "selection": ("selection of checkpoints by each metric", "probes run"),
     "states": ("PCA of the encoder states, first and last epoch", "generation encode"),
 }
 
@@ -250,22 +252,23 @@ def trained_on(study: Path) -> list[str]:
 TIES = "share of ties in sets of 200 votes (HumanExp-k): people, not probes"
 
 
-def index(tables: Sequence[PaperTable], figures: Mapping[str, str], study: Path, recipe: str) -> str:
+def index(tables: Sequence[PaperTable], figures: Mapping[str, str], how: Remaking, recipe: str) -> str:
     """A page that names every table and figure, what it stands for, and the command that makes its numbers."""
-    lines = [f"# The tables and figures of the papers, from {study.name}", "",
+    lines = [f"# The tables and figures of the papers, from {how.study.name}", "",
              "[A] arXiv 2008.10427, [B] arXiv 2106.10622. ± is what the papers print: 100 times the sample variance of "
-             "F1 in [0, 1]; the SD beside it is in points.", "", *(f"{line}\n" for line in trained_on(study)),
+             "F1 in [0, 1]; the SD beside it is in points.", "", *(f"{line}\n" for line in trained_on(how.study)),
              "| file | what | in the papers | made by |", "|---|---|---|---|"]  # fmt: skip
     for one in tables:
         what = f"{one.title}: **not here**, {one.missing}" if one.missing else one.title
         file = "-" if one.missing else f"[{one.name}.md]({one.name}.md), [.csv]({one.name}.csv)"
-        lines.append(f"| {file} | {what} | {one.stands_for} | `python -m {one.command} {study}` |")
+        command = how.made_by(one.command, one.classifier, missing=one.missing)
+        lines.append(f"| {file} | {what} | {one.stands_for} | `{command}` |")
     for name, said in figures.items():
         stands, command = FIGURES[name]
         file = "-" if said else f"[{name}.png](../probes/{name}.png)"
         what = f"{stands}: **not here**, {said}" if said else stands
-        lines.append(f"| {file} | {what} | figure | `python -m probes plot {study}`, after {command} |")
-    lines.append(f"| - | {TIES} | figure | `python -m analysis ties {study}`, after votes |")
+        lines.append(f"| {file} | {what} | figure | `{how.made_by(command, missing=said)} && {how.plot()}` |")
+    lines.append(f"| - | {TIES} | figure | `{next_command('python -m analysis ties', how.study)}`, after votes |")
     return "\n".join([*lines, "", recipe, ""])
 
 

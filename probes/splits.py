@@ -30,6 +30,11 @@ class Splits:
         """Every example once, those fitted first: choice and report may be of the same split."""
         return list({e.item: e for side in (self.fit, self.choose, self.report) for e in side}.values())
 
+    @property
+    def fit_and_report(self) -> tuple[Sequence[Example], Sequence[Example]]:
+        """The two sides that every study has."""
+        return self.fit, self.report
+
     def only(self, items: Set[str]) -> Splits:
         """These examples alone; the banner says how many are left."""
         sides = [[e for e in side if e.item in items] for side in (self.fit, self.choose, self.report)]

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import argparse
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
-    from probes.papers import PaperTable
-    from probes.splits import Splits
+    from matplotlib.figure import Figure
+
+    from probes.states import Representation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,47 +39,65 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.corpora.reading import read_corpus
     from dialogue.files import atomic
     from dialogue.signature import signature
-    from probes import papers, splits, summary
-    from probes.drawing import FiguresAsked, figures_of, save_figures
+    from probes import clouds, papers, splits, summary
+    from probes.drawing import save_figures
     from probes.plan import lay_out
+    from probes.remaking import remaking
 
-    corpus = read_corpus(args.corpus or args.study / "corpus")
-    sides = splits.plan_splits(corpus, args.report)
-    plan = lay_out(corpus, "all", sides)
-    scores = summary.read_task_scores(args.scores or args.study / "scores.parquet")
-    tasks, of = [one.task for one in plan.labelled_tasks], [s for s in scores if s.classifier == args.classifier]
+    path, corpus = args.scores or args.study / "scores.parquet", read_corpus(args.corpus or args.study / "corpus")
+    scores = summary.read_task_scores(path) if args.scores or path.exists() else []
+    sides, (found, no_states) = splits.plan_splits(corpus, args.report), _states(args.study)
+    how = remaking(
+        args.study, corpus, found, sides, corpus_path=args.corpus, scores=args.scores, report=args.report,
+        classifiers=list(dict.fromkeys(s.classifier for s in scores if s.evaluator == "probe")),
+    )  # fmt: skip
+    if how.partial:
+        sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
+    plan, of = lay_out(corpus, "all", sides), [s for s in scores if s.classifier == args.classifier]
+    tasks, items = [one.task for one in plan.labelled_tasks], [[e.item for e in side] for side in sides.fit_and_report]
     tables = [
         papers.sizes(args.study), papers.bleu_by_seed(args.study),
         *papers.probe_tables(summary.cells(scores), tasks, corpus.name), papers.difficulty(summary.cells(of)),
-        papers.selection(of), papers.course_table(of), _states(args.study, sides), papers.labels(plan),
+        papers.selection(of), papers.course_table(of),
+        papers.states_table(list(clouds.cloud_spreads(found, items)), no_states), papers.labels(plan),
     ]  # fmt: skip
-    asked = FiguresAsked(args.study, args.corpus, None, args.scores, args.classifier)
-    reasons = save_figures(figures_of(asked), args.study / "probes")
-    drawn = {name: reasons[name] for name in papers.FIGURES}
-    folder, recipe = args.study / "papers", signature(corpus=corpus.name, tables=len(tables), split=sides.condition)
+    if not scores:
+        tables = [replace(one, missing=f"there is no {path}") if one.command == "probes run" else one for one in tables]
+    recipe = signature(corpus=corpus.name, tables=len(tables), split=sides.condition)
+    reasons = save_figures(_figures(args, path if scores else None, recipe), args.study / "probes")
+    drawn, folder = {name: reasons[name] for name in papers.FIGURES}, args.study / "papers"
     print(sides.banner + "\n" if sides.banner else "", end="")
     for table in tables:
         if table.missing:
-            print(f"{table.name}: not written, {table.missing}: python -m {table.command} {args.study}")
+            command = how.made_by(table.command, table.classifier, missing=table.missing)
+            print(f"{table.name}: not written, {table.missing}: {command}")
             continue
         with atomic(folder / f"{table.name}.md") as handle:
             handle.write(papers.paper_page(table))
         with atomic(folder / f"{table.name}.csv") as handle:
             csv.writer(handle, lineterminator="\n").writerows([table.head, *table.rows])
     with atomic(folder / "index.md") as handle:
-        handle.write(papers.index(tables, drawn, args.study, f"{sides.banner}\n\n{recipe}".strip()))
+        handle.write(papers.index(tables, drawn, how, f"{sides.banner}\n\n{recipe}".strip()))
     print(f"{folder / 'index.md'}: {sum(not one.missing for one in tables)} of {len(tables)} tables, "
           f"{sum(not said for said in drawn.values())} of {len(drawn)} figures\n{recipe}")  # fmt: skip
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
-def _states(study: Path, sides: Splits) -> PaperTable:
+def _figures(args: argparse.Namespace, scores: Path | None, recipe: str) -> dict[str, Figure | str]:
+    from probes.drawing import FiguresAsked, figures_of, figures_without_scores
+
+    asked = FiguresAsked(args.study, args.corpus, None, scores, args.classifier)
+    if scores:
+        return figures_of(asked)
+    return figures_without_scores(asked, f"there is no {args.study / 'scores.parquet'}", recipe)
+
+
+def _states(study: Path) -> tuple[list[Representation], str]:
+    """The states of the study, or why there are none."""
     from dialogue.errors import InputError
-    from probes import clouds, papers, states
+    from probes import states
 
     try:
-        found = states.find(study, None, "all")
+        return states.find(study, None, "all"), ""
     except InputError as error:
-        return papers.states_table([], str(error))
-    items = [[example.item for example in side] for side in (sides.fit, sides.report)]
-    return papers.states_table(list(clouds.cloud_spreads(found, items)), "")
+        return [], str(error)

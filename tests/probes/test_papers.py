@@ -1,6 +1,7 @@
 """The papers' tables from one study: their ±, what stands where, and what is said of what is not there."""
 
 import json
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +12,10 @@ from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
-from probes import papers
+from probes import papers, plots
 from probes.__main__ import COMMANDS
 from probes.clouds import cloud_spreads
+from probes.remaking import Remaking
 from probes.scoring import spread
 from probes.states import find
 from probes.summary import TaskScore, cells
@@ -45,7 +47,7 @@ def test_a_cell_has_the_mean_what_the_papers_print_and_the_sd(scores):
     assert rows["seq2seq", "last"][2:] == ["73.00 ± 0.09 (SD 3.0)", "33.00 ± 0.09 (SD 3.0)"]
     assert set(rows) == {(model, at) for model in ("seq2seq", "hred") for at in ("untrained", "last", "best_bleu")}
     assert table(papers.paper_page(mlp)) == {("hred", "last"): ["hred", "last", "50.00", "-"]}
-    assert (paper.missing, paper.command) == ("it did not run", "probes run --protocol paper")
+    assert (paper.missing, paper.command, paper.classifier) == ("it did not run", "probes run", "paper")
     values = np.array([50.0, 61.0, 77.0])
     assert papers.as_the_papers(spread(values)) == pytest.approx(100 * np.var(values / 100, ddof=1))
 
@@ -107,11 +109,11 @@ def test_the_index_says_plainly_that_valid_was_trained_on(tmp_path):
     for name, data in (("hred-0", "personachat JSON, of valid, 900 dialogues"), ("hred-1", "multiwoz, 8 dialogues")):
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "config.json").write_text(json.dumps({"data": data}))
-    page = papers.index([], {}, tmp_path, "")
+    page = papers.index([], {}, Remaking(tmp_path), "")
     assert "The models were trained on: personachat JSON, of valid, 900 dialogues." in page
     assert "NOT THE OFFICIAL TRAINING SPLIT: valid was trained on." in page
     (tmp_path / "models" / "hred-0" / "config.json").unlink()
-    assert "NOT THE OFFICIAL" not in papers.index([], {}, tmp_path, "")
+    assert "NOT THE OFFICIAL" not in papers.index([], {}, Remaking(tmp_path), "")
 
 
 def test_sizes_are_counted_in_the_weights(tmp_path):
@@ -150,9 +152,14 @@ def test_bleu_of_every_seed_names_the_decoding_and_is_of_the_corpus_too(tmp_path
 def test_the_index_says_what_is_not_there_and_how_to_make_it(tmp_path):
     nothing = [papers.sizes(tmp_path), papers.bleu_by_seed(tmp_path), papers.difficulty([]), papers.selection([])]
     assert all(one.missing and not one.rows for one in nothing)
-    page = papers.index(nothing, {"evolution": "not drawn yet", "states": ""}, tmp_path, "NOT THE OFFICIAL SPLIT")
+    page = papers.index(
+        nothing, {"evolution": "not drawn yet", "states": ""}, Remaking(tmp_path), "NOT THE OFFICIAL SPLIT"
+    )
     assert "BLEU-2 by seed: **not here**, there is no metrics.parquet | BLEU-2 of every model |" in page
-    assert f"`python -m generation score {tmp_path}`" in page and "[states.png](../probes/states.png)" in page
+    before = " && ".join(f"python -m generation {name} {tmp_path}" for name in ("train", "sample"))
+    assert (
+        f"`{before} && python -m generation score {tmp_path}`" in page and "[states.png](../probes/states.png)" in page
+    )
     assert "probe scores over epochs: **not here**, not drawn yet" in page
     assert "python -m analysis ties" in page
     assert page.rstrip().endswith("NOT THE OFFICIAL SPLIT")
@@ -181,3 +188,35 @@ def test_one_command_writes_every_table_and_draws_every_figure(tmp_path, capsys)
     for name in papers.FIGURES:
         assert (tmp_path / "probes" / f"{name}.png").stat().st_size and f"(../probes/{name}.png)" in page
     assert page.count("**not here**") == 4
+
+
+def test_before_anything_is_probed_all_else_is_made_and_the_index_names_a_command_that_makes_the_rest(
+    tmp_path, capsys, monkeypatch
+):
+    """States of a part of the examples, a corpus elsewhere: the command knows of both, and it runs as it stands."""
+    corpus, study = tmp_path / "a corpus", tmp_path / "study"
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(corpus), "--dialogues", "40", "--seed", "1"])
+    members = [e.item for e in examples(read_corpus(corpus).dialogues)][::2]
+    (study / "states").mkdir(parents=True)
+    for step, checkpoint in enumerate(("untrained", "last")):
+        path = study / "states" / f"hred-0-{checkpoint}.npy"
+        np.save(path, np.random.default_rng(step).standard_normal((len(members), 4)).astype(np.float32))
+        record = {"model": "hred", "seed": 0, "checkpoint": checkpoint, "ids": members}
+        path.with_suffix(".json").write_text(json.dumps(record))
+    papers_again = ["papers", str(study), "--corpus", str(corpus)]
+    monkeypatch.setattr(plots, "save_figure", lambda figure, stem: None)
+    assert dispatch("probes", "", COMMANDS, papers_again) == 0
+    page = (study / "papers" / "index.md").read_text()
+    assert "2 of 10 tables, 1 of 4 figures" in capsys.readouterr().out and "A SUBSET" in page
+    assert (study / "papers" / "labels.md").exists() and (study / "papers" / "states.md").exists()
+    row = next(line for line in page.splitlines() if "Probe tasks on multiwoz, logistic" in line)
+    assert f"**not here**, there is no {study / 'scores.parquet'}" in row
+    command = row.split("`")[1]
+    assert command == f"python -m probes run {study} --checkpoints all --subset --corpus '{corpus}'"
+    words = shlex.split(command)[3:]
+    assert dispatch("probes", "", COMMANDS, [*words, "--tasks", "UtteranceLoc", "--jobs", "1"]) == 0
+    assert dispatch("probes", "", COMMANDS, papers_again) == 0
+    page = (study / "papers" / "index.md").read_text()
+    assert "[probes-multiwoz-logistic.md]" in page and "there is no scores.parquet" not in page
+    listed = next(line for line in page.splitlines() if "Label distributions" in line).split("`")[1]
+    assert dispatch("probes", "", COMMANDS, shlex.split(listed)[3:]) == 0
