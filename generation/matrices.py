@@ -71,7 +71,7 @@ def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
         )  # fmt: skip
 
 
-def once_each(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix, Matrix]]]:
+def to_encode(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix, Matrix]]]:
     """Of one model's checkpoints with the same weights, one to be encoded, and the others as pairs (it, other).
 
     What is done is in neither. `last`, for one, has the weights of the last epoch, and every `best_...` those of some.

@@ -88,7 +88,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from generation.checkpoints import kind_of, named_checkpoints
     from generation.encoding import Form
     from generation.erasing import FOLDERS
-    from generation.matrices import Encoding, encode_again, encode_matrix, matrices, once_each
+    from generation.matrices import Encoding, encode_again, encode_matrix, matrices, to_encode
     from generation.numbering import number_examples, spread_over
     from generation.question_rows import QUESTION_STATES, rows_of_study
     from generation.speaking.speech import speech_of, with_databases
@@ -106,7 +106,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
     encoding = Encoding(rows, splits, form, vocabulary, args.device)
     every = matrices(folder / name, models, named_checkpoints(models, args.checkpoints or "untrained,last"), encoding)
-    todo, again = once_each(every)
+    todo, again = to_encode(every)
     there, pieces = len(every) - len(todo) - len(again), [jobs.Job(one.path.stem, one.key, one) for one in todo]
     work = jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode")
     with tqdm(total=len(every), initial=there, disable=None, unit="checkpoint") as bar:
