@@ -338,7 +338,10 @@ def _variance_tables(
     source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any
 ) -> tuple[list[LongTable], list[str]]:
     """The tables of a file or of data in memory; of a study folder those that its report shows, and what it leaves."""
-    if score in ("tie", "net") or not isinstance(source, str | Path) or not Path(source).is_dir():
+    from analysis.reading.inputs import ratings_file
+
+    folder = isinstance(source, str | Path) and Path(source).is_dir()
+    if score in ("tie", "net") or not folder or ratings_file(source):
         return long_tables(source, score, factors, pairs, **reading), []
     from analysis.comparison.methods import compared_panels
     from analysis.variance.tables import not_used, study_tables

@@ -52,6 +52,7 @@ def worth(
     **reading: Any,
 ) -> Result:
     """What every evaluator of a study is worth in votes of people (`python -m analysis worth`)."""
+    from analysis.reading.forms import read_elsewhere
     from analysis.reading.scores.paired import side_differences
     from analysis.reading.systems import pairs_of
     from analysis.reading.verdicts import benches_beside
@@ -62,7 +63,8 @@ def worth(
     folder = Path(study)
     path = folder / "votes.jsonl" if votes is None else Path(votes)
     if not (folder / "pairs.jsonl").exists():
-        raise InputError(f"{folder} has no pairs.jsonl, so nobody knows what was compared. Give a study folder.")
+        lacking = f"{folder} has no pairs.jsonl, so nobody knows what was compared. Give a study folder."
+        raise InputError(read_elsewhere(folder) or lacking)
     pairs = pairs_of(folder / "pairs.jsonl")
     matches = matches_of(path, folder / "pairs.jsonl", **reading)[0]
     benches = benches_beside(folder, None) if (folder / VERDICTS).exists() else []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from analysis.choice.answer import ChoiceAnswer, answer
 from analysis.reading.choices import Choices, profiles_beside, read_answers, read_models
+from analysis.reading.forms import read_elsewhere
 from analysis.reading.naming import Names
 from dialogue.ballots.people import NOT_GIVEN, groups_of_people
 from dialogue.errors import InputError
@@ -21,6 +22,8 @@ def choice_answer(
     raters: Path | None = None, clusters: str = "auto", uncounted: bool = False,
 ) -> ChoiceAnswer:  # fmt: skip
     """The answer of a study folder with questions.jsonl, and choices.jsonl or nuc.parquet or both."""
+    if not (study / "questions.jsonl").is_file():
+        raise InputError(_without_questions(study))
     questions = read_questions(study / "questions.jsonl")
     path = study / "choices.jsonl" if choices is None else choices
     found = None
@@ -30,6 +33,18 @@ def choice_answer(
     profiles = profiles_beside(path.parent if found else study)
     groups = strata_by(by, raters, profiles, found) if by else None
     return answer(questions, found, models, groups=groups, by=by, profiles=profiles, clusters=clusters)
+
+
+def _without_questions(study: Path) -> str:
+    if study.is_file():
+        return f"{study} is not a folder. Give the study folder, which has questions.jsonl."
+    if (study / "choices.jsonl").exists():
+        return f"{study} has choices.jsonl and no questions.jsonl: put the questions beside their answers."
+    what = read_elsewhere(study) or (
+        f"its raters judged pairs: python -m analysis preference {study}" if (study / "votes.jsonl").exists()
+        else "make some: python -m evaluators questions"
+    )  # fmt: skip
+    return f"{study} has no questions.jsonl, so nobody chose among options there; {what}"
 
 
 def strata_by(

@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import compare
+    from analysis.reading.forms import read_elsewhere
 
     if args.margin is not None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
@@ -57,6 +58,8 @@ def run(args: argparse.Namespace) -> None:
     except InputError as error:
         if not args.study.is_file() or "a score table has" not in str(error):
             raise
+        if instead := read_elsewhere(args.study):
+            raise InputError(f"compare puts people beside metrics. {instead}") from error
         step = next_command("python -m analysis preference", args.study)
         raise InputError(f"{error} compare puts people beside metrics; for votes alone type: {step}") from error
     if args.figure:

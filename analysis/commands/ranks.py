@@ -12,13 +12,12 @@ import argparse
 from pathlib import Path
 
 from analysis.arguments import add_clusters_argument, add_json_argument, deliver
-
-NEXT = "python -m analysis plan"
+from dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The table, and how it is named."""
-    parser.add_argument("table", type=Path, metavar="FILE", help="ranks: CSV, JSON, Excel, Parquet, ...")
+    parser.add_argument("table", type=Path, metavar="FILE", help="ranks: CSV, JSON, Excel, Parquet, ...; or a STUDY")
     parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help="rank, system, item, rater, dialogue")
     parser.add_argument("--question", default="", metavar="NAME", help="which of several questions")
     parser.add_argument("--figure", metavar="STEM", help="draw the mean ranks: STEM.png and STEM.pdf")
@@ -29,10 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import ranks
+    from analysis.reading.inputs import ratings_file
     from dialogue.ballots.naming import parse_names
 
     columns = parse_names(args.columns, "--columns")
     found = ranks(args.table, clusters=args.clusters, columns=columns, question=args.question)
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, found, then=NEXT)
+    ours = ratings_file(args.table)
+    then = (
+        next_command("python -m analysis report", args.table, *given(args, "question"))
+        if ours
+        else "python -m analysis plan"
+    )
+    deliver(args, found, then=then)

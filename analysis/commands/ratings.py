@@ -14,8 +14,7 @@ import argparse
 from pathlib import Path
 
 from analysis.arguments import add_clusters_argument, add_json_argument, deliver
-
-NEXT = "python -m analysis plan"
+from dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import ratings
+    from analysis.reading.inputs import ratings_file
     from dialogue.ballots.naming import parse_names
 
     found = ratings(
@@ -49,4 +49,10 @@ def run(args: argparse.Namespace) -> None:
     )
     if args.figure:
         found.plot().save(args.figure)
-    deliver(args, found, then=NEXT)
+    ours = ratings_file(args.table)
+    then = (
+        next_command("python -m analysis report", args.table, *given(args, "question"))
+        if ours
+        else "python -m analysis plan"
+    )
+    deliver(args, found, then=then)

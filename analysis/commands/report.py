@@ -3,10 +3,10 @@ paper kit (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, 
 the pairs behind them, on the page that `browse` writes (STUDY/browse.html).
 
 A table of votes alone gets the same page, without what needs pairs or scores, and says so; it is read as `preference`
-reads it. So does a table of ratings on a scale, read as `ratings` reads it, without the paper kit. The page is one
-self-contained file: it needs no script and no network, and it prints well. No rater appears in it. Two systems are
-called equivalent only within a margin that you state (--margin): the smallest net preference that would matter, as in
-`preference`.
+reads it. So does a table of ratings on a scale, read as `ratings` reads it, and a study of response sets, rated or
+ranked, without the paper kit. The page is one self-contained file: it needs no script and no network, and it prints
+well. No rater appears in it. Two systems are called equivalent only within a margin that you state (--margin): the
+smallest net preference that would matter, as in `preference`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
     check_margin(args.margin)
     study = _study(args)
     if args.margin is not None and study.ratings is not None:
-        raise InputError("--margin is a net preference of votes, and this table holds ratings; leave it out.")
+        raise InputError("--margin is a net preference of votes, and this table holds ratings or ranks; leave it out.")
     name = f"report-{args.question}.html" if study.asked else "report.html"
     out = args.out or (args.study if args.study.is_dir() else args.study.parent) / name
     if out.suffix in BESIDE or out.name == PAGE:
@@ -114,9 +114,10 @@ def _study(args: argparse.Namespace) -> Study:
     said = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not args.study.is_file():
-        return read_study(args.study, **said)
-    if (folder := study_beside(args.study)) and not given(
-        args, "systems", *(name for name in READING if name not in SAID_OF_VOTES)
-    ):
+        return read_study(args.study, **said, ratings_too=True)
+    plainly = not given(args, "systems", *(name for name in READING if name not in SAID_OF_VOTES))
+    if plainly and (folder := study_beside(args.study)):
         return read_study(folder, **said)
+    if plainly and args.study.name == "ratings.jsonl" and (args.study.parent / "hit.toml").exists():
+        return read_study(args.study.parent, **said, ratings_too=True)
     return study_of_table(args.study, systems=systems, **reading(args))

@@ -34,18 +34,30 @@ def document(found: RanksAnswer) -> dict[str, Any]:
 
 def parts(found: RanksAnswer) -> list[Table | str]:
     """The tables, the sentences, the recipe."""
-    ways = " and ".join("items" if way == "pair" else f"{way}s" for way in found.pairs[0].difference.clusters)
-    said = TOGETHER.format(ways=f"new {ways}") if ways else "Neither items nor raters repeat: every row stands alone."
-    return [_mean_ranks(found), _comparisons(found), *_sentences(found), said, *found.warnings, found.signature]
+    tables = [mean_ranks_table(found), comparison_table(found)]
+    return [*tables, *rank_sentences(found), together(found), *found.warnings, found.signature]
 
 
-def _mean_ranks(found: RanksAnswer) -> Table:
+def new_of_ranks(found: RanksAnswer) -> str:
+    """What the intervals draw anew, in words: `items and raters`; empty where every row stands alone."""
+    return " and ".join("items" if way == "pair" else f"{way}s" for way in found.pairs[0].difference.clusters)
+
+
+def together(found: RanksAnswer) -> str:
+    """What the intervals allow for."""
+    ways = new_of_ranks(found)
+    return TOGETHER.format(ways=f"new {ways}") if ways else "Neither items nor raters repeat: every row stands alone."
+
+
+def mean_ranks_table(found: RanksAnswer) -> Table:
+    """A line for every system, the best first."""
     rows = [(one.system, f"{one.mean.n:,}", f"{one.mean.value:.3f} ({_ends(one.mean)})") for one in found.systems]
     head = ("system", "rankings", "mean rank (95 %)")
     return Table(head, rows, f"Mean ranks over {found.rankings:,} rankings, 1 the best")
 
 
-def _comparisons(found: RanksAnswer) -> Table:
+def comparison_table(found: RanksAnswer) -> Table:
+    """A line for every two systems."""
     head = ("systems", "rankings", "ranks higher by (95 %)", "p", "p (Holm)", "above / equal / below", "net (95 %)")
     rows = [
         (
@@ -65,7 +77,8 @@ def _signed(one: Interval) -> str:
     return f"{one.value:+z.3f} ({one.low:+z.3f} to {one.high:+z.3f})"
 
 
-def _sentences(found: RanksAnswer) -> Iterator[str]:
+def rank_sentences(found: RanksAnswer) -> Iterator[str]:
+    """What is shown, and what is not."""
     for one in found.pairs:
         led, other = (one.first, one.second) if one.difference.value >= 0 else (one.second, one.first)
         shown = "is ranked higher than" if one.p_holm < 0.05 else "is not shown to be ranked higher than"

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet
 
+from analysis.reading.forms import read_elsewhere
 from dialogue.errors import InputError
 from dialogue.files import FORMAT_VERSION
 from dialogue.tables.reading import read_table
@@ -47,6 +48,8 @@ class Columns:
 def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) -> Columns:
     """Read the wanted columns (those that are there); `record` is the house format that a header line may name."""
     if not path.exists():
+        if path.name == "votes.jsonl" and (instead := read_elsewhere(path)):
+            raise InputError(instead)
         step = f" Write it: python -m crowd export {path.parent}." if path.name == "votes.jsonl" else ""
         raise InputError(f"{path} cannot be read: there is no such file.{step}")
     if path.is_file() and not path.stat().st_size:
@@ -188,7 +191,8 @@ def _header(first: bytes, path: Path, record: str) -> bool:
     if not isinstance(header, dict) or "format" not in header or "version" not in header:
         return False
     if record and header["format"] != record:
-        raise InputError(f"{path}:1: a file of {header['format']} was given where {record} are expected.")
+        wrong = f"{path}:1: a file of {header['format']} was given where {record} are expected."
+        raise InputError((read_elsewhere(path) if record == "votes" else "") or wrong)
     if header["version"] != FORMAT_VERSION:
         raise InputError(
             f"{path}:1: format version {header['version']} is not supported; this version reads {FORMAT_VERSION}."

@@ -7,6 +7,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.reading.forms import read_elsewhere
 from analysis.reading.keeping import VERIFIED
 from analysis.reading.naming import Names
 from analysis.reading.votes import Votes, read_votes, votes_from_columns
@@ -147,21 +148,23 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
 def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, Any]) -> Study:
     from analysis.reading.study import NOWHERE, Study
 
-    table = ratings_of(path, systems, **{name: reading[name] for name in RATED_BY if reading.get(name)})
+    said = {name: reading[name] for name in RATED_BY if reading.get(name)}
+    table = ratings_of(path, systems, **said, ranks_too=True)
     recipe = {path.name: _recipe(path, table.ledger)}
     return Study(NOWHERE, None, None, (), (), (), None, None, recipe, table=path, reading=reading, ratings=table)
 
 
 def ratings_of(
     path: Path, systems: Sequence[str] = (), *, columns: Names = (), values: Names = (), wide: Any = None,
-    question: str = "",
+    question: str = "", ranks_too: bool = False,
 ) -> RatingsTable:  # fmt: skip
-    """Ratings of a file; the options are those of the command."""
+    """Ratings of a file; the options are those of the command. `ranks_too`: or ranks, if that is what it holds."""
     from analysis.reading.opening import Stated
-    from analysis.reading.rated import read_ratings
+    from analysis.reading.rated import read_asked, read_ratings
 
     named, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
-    return read_ratings(_rated_in(path), Stated(named, words, "", Path(wide) if wide else None, question), systems)
+    read = read_asked if ranks_too else read_ratings
+    return read(_rated_in(path), Stated(named, words, "", Path(wide) if wide else None, question), systems)
 
 
 def ranks_of(path: Path, *, columns: Names = (), question: str = "") -> RatingsTable:
@@ -171,15 +174,22 @@ def ranks_of(path: Path, *, columns: Names = (), question: str = "") -> RatingsT
 
     named = dict(meanings(columns, "--columns"))
     named["score"] = named.pop("rank", "rank")
-    return read_ratings(_rated_in(path), Stated(named, {}, "", None, question))
+    return read_ratings(_rated_in(path), Stated(named, {}, "", None, question), ranks=True)
 
 
 def _rated_in(path: Path) -> Path:
     """Of a study, the ratings of its sets, else its votes on a scale."""
-    if not path.is_dir():
-        return path
-    ours = path / "ratings.jsonl"
-    return ours if ours.exists() else path / "votes.jsonl"
+    if not (ours := ratings_file(path)) and (instead := read_elsewhere(path)):
+        raise InputError(instead)
+    return ours or (path / "votes.jsonl" if path.is_dir() else path)
+
+
+def ratings_file(path: Any) -> Path | None:
+    """The ratings.jsonl of a study of response sets, if this is that study or that file."""
+    if not isinstance(path, str | Path):
+        return None
+    file = Path(path) / "ratings.jsonl" if Path(path).is_dir() else Path(path)
+    return file if _is_ours(file) else None
 
 
 def _is_ours(path: Path) -> bool:
@@ -206,8 +216,10 @@ def _recipe(path: Path, ledger: Ledger | None) -> str:
 
 def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
     """Scores, or votes as `tie` or `net`, one table a scale."""
-    from analysis.reading.long_tables import long_from_columns, long_from_votes, read_long
+    from analysis.reading.long_tables import long_from_columns, long_from_ratings, long_from_votes, read_long
 
+    if score == "score" and (ratings := ratings_file(source)):
+        return long_from_ratings(ratings, factors=factors, question=reading.get("question") or "")
     if score in ("tie", "net"):
         matches, named = matches_of(source, pairs, **reading)
         return [long_from_votes(matches, score, named=named, factors=factors)]

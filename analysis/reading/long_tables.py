@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,15 @@ from analysis.reading.cautions import reading_of, told_of_reading
 from analysis.reading.choices import FIRST, SECOND, Choices, told_of_sources
 from analysis.reading.clusters import clusters_of
 from analysis.reading.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
+from analysis.reading.forms import read_elsewhere
+from analysis.reading.scored import scored_sides
 from analysis.reading.systems import UNKNOWN, Matches
 from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import net_scores
 from dialogue.cards import Better
 from dialogue.errors import InputError
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import cell_text
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -70,6 +74,26 @@ def _codes(path: Path, wanted: Mapping[str, pa.DataType]) -> Columns:
     texts = {name for name in kept if pa.types.is_dictionary(table.schema.field(name).type)}
     read = columns_of(path, table.select([name for name in kept if name not in texts]), wanted)
     return Columns(path, {**read.arrays, **{name: table[name].unify_dictionaries() for name in texts}}, names)
+
+
+def long_from_ratings(path: Path, *, factors: Sequence[str] = (), question: str = "") -> list[LongTable]:
+    """The ratings.jsonl of a study of response sets: one table a question on a scale, systems as models."""
+    rows = [row for _, row in scored_sides(read_table(path)).rows() if question in ("", row["question"])]
+    rated = [row for row in rows if cell_text(row["score"])]
+    if not rated:
+        raise InputError(
+            read_elsewhere(path)
+            if not rows
+            else f"{path} holds ranks. Those of one ranking always add to the same "
+            f"sum, so neither items nor raters vary in them: python -m analysis ranks {path}"
+        )
+    columns: dict[str, list[Any]] = {"task": [], "model": [], "item": [], "rater": [], "score": []}
+    for row in rated:
+        told = (row["question"], row["system"], row["item"], row["rater"], float(row["score"]))
+        for held, value in zip(columns.values(), told, strict=True):
+            held.append(value)
+    said = tuple(told_of_sources([row["source"] for row in rated]))
+    return [replace(one, warnings=(*said, *one.warnings)) for one in long_from_columns(columns, factors=factors)]
 
 
 def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:

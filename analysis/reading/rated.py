@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from analysis.reading.opening import Stated, of_one_question
 from analysis.reading.scored import scored_sides
 from analysis.reading.systems import Contrast
+from analysis.reading.voters import SIMULATED
 from analysis.reading.votes import Votes
+from analysis.showing.words import count
 from dialogue.ballots.ledger import Ledger
 from dialogue.ballots.naming import IGNORED, no_votes
 from dialogue.ballots.recognising import SCORES, SYSTEMS
@@ -55,6 +57,18 @@ class RatingsTable:
     ledger: Ledger
     alone: Mapping[str, Rated] = field(default_factory=dict)
     """All ratings of each system, whether they have a partner or not; both sides of it are the same."""
+    ranks: bool = False
+    """Whether they are ranks, 1 the best, rather than points of a scale."""
+    simulated: int = 0
+    """Those of programs."""
+
+    def __len__(self) -> int:
+        return self.ledger.read
+
+    @property
+    def noun(self) -> str:
+        """What one row is."""
+        return "rank" if self.ranks else "rating"
 
     @property
     def compared(self) -> int:
@@ -64,15 +78,22 @@ class RatingsTable:
     @property
     def told(self) -> list[str]:
         """How the table was read, what it held, what was left out of it."""
-        held = f"{self.ledger.read:,} ratings of {', '.join(self.systems)}; {self.compared:,} compared."
-        return [self.ledger.line, f"Read: {held} {self.ledger.lost}"]
+        held = f"{count(self.ledger.read, self.noun)} of {', '.join(self.systems)}; {self.compared:,} compared."
+        return [self.ledger.line, f"Read: {held} {self.ledger.lost}", *self.not_of_people]
+
+    @property
+    def not_of_people(self) -> list[str]:
+        """What to know where programs gave them."""
+        verb = "is simulated: a program" if self.simulated == 1 else "are simulated: programs"
+        told = f"{self.simulated:,} of {count(self.ledger.read, self.noun)} {verb} gave them, not people."
+        return [told] if self.simulated else []
 
     @property
     def held(self) -> dict[str, Any]:
         """The key `reading` of `--json`."""
         ledger = self.ledger
         return {"form": ledger.form, "rows": ledger.read, "columns": dict(ledger.columns), "notes": list(ledger.notes),
-                "left_out": dict(ledger.left_out), "compared": self.compared,
+                "left_out": dict(ledger.left_out), "compared": self.compared, "simulated": self.simulated,
                 "systems": list(self.systems)}  # fmt: skip
 
     @property
@@ -87,12 +108,24 @@ class RatingsTable:
         return len({name for one in self.contrasts for name in one.contrast.votes.pairs})
 
 
-def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> RatingsTable:
+class HoldsRanks(InputError):
+    """A question was answered by ranks, and ratings are asked for."""
+
+
+def read_asked(path: Path, stated: Stated, systems: Sequence[str] = ()) -> RatingsTable:
+    """Ratings, or ranks where the question was answered by ranks."""
+    try:
+        return read_ratings(path, stated, systems)
+    except HoldsRanks:
+        return read_ratings(path, replace(stated, columns={**stated.columns, "score": "rank"}), ranks=True)
+
+
+def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ranks: bool = False) -> RatingsTable:
     """Ratings of a file, of one question; a rating without its partner is left out and counted."""
     table, dropped = scored_sides(read_table(path)), {}
     if unknown := [name for name in stated.columns if name not in (*KNOWN, "question")]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join((*KNOWN, 'question'))}.")
-    form = "ratings"
+    form = "ranks" if ranks else "ratings"
     if stated.wide is not None:
         long = melted(table, stated.wide, stated.columns, IN_KEY)
         table, dropped, form = long.table, dict(long.dropped), f"ratings, one row a person, key {stated.wide.name}"
@@ -113,8 +146,9 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = ()) -> Rat
     read = len(table) + sum(dropped.values()) - empty - lone
     ledger = Ledger(f"{form}{question}", read, names, {}, dropped, table.notes)
     found = tuple(dict.fromkeys(told["system"]))
+    simulated = sum(cell_text(cell) == SIMULATED for cell in table.columns.get("source", ()))
     return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger,
-                        {name: one for name, one in alone.items() if len(one.first)})  # fmt: skip
+                        {name: one for name, one in alone.items() if len(one.first)}, ranks, simulated)  # fmt: skip
 
 
 def _long_of(table: RawTable, systems: Sequence[str]) -> RawTable:
@@ -165,7 +199,7 @@ def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
 def _refuse_ranking(table: RawTable, score: str) -> None:
     """Our own ratings of a question that is a ranking have no score."""
     if score == "score" and "rank" in table.names and not table.values("score"):
-        raise InputError(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}")
+        raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}")
     if score == "rank" and not table.values("rank"):
         raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}")
 

@@ -15,6 +15,10 @@ def scored_sides(table: RawTable) -> RawTable:
     if set(table.names) >= OF_SETS:
         return _of_sets(table)
     if not {"pair", "rater", *SCORES_OF_SIDES} <= set(table.names):
+        if {"pair", "rater", "choice", "rater_status"} <= set(table.names):
+            raise InputError(
+                f"{table.path} holds votes on pairs, no ratings or ranks: python -m analysis preference {table.path}"
+            )
         return table
     path = table.path.parent / "pairs.jsonl"
     if not path.exists():
@@ -34,6 +38,7 @@ def scored_sides(table: RawTable) -> RawTable:
             continue
         for side, name in zip((pair.a, pair.b), SCORES_OF_SIDES, strict=True):
             told = {"item": pair.pair, "dialogue": pair.dialogue or pair.item, "rater": row["rater"]}
+            told["source"] = row.get("source", "")
             rows.append(
                 {**told, "system": names[key_of(side)], "score": row[name], "question": row.get("question", "")}
             )
@@ -52,6 +57,7 @@ def _of_sets(table: RawTable) -> RawTable:
             continue
         item = told["item"] if told["of"] == "1" else told["set"]
         kept = {name: row[name] for name in ("rater", "system", "score", "rank", "question")}
+        kept["source"] = row.get("source", "")
         rows.append({"item": item, "dialogue": told["dialogue"] or told["item"], **kept})
         lines.append(table.lines[number] if table.lines else number + 1)
     if not rows:

@@ -13,8 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from analysis.reading.choices import Choices, read_answers
+from analysis.reading.forms import read_elsewhere
 from analysis.reading.keeping import Unverified
-from analysis.reading.rated import RatingsTable
+from analysis.reading.opening import Stated
+from analysis.reading.rated import RatingsTable, read_asked
 from analysis.reading.scores.files import Scores, find_score_files, read_study_scores, scores_of
 from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import Votes, read_votes
@@ -42,7 +44,7 @@ class Study:
     how: Mapping[str, Any] = field(default_factory=dict)  # what was said of judges' and of unverified votes
     table: Path | None = None  # votes from anywhere, without a study around them
     reading: Mapping[str, Any] = field(default_factory=dict)  # how that table is to be read
-    ratings: RatingsTable | None = None  # ratings on a scale from anywhere, in place of votes
+    ratings: RatingsTable | None = None  # ratings on a scale from anywhere, or ranks, in place of votes
 
     @property
     def name(self) -> str:
@@ -77,17 +79,29 @@ class Study:
 
 
 def read_study(
-    folder: Path, *, with_judges: bool = False, unverified: Unverified = "", question: str = "", votes_too: bool = True
+    folder: Path,
+    *,
+    with_judges: bool = False,
+    unverified: Unverified = "",
+    question: str = "",
+    votes_too: bool = True,
+    ratings_too: bool = False,
 ) -> Study:
-    """Read every file of the study that is there; refuse a folder that holds none of them, and a judge's vote."""
+    """Read every file of the study that is there; refuse a folder that holds none of them, and a judge's vote.
+
+    `ratings_too`: also where raters ranked and rated sets of responses, whose answers to one question are read.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give the study folder, e.g. runs/demo.")
     votes = folder / "votes.jsonl"
-    if not votes.exists() and not find_score_files(folder)[0]:
+    rated = folder / "ratings.jsonl"
+    sets = ratings_too and not votes.exists() and rated.exists()
+    if not votes.exists() and not sets and not find_score_files(folder)[0]:
         raise InputError(
-            f"{folder} holds neither votes.jsonl nor a score table. Serve the study (python -m crowd serve {folder}) "
-            f"and export its votes, probe its models (python -m probes run {folder}), or bring scores of your own "
-            f"(python -m analysis import-scores)."
+            read_elsewhere(folder)
+            or f"{folder} holds neither votes.jsonl nor a score table. Serve the study (python -m crowd serve "
+            f"{folder}) and export its votes, probe its models (python -m probes run {folder}), or bring scores of "
+            f"your own (python -m analysis import-scores)."
         )
     how: Mapping[str, Any] = {"with_judges": with_judges, "unverified": unverified, "question": question or ""}
     return Study(
@@ -101,6 +115,7 @@ def read_study(
         scores=read_study_scores(folder),
         recipes=_recipes(folder),
         how=how,
+        ratings=read_asked(rated, Stated({}, {}, "", None, question)) if sets else None,
     )
 
 

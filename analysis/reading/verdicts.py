@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.clusters import clusters_of
+from analysis.reading.forms import read_elsewhere
 from analysis.reading.systems import Contrast, key_of, system_names
 from analysis.reading.votes import Votes, net_scores
 from analysis.stats.powered import Sample
@@ -99,7 +100,8 @@ def benches_beside(study: Path, verdicts: Path | None, judges: Sequence[str] = (
     """The judges of a study folder, or of a file of verdicts on its pairs; `judges` names some of them."""
     path = verdicts or study / VERDICTS
     if not (study / "pairs.jsonl").exists():
-        raise InputError(f"{study} has no pairs.jsonl, so nobody knows what was judged. Give a study folder.")
+        lacking = f"{study} has no pairs.jsonl, so nobody knows what was judged. Give a study folder."
+        raise InputError(read_elsewhere(study) or lacking)
     if not path.exists():
         raise InputError(
             f"{path} is not there, so no judge has ruled on this study. Ask one: python -m evaluators judge {study}"

@@ -21,6 +21,9 @@ from analysis.leaderboard.answer import answer as ask_leaderboard
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
+from analysis.ranks.answer import RanksAnswer
+from analysis.ranks.answer import answer as ask_ranks
+from analysis.ranks.text import document as ranks_document
 from analysis.ratings.answer import RatingsAnswer
 from analysis.ratings.answer import answer as ask_ratings
 from analysis.ratings.text import document as ratings_document
@@ -63,6 +66,7 @@ class VotesAnswers:
     votes: Votes | None = None
     ratings: RatingsAnswer | None = None
     rated: RatingsTable | None = None
+    ranks: RanksAnswer | None = None
 
     def documents(self) -> dict[str, Any]:
         """Every room's numbers under the keys of its command's `--json`, with what it read."""
@@ -74,12 +78,16 @@ class VotesAnswers:
             "preference": self.preference
             and preference_document(self.preference) | {"reading": judged and reading_of(judged.votes, judged.systems)},
             "ratings": self.ratings and self.rated and ratings_document(self.ratings) | {"reading": self.rated.held},
+            "ranks": self.ranks and self.rated and ranks_document(self.ranks) | {"reading": self.rated.held},
         }
 
 
 def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAnswers:
-    """Ask every room that reads votes; of ratings alone, the one that reads these."""
+    """Ask every room that reads votes; of ratings or ranks alone, the one that reads these."""
     votes = study.votes
+    if study.ratings is not None and study.ratings.ranks:
+        ranks = ask_ranks(study.ratings, clusters=clusters)
+        return VotesAnswers(None, None, None, (), rated=study.ratings, ranks=ranks)
     if study.ratings is not None:
         rated = ask_ratings(study.ratings, clusters=clusters)
         return VotesAnswers(None, None, None, (), ratings=rated, rated=study.ratings)

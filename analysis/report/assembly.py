@@ -31,6 +31,8 @@ from analysis.judge.text import document as judge_document
 from analysis.leaderboard import section as leaderboard
 from analysis.leaderboard.text import document as leaderboard_document
 from analysis.preference import section as preference
+from analysis.ranks import section as ranks
+from analysis.ranks.section import ranked_title
 from analysis.ratings import section as ratings
 from analysis.ratings.section import rated_title
 from analysis.reading.cautions import reading_of
@@ -75,6 +77,7 @@ ON_VOTES = ("preferred", "ties", "raters", "variance", "compare", "judge", "wort
 IN_PAPER = (
     "preferred",
     "rated",
+    "ranked",
     "compare",
     "leaderboard",
     "robustness",
@@ -154,12 +157,13 @@ def report(
     led, cost = leaderboard_of(study), robustness_of(study)
     erased, not_erased = erasure_of(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
-    rated = ratings.section(votes.ratings)
+    rated, ranked = ratings.section(votes.ratings), ranks.section(votes.ranks)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
     asked += asked_of_judges(ruled)
     sections = [
         preference.section(votes.preference, study),
         rated,
+        ranked,
         ties.section(votes.ties, study),
         exclusion.section(excluded, votes),
         shown,
@@ -179,7 +183,7 @@ def report(
         reviewers_section(asked),
         dictionary_section(study),
     ]
-    drawn = [figure for one in (rated, probed, shown) if one for figure in one.figures]
+    drawn = [figure for one in (rated, ranked, probed, shown) if one for figure in one.figures]
     picture = ties.sets_figure(votes.ties) if votes.ties else drawn[0] if drawn else None
     document = {
         "title": title or title_of(study, votes),
@@ -265,6 +269,8 @@ def title_of(study: Study, votes: VotesAnswers) -> str:
     """The question that the study answers."""
     if votes.ratings is not None:
         return rated_title(votes.ratings)
+    if votes.ranks is not None:
+        return ranked_title(votes.ranks)
     found = votes.preference
     if found is None:
         return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"
@@ -293,7 +299,7 @@ def page(found: Report) -> str:
     )  # fmt: skip
     study = found.study
     return environment.get_template("report/report.html").render(
-        report=found, voters=study.voters, not_people=not_people(study.voters),
+        report=found, all_simulated=_all_simulated(study), not_people=_not_people(study),
         version=VERSION, folder=study.name,
     )  # fmt: skip
 
@@ -301,8 +307,7 @@ def page(found: Report) -> str:
 def as_markdown(found: Report) -> str:
     """The same without pictures: their numbers stand in the tables."""
     parts = [f"# {markdown_text(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
-    if found.study.votes is not None:
-        parts += [f"**{sentence}**" for sentence in not_people(found.study.voters)]
+    parts += [f"**{sentence}**" for sentence in _not_people(found.study)]
     parts += ["## What was found", _bullets(found.findings)]
     for section in found.sections:
         parts += [f"## {markdown_text(section.title)}", *map(markdown_text, section.text)]
@@ -312,6 +317,17 @@ def as_markdown(found: Report) -> str:
         parts += [_behind(section.behind)] if section.behind else []
         parts += map(markdown_text, section.notes)
     return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
+
+
+def _all_simulated(study: Study) -> bool:
+    voters, rated = study.voters, study.ratings
+    if rated is not None:
+        return rated.simulated == len(rated)
+    return voters is not None and voters.simulated == voters.votes
+
+
+def _not_people(study: Study) -> list[str]:
+    return not_people(study.voters) if study.ratings is None else study.ratings.not_of_people
 
 
 def _behind(links: Sequence[tuple[str, str]]) -> str:

@@ -20,7 +20,7 @@ from analysis.judge.answer import JudgeAnswer
 from analysis.judge.text import ORDERS
 from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
-from analysis.ratings.answer import RatingsAnswer
+from analysis.ranks.text import new_of_ranks
 from analysis.ratings.section import new_units
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.panel import UNSEEN, Panel
@@ -53,8 +53,8 @@ class Asked:
 def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[Asked]:
     """Every question with its answer, those on people first; without votes only the ones on models and files."""
     hit = study.hit
-    if study.ratings is not None and answers.ratings is not None:
-        return [*_rated(study.ratings, answers.ratings), *_models(study, panels)]
+    if study.ratings is not None:
+        return [*_rated(study, study.ratings, answers), *_models(study, panels)]
     if study.votes is None:
         return [*_models(study, panels)]
     found = answers.preference
@@ -82,21 +82,32 @@ def asked_of_judges(found: JudgeAnswer | None) -> Iterator[Asked]:
                      "the days, the model's full name there, and what is known of its training data")  # fmt: skip
 
 
-def _rated(table: RatingsTable, found: RatingsAnswer) -> Iterator[Asked]:
-    """What is asked about ratings on a scale, where the file holds ratings and nothing of how they were gathered."""
-    yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", None,
+def _rated(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator[Asked]:
+    """What is asked about ratings or ranks; a table alone holds nothing of how they were gathered."""
+    asked, ours = study.asked, "the built-in wording (docs/responses.md)" if study.hit else None
+    said = f"\N{LEFT DOUBLE QUOTATION MARK}{asked['ask']}\N{RIGHT DOUBLE QUOTATION MARK}" if asked.get("ask") else ours
+    yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", said,
                  "the question as raters saw it, and what the quality means")  # fmt: skip
-    yield _asked("Full instructions and examples", f"{ARR}, D1", None, "the instructions, in an appendix")
-    low, high = found.scale
-    yield _asked("How raters could answer", HEDS, None,
+    shown = "hit.toml holds them" if "instructions" in study.hit else ours
+    yield _asked("Full instructions and examples", f"{ARR}, D1", shown, "the instructions, in an appendix")
+    low, high = table.scale
+    ranked = "a rank for each response, 1 the best; equals share the mean of their ranks" if table.ranks else None
+    yield _asked("How raters could answer", HEDS, ranked,
                  f"the scale and what its steps were called; the ratings run from {low:g} to {high:g}")  # fmt: skip
     yield _asked("How many items, and how they were chosen", f"{HEDS}; {LEE}", None,
                  f"how the {count(table.items, 'item')} were chosen")  # fmt: skip
     yield _asked("How many raters, from where", f"{LEE}; {ARR}, D2", None,
                  f"where the {count(table.people, 'rater')} came from" if table.people else "number and origin of the "
                  "raters")  # fmt: skip
+    if study.raters:
+        yield from _treated(study, study.hit)
+    tested = (
+        f"difference of paired means by t, new {new_units(answers.ratings)}" if answers.ratings
+        else f"difference of ranks in the same ranking by t, new {new_of_ranks(answers.ranks) or 'rows'}"
+        if answers.ranks else ""
+    )  # fmt: skip
     yield _asked("Which test, on which unit, corrected for how many", f"{LEE}; {CARD}",
-                 f"difference of paired means by t, new {new_units(found)}, with Holm's correction", "")  # fmt: skip
+                 f"{tested}, with Holm's correction", "")  # fmt: skip
     yield _asked("Agreement, with its interval", f"{LEE}; {TWENTY}", None, "how far raters of one item agree")
     yield _asked(
         "Hypotheses stated beforehand", LEE, None, "the preregistration, with the difference that would matter"
@@ -144,6 +155,11 @@ def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Aske
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     spread = f"{per.min()}" if per.min() == per.max() else f"{per.min()} to {per.max()}"
     yield _asked("Judgements per item", HEDS, f"{spread}, {len(votes):,} in all", "")
+    yield from _treated(study, hit)
+
+
+def _treated(study: Study, hit: Mapping[str, Any]) -> Iterator[Asked]:
+    """How raters were checked, paid and asked."""
     seen = sum(rater.checks_seen for rater in study.raters)
     blocked = sum(rater.status == "blocked" for rater in study.raters)
     yield _asked("Attention checks and exclusions", f"{HEDS}; {LEE}",

@@ -16,10 +16,11 @@ from analysis.report.checklist import Asked
 from analysis.showing.page import Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count
-from dialogue.records import Pair, Rater, Response, Score, Vote
+from dialogue.records import Pair, Rater, Response, ResponseRating, ResponseSet, Score, Vote
 
 RECORDS = (
     (("votes.jsonl",), Vote), (("pairs.jsonl",), Pair), (("raters.jsonl",), Rater), (("responses.jsonl",), Response),
+    (("response_sets.jsonl",), ResponseSet), (("ratings.jsonl",), ResponseRating),
 )  # fmt: skip
 
 
@@ -28,7 +29,7 @@ def facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
     found: list[tuple[int, str]] = []
     votes, rated = study.votes, study.ratings
     if rated is not None:
-        found += [(rated.compared, "rating"), (rated.items, "item"), (len(rated.systems), "system")]
+        found += [(rated.compared, rated.noun), (rated.items, "item"), (len(rated.systems), "system")]
         found += [(rated.people, "rater")] if rated.people else []
     if votes is not None:
         given = votes.given()

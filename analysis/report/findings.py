@@ -11,6 +11,7 @@ from analysis.comparison.answer import median_spread
 from analysis.comparison.untrained import AboveUntrained, sentences_above
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
+from analysis.ranks.section import ranked_findings
 from analysis.ratings.section import rated_findings
 from analysis.reading.rated import RatingsTable
 from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
@@ -31,6 +32,8 @@ def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveU
     """The findings, most important first."""
     if votes.ratings is not None:
         return rated_findings(votes.ratings)
+    if votes.ranks is not None:
+        return ranked_findings(votes.ranks)
     parts = [
         best_of(votes.preference),
         _preferred(votes.preference),
@@ -179,14 +182,20 @@ def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
 
 
 def _of_ratings(table: RatingsTable) -> Iterator[str]:
+    if table.simulated:
+        yield f"{table.not_of_people[0][:-1]}: they say nothing about the models."
     if table.people is None:
-        yield "The ratings do not name their raters, so no interval allows for correlated ratings of one person."
+        whose = f"correlated {table.noun}s of one person"
+        yield f"The {table.noun}s do not name their raters, so no interval allows for {whose}."
     elif table.people < MANY_RATERS:
         yield f"With {count(table.people, 'rater')}, the spread between raters is itself uncertain."
-    yield (
-        "Ratings do not say what a person would have chosen with both responses in view: a difference too small for a "
-        "step of the scale shows as equal."
-    )
+    if table.ranks:
+        yield "Ranks say which response is better, and not by how much, or whether any of them is good."
+    else:
+        yield (
+            "Ratings do not say what a person would have chosen with both responses in view: a difference too small "
+            "for a step of the scale shows as equal."
+        )
     yield "The table names systems and no training seeds, so it is unknown what other seeds would show."
 
 
