@@ -229,7 +229,7 @@ def _tune(state: _Chains, warm_up: int) -> None:
         steps.append(np.log(state.step))
         square += state.spread**2
         if k + 1 in (warm_up // 4, warm_up // 2):  # what came before was the way there
-            state.fit_to(square / (k + 1 if k + 1 == warm_up // 4 else warm_up // 4))
+            state.fit_to(square / (warm_up // 4))
             square, steps = np.zeros_like(square), []
     state.step = np.exp(np.mean(steps, axis=0))  # the last one alone would be as noisy as its last move
 

@@ -83,7 +83,7 @@ def test_a_p_between_counts_the_observed_value_among_the_sets(sign):
 
 def test_bleu_is_that_of_the_token_metrics():
     texts = [
-        ("the hotel is cheap", "the hotel is very cheap"),
+        ("the hotel is cheap", "the hotel in the centre is very cheap"),  # so that brevity costs something
         ("i booked it for you", "i have booked it"),
         ("yes", "no"),
     ]

@@ -58,6 +58,10 @@ def test_without_noise_of_items_it_is_the_t_test_over_seeds():
     assert seeds_for_order(1.5, SEEDS_ONLY, 3) == seed_power.seeds_for_difference(1.5, 1.0)
 
 
+def test_without_any_noise_every_difference_is_shown():
+    assert power_of_order(0.1, DifferenceError(seeds=0.0, own=0.0, shared=0.0, freedom=9), 3) == 1
+
+
 def test_what_the_seeds_share_of_the_items_needs_more_items():
     assert seeds_for_order(1.0, ITEMS_ONLY, 3) is None
     times = items_for_order(1.0, ITEMS_ONLY, 3)

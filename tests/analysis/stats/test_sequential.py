@@ -66,6 +66,22 @@ def test_capital_is_a_martingale_under_a_fair_game():
         assert 0.3 * after[0] + 0.3 * after[1] + 0.4 * after[2] == pytest.approx(before)
 
 
+def test_the_capital_is_that_of_the_published_bet_observation_by_observation():
+    """Waudby-Smith and Ramdas (2024), equations 13 to 15 and the hedged capital, in a plain loop."""
+    values = ternary(np.random.default_rng(6), 60, net=0.3)
+    up = down = 1.0
+    total, squares, e = 0.5, 0.25, []
+    spread = 0.25
+    for n, x in enumerate((values + 1) / 2, 1):
+        stake = min(np.sqrt(2 * np.log(2 / 0.05) / (spread * n * np.log(n + 1))), 0.5 / 0.5)
+        up, down = up * (1 + stake * (x - 0.5)), down * (1 - stake * (x - 0.5))
+        e.append((up + down) / 2)
+        total += x
+        squares += (x - total / (n + 1)) ** 2
+        spread = squares / (n + 1)
+    assert betting(values).e == pytest.approx(e)
+
+
 def test_the_votes_that_are_bet_on_share_nothing_and_later_votes_do_not_change_them():
     generator = np.random.default_rng(5)
     rater, dialogue = generator.integers(0, 40, 500), generator.integers(0, 60, 500)

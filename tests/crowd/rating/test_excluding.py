@@ -103,6 +103,20 @@ def test_rules_leave_votes_out_offer_the_pairs_again_tell_nobody_and_are_lifted_
         assert state() == (8, [("passed", None)] * 3)
 
 
+def test_the_share_of_ties_of_others_is_counted_over_their_votes_and_no_others(url, tmp_path, monkeypatch):
+    told = {}
+    monkeypatch.setattr(excluding, "broken_rule", lambda mine, others, rules: told.update({len(mine): others.ties}))
+    hit = dataclasses.replace(SHORT, votes_per_pair=3, pairs_per_sitting=8)
+    with desk_of(url, tmp_path, hit, make_pairs(8)) as desk:
+        for name, choices in (("one", "a"), ("two", ("tie", "a", "a")), ("three", ("tie", "tie", "b", "b", "tie"))):
+            seat = seated(desk, name)
+            for choice in choices:
+                vote(desk, seat, choice)
+        with desk.store.read() as connection:
+            excluding.broken_rules(connection, Exclusion(ties=0.01))
+    assert told == {1: 4 / 8, 3: 3 / 6, 5: 1 / 4}
+
+
 def test_the_export_says_what_would_count_without_the_rules(url, tmp_path):
     """Against the same study after [exclude] was taken out of hit.toml."""
     hit = dataclasses.replace(SHORT, votes_per_pair=2, exclude=Exclusion(after=3, seconds=2.0), identical="tie")
