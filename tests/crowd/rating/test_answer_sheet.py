@@ -15,6 +15,7 @@ from crowd.exchange import exporting
 from crowd.hit import hit_from
 from crowd.rating.answer_sheet import Incomplete, buttons_of, is_failed, read_sheet, right_answers, turned_back
 from crowd.rating.deciding import mend
+from crowd.rating.disclosing import known_of
 from crowd.rating.forgetting import forget
 from crowd.rating.replaying import replay
 from crowd.rating.rules import rules_in_force
@@ -134,6 +135,9 @@ def test_who_is_forgotten_leaves_answers_and_no_comment(url, tmp_path):
     with desk_of(url, tmp_path, HIT, make_pairs(1)) as desk:
         seat = seated(desk, "r")
         answer(desk, seat, why="My name is Ann.")
+        with desk.store.read() as connection:
+            known = known_of(connection, seat.rater)  # what this rater is told to be stored
+        assert (known.comments, known.answered) == (1, 1)
         forget(desk.store, seat.rater, votes_per_pair=3, now=2e6)
         with desk.store.read() as connection:
             (kept,) = connection.scalars(sa.select(votes.c.answers))
