@@ -52,10 +52,12 @@ def in_words(text: str, language: str) -> str:
 @lru_cache(256)
 def hit_in(hit: Hit, language: str) -> Hit:
     """The HIT with its texts in this language: those of hit.toml where it has them, else its form's, translated."""
+    hit = _said_truly(hit)
     if language == ENGLISH and hit.languages == (ENGLISH,):
         return hit
     given = next((one for one in hit.texts if one.language == language), TextsIn(language))
     usual = usual_hit(hit.form)
+    usual = _said_truly(replace(usual, form=hit.form, examples=hit.examples and usual.examples))
     first = hit if language == hit.languages[0] else usual
 
     def text(name: str) -> str:
@@ -68,6 +70,14 @@ def hit_in(hit: Hit, language: str) -> Hit:
         examples = tuple(FORMS[hit.form].example_said(one, say) for one in examples)
     words: dict[str, Any] = {name: text(name) for name in ("title", "question", "consent_text", "instructions")}
     return replace(hit, **words, examples=examples)
+
+
+def _said_truly(hit: Hit) -> Hit:
+    """Without the last words of a form's own instructions, "Worked examples come first", where none do."""
+    usual = usual_hit(hit.form)
+    if hit.examples or not usual.examples or hit.instructions != usual.instructions:
+        return hit
+    return replace(hit, instructions=hit.instructions.rpartition("\n\n")[0])
 
 
 def own_word(hit: Hit, text: str, language: str) -> str:

@@ -1,6 +1,8 @@
 """Every page under axe-core: WCAG 2.0, 2.1 and 2.2, levels A and AA, and its good practices, in light and dark."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -15,6 +17,7 @@ from tests.crowd.study import SO_FAR
 
 pytestmark = pytest.mark.browser
 
+ROOT = Path(__file__).resolve().parents[3]
 PAGES = [
     "glance",
     "consent",
@@ -55,6 +58,111 @@ def pages(tmp_path_factory):
     _write(folder / "study.html", client)
     desk.store.close()
     return folder
+
+
+SCALES = """
+[[questions]]
+name = "helpful"
+ask = "How helpful?"
+kind = "likert"
+points = 5
+labels = ["useless", "poor", "fair", "good", "excellent"]
+
+[[questions]]
+name = "natural"
+ask = "How natural?"
+kind = "likert"
+points = 10
+labels = ["not at all", "very"]
+"""
+COMMENT = """
+[[questions]]
+name = "why"
+ask = "What decided it?"
+kind = "comment"
+"""
+ABOUT = """
+[[about]]
+name = "age"
+ask = "How old?"
+answers = ["18 to 29", "30 or more"]
+
+[[about]]
+name = "remarks"
+ask = "Anything else?"
+when = "after"
+kind = "comment"
+"""
+STUDIES = {
+    "scales": "examples = []" + ABOUT + SCALES + COMMENT,
+    "alone": 'form = "responses"' + SCALES + COMMENT,
+    "choice": 'form = "choice"' + COMMENT,
+}
+OWN = re.compile(r'"[^"]+"')
+# What stands in a button, or beside one, and is wider than it: words that would lie over what is next to them.
+SPILLS = """() => [...document.querySelectorAll(".pick, .face, .lane, button, legend")]
+  .filter((one) => one.offsetParent && !one.matches(".hidden") && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `${one.className} ${one.textContent.trim()}`)"""
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    """Previews in a long language and one from right to left: scales, one response, options."""
+    folder = tmp_path_factory.mktemp("forms")
+    for name, rules in STUDIES.items():
+        asked = {
+            found
+            for line in rules.splitlines()
+            if line.startswith(("ask", "lab", "ans"))
+            for found in OWN.findall(line)
+        }
+        words = "\n".join(f"{one} = {one}" for one in sorted(asked))
+        texts = "".join(f"\n[texts.{language}.words]\n{words}\n" for language in ("fr", "ar"))
+        (folder / f"{name}.toml").write_text(f'languages = ["en", "fr", "ar"]\n{rules}{texts}')
+        sets = []
+        if name == "alone":
+            head, line, *_ = (ROOT / "examples/response_sets.jsonl").read_text().splitlines()
+            one = json.loads(line)
+            one["responses"] = one["responses"][:1]
+            (folder / "alone.jsonl").write_text(f"{head}\n{json.dumps(one)}\n")
+            sets = ["--pairs", str(folder / "alone.jsonl")]
+        words = ["--hit", str(folder / f"{name}.toml"), *sets, "--number", "1", "--out", str(folder / name)]
+        dispatch("crowd", "", {"preview": ""}, ["preview", *words])
+    return folder
+
+
+def of_forms(language):
+    """The pages of the fixture that have something to press or to fill in."""
+    yield from (f"scales/{language}-{name}" for name in ("pair-1", "about", "message-done"))
+    yield from (f"alone/{language}-response-1", f"choice/{language}-choice-1", f"choice/{language}-example-1-answered")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_no_form_has_a_barrier_from_right_to_left(chromium, forms, scheme, width):
+    context = chromium.new_context(viewport={"width": width, "height": 720}, color_scheme=scheme)
+    page, found = context.new_page(), {}
+    for name in of_forms("ar"):
+        page.goto((forms / f"{name}.html").as_uri())
+        found[name] = [f"{v['id']}: {v['nodes'][0]['html']}" for v in Axe().run(page).response["violations"]]
+    context.close()
+    assert not {name: barriers for name, barriers in found.items() if barriers}
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_words_stay_within_their_buttons_in_every_form(chromium, forms, width):
+    page = chromium.new_page(viewport={"width": width, "height": 720})
+    for name in (one for language in ("en", "fr", "ar") for one in of_forms(language)):
+        page.goto((forms / f"{name}.html").as_uri())
+        assert page.evaluate(SPILLS) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    page.goto((forms / "scales/en-pair-1.html").as_uri())
+    heights = page.locator(".row small").evaluate_all("all => all.map(one => one.clientHeight)")
+    assert len(heights) == 10 and max(heights) < 30  # "excellent" on one line
+    tops = page.locator(".scale:has(input[name=q-natural-left]) .face").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect().top)"
+    )
+    assert [tops.count(top) for top in sorted(set(tops))] == [5, 5]  # not nine and one
+    page.close()
 
 
 def _write(path, client):

@@ -8,11 +8,15 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from crowd.exchange.exporting import export
-from crowd.study_folder import opened
+from crowd.hit import hit_from
+from crowd.study_folder import opened, prepare_study
+from crowd.web.app import ServerConfig, create_app
 from dialogue.command_line import dispatch
-from dialogue.files import read_records
+from dialogue.files import read_records, write_records
 from dialogue.records import ResponseSet
 from tests.crowd.chromium.test_hit import WAYS, follow
+from tests.crowd.marketplaces.study import served as at_a_port
+from tests.crowd.sets import make_sets
 from tests.house.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
@@ -184,3 +188,37 @@ def _alone(sets):
     from dialogue.files import as_json
 
     return [json.dumps({**as_json(one), "responses": as_json(one)["responses"][:1]}) for one in sets]
+
+
+def test_one_response_alone_is_rated_by_keyboard_alone(chromium, tmp_path):
+    one = {"name": "natural", "ask": "How natural?", "kind": "likert", "points": 10}
+    why = {"name": "why", "ask": "Why?", "kind": "comment"}
+    rules = {"form": "responses", "first_checks": 0, "later_checks": 0, "pairs_per_sitting": 2}
+    hit = hit_from({**rules, "questions": [one, {**one, "name": "useful", "points": 5}, why]}, "test")
+    write_records(tmp_path / "response_sets.jsonl", make_sets(2, size=1), signature="test", kind=ResponseSet)
+    app = create_app(ServerConfig(prepare_study(tmp_path, None, hit, None, seed=0, simulated=False), hit, rate=0))
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    with at_a_port(app) as url:
+        page.goto(f"{url}/?rater=ann")
+        follow(page, "keyboard", "button.go")
+        for number in (1, 2):
+            page.get_by_role("heading", name=f"Conversation {number} of 2").wait_for()
+            page.locator(".answers button:not([aria-disabled])").wait_for()
+            until_keys_count(page)
+            page.keyboard.press("0")  # the tenth
+            page.keyboard.press("4")
+            page.locator("input[name=q-useful-0][value='4']:checked").wait_for(state="attached")
+            if number == 1:
+                while page.evaluate("document.activeElement.tagName") != "TEXTAREA":
+                    page.keyboard.press("Shift+Tab")
+                page.keyboard.type("u 1 2")  # letters and digits of a text are no keys
+                page.keyboard.press("Control+Enter")
+            else:
+                page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Thank you").wait_for()
+    page.close()
+    with app.extensions["desk"].store.read() as connection:
+        found = export(connection, votes_per_pair=90)
+    assert [(one.question, one.score) for one in found.votes] == [("natural", 10), ("useful", 4)] * 2
+    assert [one.text for one in found.comments] == ["u 1 2"]
+    app.extensions["desk"].store.close()

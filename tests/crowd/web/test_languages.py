@@ -289,3 +289,20 @@ def test_english_pages_know_nothing_of_other_languages():
     assert {
         text for name, text in every_page() if "languages" in text or "data-" in text.replace("data-next", "")
     } == set()
+
+
+@pytest.mark.parametrize("form", ["pairs", "conversations"])
+def test_no_worked_examples_are_announced_where_none_come(form):
+    """In every language; a text of the study's own stays to the letter, whatever it says."""
+    asked = [{"name": "q", "ask": "?"}]
+    said = {one: one for one in ("?",)}
+    rules = {"form": form, "languages": ["en", *OTHERS], "questions": asked}
+    rules["texts"] = {language: {"words": said} for language in OTHERS}
+    with_, without = (hit_from({**rules, **more}, "test") for more in ({}, {"examples": []}))
+    for language in ("en", *OTHERS):
+        before, after = (languages.hit_in(hit, language).instructions for hit in (with_, without))
+        assert before.startswith(after) and len(before.split("\n\n")) == len(after.split("\n\n")) + 1
+    english = hit_from({"form": form, "questions": asked, "examples": []}, "test")
+    assert "xamples" not in languages.hit_in(english, "en").instructions
+    own = hit_from({"form": form, "questions": asked, "examples": [], "instructions": "One.\n\nTwo."}, "test")
+    assert languages.hit_in(own, "en").instructions == "One.\n\nTwo."
