@@ -4,12 +4,12 @@ import json
 
 import pytest
 import sqlalchemy as sa
-from axe_playwright_python.sync_playwright import Axe
 
 from crowd.rating.doors import open_door
 from crowd.store.tables import raters
 from tests.crowd.marketplaces.study import Person, make_study, served
 from tests.crowd.marketplaces.test_panel import PANEL
+from tests.house.barriers import barriers
 from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.browser
@@ -56,7 +56,7 @@ def test_a_reload_and_back_leave_what_was_filled_in_and_the_way_out_takes_it_alo
     page.get_by_role("link", name="What is stored about me").click()
     page.go_back()
     assert remark.input_value() == "Pair 1 was odd." and page.get_by_label("hard", exact=True).is_checked()
-    assert not Axe().run(page).response["violations"] and stored() == []
+    assert barriers(page) == [] and stored() == []
     page.get_by_role("link", name="Back to the pool").click()
     page.get_by_text("credit granted").wait_for()
     wait_for(stored)

@@ -53,9 +53,14 @@ def locked(page):
 
 def in_view(page, selector):
     """Whether all of it is on the screen, above the answers where they lie over the page."""
-    top = page.locator(".answers").bounding_box()["y"]
-    boxes = [one.bounding_box() for one in page.locator(selector).all()]
-    return all(box["y"] >= 0 and box["y"] + box["height"] <= top + 1 for box in boxes)
+    return page.evaluate(
+        """selector => {
+            const top = document.querySelector(".answers").getBoundingClientRect().top;
+            const boxes = [...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect());
+            return boxes.length > 0 && boxes.every((box) => box.top >= 0 && box.bottom <= top + 1);
+        }""",
+        selector,
+    )
 
 
 def test_on_a_phone_both_responses_of_every_sample_pair_are_in_view_on_opening(at):

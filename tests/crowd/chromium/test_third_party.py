@@ -76,7 +76,8 @@ def market(certificate, tmp_path):
     found = Market()
     with secured(found.app, certificate) as port:
         found.url = f"https://localhost:{port}"
-        app = make_study(tmp_path, sites=(found.url,), invited=True)
+        few = {"reals": 4, "pairs_per_sitting": 2, "first_checks": 1, "later_checks": 0, "max_failures": 1}
+        app = make_study(tmp_path, sites=(found.url,), invited=True, **few)
         with secured(app, certificate) as page:
             found.study = f"https://127.0.0.1:{page}"
             found.desk = app.extensions["desk"]
@@ -84,7 +85,8 @@ def market(certificate, tmp_path):
         found.desk.store.close()
 
 
-@pytest.fixture(params=COOKIES)
+# Where none is taken at all, a frame of another site fares as where none is taken in frames.
+@pytest.fixture(params=["taken", "refused in frames", pytest.param("refused", marks=pytest.mark.slow)])
 def browser(request, chromium, tmp_path):
     """A browser of its own with these settings, and what they are called."""
     folder = tmp_path / "profile"
