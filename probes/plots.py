@@ -5,6 +5,7 @@ Figures are built without pyplot, so nothing global changes; `save_figure` write
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -115,7 +116,8 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
             continue
         at = [models.index(group.model) + 0.27 * (place - 1) for group in of_level]
         whisker = [0 if np.isnan(group.sd) else group.sd for group in of_level]
-        label = f"{name} ({len(of_level[0].tasks)} tasks)"
+        count = len(of_level[0].tasks)
+        label = f"{name} ({count} task{'s' * (count > 1)})"
         panel.bar(
             at, [group.mean for group in of_level], 0.25, yerr=whisker, color=PALETTE[place], ecolor=INK, label=label
         )
@@ -167,9 +169,11 @@ def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, f
     `baselines`: task -> name -> points, for the names of BASELINE_LINES.
     """
     models = _colours(sorted({one.model for one in found}, key=lambda name: (not _layered(found, name), name)))
-    figure, panels = _panels([one.task for one in found], "Probe scores by layer", recipe, models)
-    highest = {name: max(1, *(int(one.layers.max()) for one in found if one.model == name)) for name in models}
     flat = [name for name in models if not _layered(found, name)]
+    layered = len(flat) < len(models)
+    title = "Probe scores by layer" if layered else "Probe scores beside their control and baselines"
+    figure, panels = _panels([one.task for one in found], title, recipe, models)
+    highest = {name: max(1, *(int(one.layers.max()) for one in found if one.model == name)) for name in models}
     for one in found:
         panel, colour, style = panels[one.task], models[one.model], KIND_LINES[one.kind]
         if one.model in flat:
@@ -186,9 +190,14 @@ def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, f
         for name, style in BASELINE_LINES.items():
             if name in baselines.get(task, {}):
                 panel.axhline(baselines[task][name], color=GREY, lw=0.9, ls=style, zorder=0)
-        panel.set(ylim=(0, 100), xlim=(-0.03, 1.08 + 0.05 * max(len(flat) - 1, 0) + 0.04 if flat else 1.03))
+        right = 1.08 + 0.05 * max(len(flat) - 1, 0) + 0.04 if flat else 1.03
+        panel.set(ylim=(0, 100), xlim=(-0.03 if layered else 1.04, right))
+        if not layered:
+            panel.set_xticks([])
     below = "layer as a share of the highest one probed; solid: trained, dashed: random weights, dotted: control task"
-    beside = "; right: models without layers, hollow untrained" if flat else ""
+    if not layered:
+        below = "one place a model; filled: trained, hollow: untrained, dash: control task"
+    beside = "; right: models without layers, hollow untrained" if flat and layered else ""
     _name_axes(figure, f"{below}{beside}\ngrey: {', '.join(BASELINE_WORDS)}", "micro-F1, points")
     return figure
 
@@ -245,4 +254,11 @@ def _plain(panel: Panel) -> None:
 
 def _sign(figure: Figure, title: str, recipe: str) -> None:
     figure.text(0.012, 1 - 0.06 / figure.get_figheight(), title, fontsize=10, fontweight="bold", color=INK, va="top")
-    figure.text(0.012, 0.04 / figure.get_figheight(), recipe, fontsize=6, color=GREY, va="bottom")
+    at_most = int(figure.get_figwidth() * 24)  # letters of this size that a line holds
+    lines, parts = [""], re.split(r"(?<=\|)", recipe)
+    for part in parts:
+        if lines[-1] and len(lines[-1] + part) > at_most:
+            lines.append("")
+        lines[-1] += part
+    below = "\n".join(lines)
+    figure.text(0.012, 0.04 / figure.get_figheight(), below, fontsize=6, color=GREY, va="bottom", linespacing=1.1)

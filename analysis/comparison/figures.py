@@ -41,7 +41,7 @@ def figures(answer: ComparisonAnswer) -> dict[str, Figure]:
 
 def _spreads(found: Sequence[Method], colours: Mapping[str, str], recipe: str, unit: str) -> Figure:
     rows = [
-        ForestRow(f"{m.shown.label}, {m.model}", over.sd, over.low, over.high, m.shown.said(over.sd), colours[m.kind],
+        ForestRow(f"{m.shown.label}, {_whose(m)}", over.sd, over.low, over.high, m.shown.said(over.sd), colours[m.kind],
                   m.sd_if_alike)
         for m in found
         for over in [m.over_seeds]
@@ -50,6 +50,11 @@ def _spreads(found: Sequence[Method], colours: Mapping[str, str], recipe: str, u
         rows, title="How much each method varies over seeds", recipe=recipe, logarithmic=True,
         xlabel=f"SD over seeds with its 95 % interval, {unit}, logarithmic; ring: SD if seeds were alike",
     )  # fmt: skip
+
+
+def _whose(m: Method) -> str:
+    """The architecture, and its checkpoint unless it is the last: rows of one name could not be told apart."""
+    return m.model if m.checkpoint == "last" else f"{m.model}, {m.checkpoint}"
 
 
 def kind_colours(kinds: Sequence[str]) -> dict[str, str]:
@@ -75,9 +80,8 @@ def _of_one(found: Sequence[Method], colour: str, recipe: str) -> Figure:
     for m in found:
         mean = sum(m.values) / len(m.values)
         ink = colour if shown.beyond_chance(mean) else GREY
-        place = "" if m.checkpoint == "last" else f", {m.checkpoint}"
         rows.append(
-            ForestRow(f"{m.shown.task}, {m.model}{place}", mean, min(m.values), max(m.values), m.shown.said(mean), ink)
+            ForestRow(f"{m.shown.task}, {_whose(m)}", mean, min(m.values), max(m.values), m.shown.said(mean), ink)
         )
     chance = {} if shown.chance is None else {shown.chance: ""}
     told = "" if shown.chance is None else f"; dashed: chance {shown.said(shown.chance)}; grey: no better"

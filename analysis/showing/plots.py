@@ -133,8 +133,10 @@ def forest_figure(
     step, size = (0.3, LABEL) if len(rows) <= MANY_ROWS else (0.15, 7.0)
     figure, axes = _rows_frame(rows, title=title, xlabel=xlabel, recipe=recipe, step=step, size=size)
     if logarithmic:
+        ends = [end for row in rows for end in (row.low, row.value, row.high) if end > 0]
+        wide = bool(ends) and max(ends) > 1e4 * min(ends)  # numbers at each third of so many decades would touch
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 3)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     for place, row in enumerate(rows):
