@@ -18,6 +18,6 @@ for checkpoint in untrained last; do
     --decoding greedy
 done
 $python -m generation score "$study" --corpus "$corpus" ${encoder:+--encoder "$encoder"}
-$python -m generation encode "$study" --corpus "$corpus" --splits "$split,test" --limit 2000 --checkpoints all
+$python -m generation encode "$study" --corpus "$corpus" --splits "$split,test" --limit 300 --checkpoints all
 $python -m probes run "$study" --corpus "$corpus" --subset --checkpoints all
 $python -m probes papers "$study" --corpus "$corpus"

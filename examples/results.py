@@ -1,6 +1,6 @@
 """Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
 
-A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines,
+A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines, beaten,
 recipes, paper (a table of probes papers), layers and answered (models from elsewhere), or told, ranked
 and marks (of discriminators).
 The sentences between the tables are written by people.
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.comparison.untrained import above_untrained  # noqa: E402 (the checkout is not installed)
+from analysis.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (the checkout is not installed)
 from analysis.reading.scores.files import scores_of  # noqa: E402
 from analysis.showing.words import p_value  # noqa: E402
 from dialogue.files import atomic, read_records  # noqa: E402
@@ -165,6 +165,20 @@ def baselines(study: Path) -> Iterator[str]:
 
     head = ["task", *BASELINES, "best of all forms", "best untrained", "best trained", "its selectivity",
             "above shuffled", "surest cell above its hardest rival", "p"]  # fmt: skip
+    return table(head, lines())
+
+
+def beaten(study: Path) -> Iterator[str]:
+    """The other way round: the baseline that is most surely above every trained encoder, these and with new seeds."""
+
+    def lines() -> Iterator[list[str]]:
+        for one in baselines_above(scores_of([study / "scores.parquet"])):
+            if one.here and one.anew:
+                first = [one.here.cell, one.here.rival, f"{one.here.difference:+.1f}", p_value(one.p_here)]
+                yield [one.task, *first, one.anew.cell, f"{one.anew.difference:+.1f}", p_value(one.p_anew)]
+
+    head = ["task", "surest baseline", "hardest of these encoders (seed)", "above it", "p",
+            "surest with new seeds", "above the hardest", "p"]  # fmt: skip
     return table(head, lines())
 
 
@@ -364,7 +378,7 @@ def agents(study: Path) -> Iterator[str]:
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
     "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
     "ranked": ranked, "marks": marks, "reached": reached, "drops": drops, "noticed": noticed,
-    "agents": agents, "layers": layers, "answered": answered, "paper": paper,
+    "beaten": beaten, "agents": agents, "layers": layers, "answered": answered, "paper": paper,
 }  # fmt: skip
 
 if __name__ == "__main__":

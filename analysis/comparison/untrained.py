@@ -7,7 +7,7 @@ classifier and on the same dialogues.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,6 +60,50 @@ def above_untrained(scores: Scores) -> tuple[AboveUntrained, ...]:
     adjusted = holm_where([None if margin is None else margin.p for margin in margins])
     plain = [sum(not rival.architecture for rival in rivals) for _, rivals in sides.values()]
     return tuple(AboveUntrained(*one) for one in zip(sides, margins, adjusted, plain, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineAbove:
+    """One probe task the other way round: the baseline that is most surely above every trained encoder.
+
+    `here` is about these very encoders on new dialogues, `anew` about new training seeds as well. Both allow for the
+    choice among baselines; `p_here` and `p_anew` allow for the tasks, too. A margin is None where there is no baseline.
+    """
+
+    task: str
+    here: Margin | None
+    p_here: float | None
+    anew: Margin | None
+    p_anew: float | None
+
+
+def baselines_above(scores: Scores) -> tuple[BaselineAbove, ...]:
+    """Every probe task that has both: what reads no encoder may be shown to beat all that was trained."""
+    sides = {
+        task: ([_as_cell(one) for one in rivals if not one.architecture], cells)
+        for task, (cells, rivals) in _sides(scores).items()
+    }
+    here = [surest(plain, [one for cell in cells for one in _as_they_are(cell)]) for plain, cells in sides.values()]
+    anew = [surest(plain, cells) for plain, cells in sides.values()]
+    p_here, p_anew = (
+        holm_where([None if margin is None else margin.p for margin in margins]) for margins in (here, anew)
+    )
+    return tuple(BaselineAbove(*row) for row in zip(sides, here, p_here, anew, p_anew, strict=True))
+
+
+def _as_cell(baseline: MeasuredModel) -> MeasuredModel:
+    """A baseline counts as two seeds that agree to the bit: it has none, and would be the same under any."""
+    twice = np.repeat(baseline.values, 2), np.repeat(baseline.parts, 2, axis=0)
+    return replace(baseline, seeds=(0, 1), values=twice[0], parts=twice[1])
+
+
+def _as_they_are(cell: MeasuredModel) -> Iterator[MeasuredModel]:
+    """Every seed alone: one model has no spread over seeds."""
+    for row, seed in enumerate(cell.seeds):
+        alone = slice(row, row + 1)
+        yield replace(
+            cell, name=f"{cell.name} ({seed})", seeds=(seed,), values=cell.values[alone], parts=cell.parts[alone]
+        )
 
 
 def _sides(scores: Scores) -> dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]]:

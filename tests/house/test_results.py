@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import re
 import shlex
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
 from dialogue.command_line import dispatch
 from dialogue.corpora.toy.write import write_toy
@@ -24,6 +26,8 @@ PAGE = """Sentences stay.
 <!-- responses full -->
 <!-- end -->
 <!-- baselines full -->
+<!-- end -->
+<!-- beaten full -->
 <!-- end -->
 <!-- probes full last -->
 <!-- end -->
@@ -89,10 +93,13 @@ def test_every_table_is_filled_with_what_there_is(study, monkeypatch):
     assert "Sentences stay." in text and "of another study" in text
     assert "| seq2seq | last |" in text and "| hred" not in text  # not trained yet
     (line,) = (line for line in text.splitlines() if line.startswith("| T |") and "bag_of_last_turn)" in line)
-    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    cells = cells_of(line)
     assert cells[:8] == ["T", "", "", "", "90.0", "", "", "90.0 (bag_of_last_turn)"]
     untrained, best, selectivity, above_shuffled, above, p = cells[8:]
     assert best.startswith("80.0 (seq2seq") and untrained == "30.0"
+    (beaten,) = (line for line in text.splitlines() if line.startswith("| T | bag of last turn |"))
+    hardest, above_it, p_here = cells_of(beaten)[2:5]
+    assert hardest.startswith("seq2seq") and above_it == "+10.0" and 0 < float(p_here) <= 1
     assert (selectivity, above_shuffled) == ("20.0", "60.0") and above.startswith("-1") and float(p) == 1
 
 
@@ -162,13 +169,46 @@ def test_the_full_script_ends_with_every_table_and_the_page_is_filled_from_its_f
 
 
 def test_what_the_page_says_of_its_sds_is_what_its_tables_show():
-    """How many pairs of architectures in a row have SDs whose printed intervals do not overlap."""
+    """How many pairs of architectures in a row have SDs whose printed intervals do not overlap, or F tells apart."""
     text = (ROOT / "docs" / "results.md").read_text()
     tables = re.findall(r"<!-- probes (?:multiwoz|toy) \w+ -->\n(.*?)<!-- end -->", text, flags=re.DOTALL)
     rows = [re.findall(r"; ([\d.]+)-([\d.]+)\)", line) for table in tables for line in table.splitlines()]
     pairs = [pair for row in rows for pair in combinations([(float(low), float(high)) for low, high in row], 2)]
     apart = sum(one[0] > other[1] or other[0] > one[1] for one, other in pairs)
+    # The upper ends are the SDs times one number, and have more digits.
+    ends = [sorted((one[1], other[1])) for one, other in pairs]
+    ratio = math.sqrt(float(stats.f.isf(0.025, 2, 2)))
+    unlike = sum(large > ratio * small for small, large in ends)
     said = re.search(
-        r"of the (\d+)\s+pairs of architectures .*? the intervals of (\d+) do not overlap", text, re.DOTALL
+        r"of the (\d+)\s+pairs of architectures .*? the intervals of (\d+) do not overlap, and (\d+) differ by an\s+F",
+        text, re.DOTALL,
+    )  # fmt: skip
+    assert said is not None and said.groups() == (str(len(pairs)), str(apart), str(unlike))
+
+
+def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
+    """On which tasks a baseline beats each of the trained encoders, for these and for new seeds; never the reverse."""
+    text = (ROOT / "docs" / "results.md").read_text()
+
+    def rows(kind, study):
+        found = re.search(rf"<!-- {kind} {study} -->\n(.*?)<!-- end -->", text, re.DOTALL)
+        return {cells[0]: cells[1:] for cells in map(cells_of, found[1].splitlines()[2:])}
+
+    def below(cell):
+        return float(cell.removeprefix("<")) < 0.05
+
+    toy, chat = rows("beaten", "toy"), rows("beaten", "chat")
+    assert (
+        sum(below(row[3]) for row in toy.values()) == 10 and "On ten tasks one baseline is shown to beat each" in text
     )
-    assert said is not None and said.groups() == (str(len(pairs)), str(apart))
+    assert [task for task, row in toy.items() if below(row[6])] == ["AllValues"]
+    assert [task for task, row in chat.items() if below(row[3])] == ["UtteranceLoc", "PersonalInfo"]
+    assert not any(below(row[6]) for row in chat.values())
+    for study in ("toy", "chat"):
+        best = rows("baselines", study)
+        assert all(float(row[-1]) == 1 for row in best.values())  # nowhere was training shown to help
+        assert all(float(row[6].split()[0]) >= float(row[8].split()[0]) for row in best.values())
+
+
+def cells_of(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]

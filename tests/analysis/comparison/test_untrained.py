@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
-from analysis.comparison.untrained import above_untrained, sentences_above, table_above
+from analysis.comparison.untrained import above_untrained, baselines_above, sentences_above, table_above
 from analysis.reading.scores.files import scores_of
 
 DIALOGUES = 30
@@ -51,6 +52,39 @@ def test_a_claim_names_the_tasks_where_it_holds_and_the_rival_that_came_nearest(
     assert sentence.startswith("On 1 of 2 probe tasks (A) a trained encoder beats everything untrained")
     assert "1 of them with confidence over all tasks at once" in sentence
     assert [row[0] for row in table_above(found).rows] == ["A", "B"]
+
+
+def test_a_baseline_may_be_shown_to_beat_all_that_was_trained(tmp_path):
+    """Of these encoders each must be beaten; of what other seeds may make, the mean."""
+    above, level, below = baselines_above(scores(tmp_path, [("A", 0.5, 0.97), ("B", 0.6, 0.62), ("C", 0.97, 0.6)]))
+    assert (above.anew.cell, above.anew.rival) == ("bag of last turn", "hred last")
+    assert above.anew.difference == pytest.approx(47, abs=12)
+    assert (above.anew.cells, above.anew.rivals, above.here.rivals) == (2, 1, 3)  # majority too; each seed by itself
+    assert above.here.rival.startswith("hred last (") and above.here.p > above.anew.p
+    assert above.p_here == pytest.approx(3 * above.here.p) and above.p_here < 0.05  # Holm: three tasks
+    assert min(level.p_here, level.p_anew) > 0.05 and below.p_here == below.p_anew == 1
+
+
+def test_these_very_encoders_are_beaten_where_dialogues_alone_say_so(tmp_path):
+    """By hand: the difference over its standard error by dialogue, t with one degree less, times two baselines."""
+    (found,) = baselines_above(scores(tmp_path, [("A", 0.6, 0.8)], seeds=2))
+    table = pq.read_table(tmp_path / "scores.parquet").to_pylist()
+
+    def hits(evaluator, model, seed):
+        each = {}
+        for row in table:
+            if (row["evaluator"], row["model"], row["seed"]) == (evaluator, model, seed) and row[
+                "checkpoint"
+            ] in "last":
+                each.setdefault(row["cluster"], []).append(row["score"])
+        return np.array([np.mean(each[name]) for name in sorted(each)])
+
+    worst = []
+    for seed in (0, 1):
+        apart = 100 * (hits("baseline", "bag_of_last_turn", None) - hits("probe", "hred", seed))
+        error = apart.std(ddof=1) / np.sqrt(DIALOGUES)
+        worst.append(2 * stats.t.sf(apart.mean() / error, DIALOGUES - 1))
+    assert found.here.p == pytest.approx(max(worst), rel=1e-3) and found.p_here == found.here.p
 
 
 def test_the_best_mean_alone_is_no_claim(tmp_path):
