@@ -1,6 +1,6 @@
 """Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
 
-A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines, beaten,
+A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines, beaten, erased,
 recipes, paper (a table of probes papers), layers and answered (models from elsewhere), or told, ranked
 and marks (of discriminators).
 The sentences between the tables are written by people.
@@ -22,8 +22,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from analysis.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (the checkout is not installed)
+from analysis.erasure.answer import answer as erasure_of  # noqa: E402
+from analysis.erasure.text import SAYS, said_cost  # noqa: E402
 from analysis.reading.scores.files import scores_of  # noqa: E402
-from analysis.showing.words import p_value  # noqa: E402
+from analysis.showing.words import p_value, percent, signed  # noqa: E402
 from dialogue.files import atomic, read_records  # noqa: E402
 from dialogue.records import Response  # noqa: E402
 from generation.metrics.overlap import add_counts, bleu2  # noqa: E402
@@ -106,14 +108,8 @@ def responses(study: Path) -> Iterator[str]:
             )
             yield [model, "" if model == "most_frequent" else checkpoint, shown(scores), shown(overlap), loss, minutes]
 
-    head = [
-        "model",
-        "checkpoint",
-        "BLEU-2 (SD; its interval)",
-        "ROUGE-L (SD; its interval)",
-        "valid loss",
-        "minutes a model",
-    ]
+    head = ["model", "checkpoint", "BLEU-2 (SD; its interval)", "ROUGE-L (SD; its interval)", "valid loss",
+            "minutes a model"]  # fmt: skip
     return table(head, lines())
 
 
@@ -265,6 +261,23 @@ def paper(study: Path, name: str) -> Iterator[str]:
     return table(head, iter(rows))
 
 
+def erased(study: Path) -> Iterator[str]:
+    """What erasing a task costs beyond random erasers, and the recipe."""
+    found = erasure_of(study)
+
+    def lines() -> Iterator[list[str]]:
+        for one in found.rows:
+            cost, replies = one.effects["nats"], one.effects["changed"]
+            part = percent(cost.found.value / one.whole, 0) if one.whole > found.margin else "-"
+            yield [one.model, one.task, one.ranks, f"{one.before:.1f}, {one.after:.1f} ({one.constant:.1f})",
+                   said_cost(cost), part, f"{replies.task:.1f}, {signed(replies.found.value)}", p_value(one.p_holm),
+                   SAYS[one.verdict]]  # fmt: skip
+
+    head = ["model", "task", "rank", "probe: before, after (constant)", "nats a token beyond random (95 %)",
+            "of the context", "replies changed, beyond random", "p", "the decoder"]  # fmt: skip
+    yield from (*table(head, lines()), "", "```", found.signature, "```")
+
+
 def share(value: float) -> str:
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"-{share(-value)}"
 
@@ -378,7 +391,7 @@ def agents(study: Path) -> Iterator[str]:
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
     "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
     "ranked": ranked, "marks": marks, "reached": reached, "drops": drops, "noticed": noticed,
-    "beaten": beaten, "agents": agents, "layers": layers, "answered": answered, "paper": paper,
+    "beaten": beaten, "erased": erased, "agents": agents, "layers": layers, "answered": answered, "paper": paper,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -201,6 +201,7 @@ def _with_luck(found: SeedMean, draws: Floats) -> SeedMean:
 
 def _judged(row: ErasedTask, p: float, margin: float) -> ErasedTask:
     found = row.effects["nats"].found
-    inside = -margin < found.low and found.high < margin
+    # To a decoder that does without the whole context nothing of it could have been found to matter.
+    inside = -margin < found.low and found.high < margin < row.whole
     verdict = USED if p < SURE and found.value > 0 else UNUSED if inside else OPEN
     return replace(row, p_holm=p, verdict=verdict)

@@ -179,3 +179,16 @@ def test_one_seed_and_an_idle_context_are_said():
     idle = dataclasses.replace(answer, rows=tuple(dataclasses.replace(row, whole=0.001) for row in answer.rows))
     assert "next to nothing to m last" in "\n".join(erasure_notes(idle))
     assert "next to nothing" not in "\n".join(erasure_notes(answer))
+
+
+def test_a_decoder_that_does_without_its_context_is_not_said_to_do_without_a_part_of_it():
+    """Nothing of it could have been found: an effect of nothing is then no evidence."""
+    quiet = {"effect": 0.0, "random": 0.0, "seed_sd": 0.0, "luck": 0.0}
+    found = world(np.random.default_rng(0), 3, 5, **quiet)
+    assert with_and_without(found, margin=0.05).rows[0].verdict == "not used"
+
+    def cheaper(one):
+        return dataclasses.replace(one, nll=0.04 * one.tokens) if one.told["kind"] == "everything" else one
+
+    idle = [dataclasses.replace(seed, erased=tuple(map(cheaper, seed.erased))) for seed in found]
+    assert with_and_without(idle, margin=0.05).rows[0].verdict == "open"
