@@ -111,7 +111,7 @@ class SittingSoFar:
     """Whether something is asked about the rater at the end, or was told."""
     incomplete: bool = False
     sent: Mapping[str, str] = field(default_factory=dict)
-    """What was chosen already where something is missing."""
+    """What was chosen already where something is missing; the whole answer where it could not be stored."""
 
 
 NOTHING_YET = SittingSoFar()

@@ -198,7 +198,8 @@ def problem(kind: page.MessageKind) -> Any:
     """What a rater sees when a request failed: a page, or JSON for the page's script."""
     if _wants_json():
         return jsonify(status=kind, saved=False, html="", progress=None)
-    return page.message_page(the_desk().hit, frame_at_hand(), kind)
+    again = request.form if kind == "not_saved" and request.endpoint == "hit.answer" else {}
+    return page.message_page(the_desk().hit, frame_at_hand(), kind, page.SittingSoFar(sent=again))
 
 
 def _as_sent(step: Step) -> Step:

@@ -98,6 +98,24 @@ def test_a_text_of_blanks_is_no_text_and_takes_nothing_away_with_script_either(p
     assert client.post("/answer", data=fields | sent | {"q-must": "So."}, headers=FETCH).json["saved"]
 
 
+def test_an_answer_that_could_not_be_stored_is_on_the_page_that_says_so(page, monkeypatch):
+    client, fields, radios = page
+    sent = fields | radios | {"q-why": SAID, "q-must": "More."}
+    desk = client.application.extensions["desk"]
+
+    def away(*_):
+        raise sa.exc.OperationalError("", {}, Exception())
+
+    with monkeypatch.context() as broken:
+        broken.setattr(desk, "answer", away)
+        reply = client.post("/answer", data=sent)
+    assert reply.status_code == 503 and "was not saved" in reply.text and "<b>&" not in reply.text
+    kept = {name: html.unescape(value) for name, value in PageForm(reply.text).fields.items()}
+    assert kept == sent and not stored(client)
+    assert client.post("/answer", data=kept).status_code == 303 and len(stored(client)) == 1
+    assert client.post("/answer", data=kept).status_code == 303 and len(stored(client)) == 1
+
+
 def test_what_was_sent_of_one_page_does_not_fill_another(page):
     client, fields, radios = page
     client.post("/answer", data=fields | radios | {"q-must": "So."})
