@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 import jinja2
 
 from analysis.browse.answer import BrowseAnswer, CastVote, PairShown, SliceNet
-from analysis.browse.questions import QuestionsToBrowse
+from analysis.browse.questions import QuestionShown, QuestionsToBrowse
+from analysis.browse.sets import SetShown, SetsToBrowse
 from analysis.browse.text import AGREEMENT, slices_table
 from analysis.reading.voters import not_people
 from dialogue.signature import VERSION
@@ -30,8 +31,8 @@ def browse_page(answer: BrowseAnswer, title: str) -> str:
     """The whole page of pairs."""
     places = {cut.name: k for k, cut in enumerate(answer.slices, FIXED)}
     return _page(
-        "browse/page.html", title=title, found=answer, facets=list(_facets(answer)), shown=_shown(answer),
-        rows=_rows(answer), places=places, not_people=not_people(answer.voters),
+        "browse/pairs.html", "pair", title=title, found=answer, facets=list(_facets(answer)),
+        shown=list(_shown(answer)), rows=_rows(answer), places=places, not_people=not_people(answer.voters),
     )  # fmt: skip
 
 
@@ -47,11 +48,34 @@ def questions_page(found: QuestionsToBrowse, title: str) -> str:
         ("agreement", "Agreement", [*AGREEMENT.items()]),
         ("kind", "Kind", [(kind, kind) for kind in kinds]),
     ]
-    keys = [json.dumps(["", "", one.picked, one.agreement, one.source.kind]) for one in found.questions]
-    return _page("browse/questions.html", title=title, found=found, facets=facets, keys=keys)
+    shown = [_without_votes(one, one.source.question, one.picked) | {"asked": one} for one in found.questions]
+    return _page("browse/questions.html", "question", title=title, found=found, facets=facets, shown=shown)
 
 
-def _page(template: str, **values: object) -> str:
+def sets_page(found: SetsToBrowse, title: str) -> str:
+    """The whole page of sets of responses."""
+    systems = sorted({name for one in found.sets for name in one.systems})
+    kinds = dict.fromkeys(one.source.kind for one in found.sets)
+    facets = [
+        ("winner", f"Highest by {found.question}", [*((name, name) for name in systems), (":none", "nothing: even")]),
+        ("agreement", "Agreement on the highest", [*AGREEMENT.items()]),
+        ("kind", "Kind", [(kind, kind) for kind in kinds]),
+    ]
+    shown = [
+        _without_votes(one, one.source.set, one.systems[one.best[0]] if len(one.best) == 1 else ":none")
+        | {"judged": one}
+        for one in found.sets
+    ]
+    return _page("browse/sets.html", "set", title=title, found=found, facets=facets, shown=shown)
+
+
+def _without_votes(one: QuestionShown | SetShown, name: str, winner: str) -> dict[str, Any]:
+    """What the frame shows of a question or a set; the keys of two systems stay empty."""
+    keys = json.dumps(["", "", winner, one.agreement, one.source.kind])
+    return {"name": name, "source": one.source, "keys": keys, "counts": "0 0 0", "comments": one.comments}
+
+
+def _page(template: str, what: str, **values: object) -> str:
     """What no text file can hold (half a character) becomes a question mark."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -59,7 +83,7 @@ def _page(template: str, **values: object) -> str:
     )  # fmt: skip
     script, style = (_file(name) for name in ("browse.js", "browse.css"))
     made = environment.get_template(template).render(
-        **values, version=VERSION, script=script, style=style,
+        **{"places": {}, "not_people": [], **values}, what=what, version=VERSION, script=script, style=style,
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'",
     )  # fmt: skip
@@ -111,7 +135,8 @@ def _shown(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
         keys = [*one.systems, _winner(one), one.agreement, one.kind]
         keys += [cut.values[cut.codes[k]][0] if cut.codes[k] >= 0 else "" for cut in answer.slices]
         yield {
-            "pair": one,
+            "name": one.pair,
+            "source": one.source,
             "keys": json.dumps(keys),
             "counts": " ".join(map(str, one.counts)),
             "sides": _sides(one),

@@ -74,7 +74,7 @@ def questions_to_browse(study: Path, *, uncounted: bool = False) -> QuestionsToB
     kept, notes = answers_kept(
         read_choices(path, questions, judges=judges_beside([path])), questions, uncounted=uncounted
     )
-    given, wrote = defaultdict[str, list[OptionChoice]](list), _comments(study)
+    given, wrote = defaultdict[str, list[OptionChoice]](list), comments_of_answers(study)
     for one in kept:
         given[one.question].append(one)
     shown = tuple(
@@ -99,8 +99,8 @@ def _shown(question: Question, given: Sequence[OptionChoice], comments: Sequence
     )
 
 
-def _comments(study: Path) -> dict[tuple[str, str], str]:
-    """What each rater wrote beside each of their answers."""
+def comments_of_answers(study: Path) -> dict[tuple[str, str], str]:
+    """What each rater wrote beside each of their answers: (question or set, rater) -> text."""
     path = study / "comments.jsonl"
     wrote = defaultdict[tuple[str, str], list[str]](list)
     for one in read_records(path, Comment) if path.exists() else ():

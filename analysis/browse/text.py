@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.browse.answer import BrowseAnswer, SliceNet
 from analysis.browse.questions import QuestionsToBrowse
+from analysis.browse.sets import SetsToBrowse
 from analysis.reading.voters import marked_table, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent, plain, signed
@@ -74,6 +75,25 @@ def questions_document(found: QuestionsToBrowse) -> dict[str, Any]:
     agreement = {key: met.count(key) for key in AGREEMENT}
     told = {"questions": len(met), "answers": found.answers, "agreement": agreement, "notes": found.notes}
     return dict(plain({**told, "signature": found.signature}))
+
+
+def sets_parts(found: SetsToBrowse) -> list[Table | str]:
+    """How far raters agree on the highest, what to know, and the recipe."""
+    met = [one.agreement for one in found.sets]
+    told = ", ".join(f"{words} {met.count(key):,}" for key, words in AGREEMENT.items() if met.count(key))
+    return [
+        f"{count(len(met), 'set')} with {count(found.answers, 'answer')}; the highest by {found.question}: {told}.",
+        *found.notes,
+        found.signature,
+    ]
+
+
+def sets_document(found: SetsToBrowse) -> dict[str, Any]:
+    """The stable keys of `--json` for a study of sets."""
+    met = [one.agreement for one in found.sets]
+    agreement = {key: met.count(key) for key in AGREEMENT}
+    told = {"sets": len(met), "answers": found.answers, "question": found.question, "agreement": agreement}
+    return dict(plain({**told, "notes": found.notes, "signature": found.signature}))
 
 
 def _net(one: SliceNet) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 Filter it by system, length, turn, agreement and any further field of pairs.jsonl (e.g. domain), search it, and read
 what raters commented. The page is one file that needs no network; without script it is a list. No rater appears in it.
 Prints what the votes say in each slice, with the intervals of the analysis. A table of votes alone has no texts: give
---pairs. A study of the form choice gives a page of its questions, with the picks of each option and the comments.
+--pairs. A study of the form choice gives a page of its questions, with the picks of each option and the comments; one
+of the form responses a page of its sets, with every rank and rating (--pairs names the file of sets, where it lies
+elsewhere).
 """
 
 from __future__ import annotations
@@ -18,7 +20,12 @@ from dialogue.command_line import next_command
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The votes, their pairs, where the page goes."""
     add_vote_arguments(parser)
-    parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs.jsonl with the texts (default: beside VOTES)")
+    parser.add_argument(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="pairs.jsonl, or response_sets.jsonl, with the texts (default: beside VOTES)",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -36,6 +43,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.browse.answer import answer
     from analysis.browse.page import PAGE, browse_page
     from analysis.browse.questions import is_of_questions
+    from analysis.browse.sets import is_of_sets
     from analysis.browse.text import document, parts
     from analysis.reading.cautions import reading_of, told_of_reading
     from analysis.reading.inputs import pairs_known
@@ -43,8 +51,8 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.errors import InputError
     from dialogue.files import atomic
 
-    if is_of_questions(args.votes):
-        _browse_questions(args)
+    if is_of_sets(args.votes) or is_of_questions(args.votes):
+        (_browse_sets if is_of_sets(args.votes) else _browse_questions)(args)
         return
     votes = votes_from(args, also=("comment",))
     try:
@@ -77,3 +85,19 @@ def _browse_questions(args: argparse.Namespace) -> None:
     then = next_command("python -m analysis choose", args.votes)
     result = Result(questions_document(found), questions_parts(found), dict)
     deliver(args, result, more=f"\n\nWritten: {out}", then=then)
+
+
+def _browse_sets(args: argparse.Namespace) -> None:
+    """The page of a study whose raters ranked and rated sets of responses."""
+    from analysis.browse.page import PAGE, sets_page
+    from analysis.browse.sets import sets_to_browse
+    from analysis.browse.text import sets_document, sets_parts
+    from analysis.showing.result import Result
+    from dialogue.files import atomic
+
+    found = sets_to_browse(args.votes, sets=args.pairs, question=args.question or "", uncounted=args.uncounted)
+    out = args.out or args.votes / PAGE
+    with atomic(out) as handle:
+        handle.write(sets_page(found, args.title or args.votes.resolve().name))
+    then = next_command("python -m webbrowser", out.resolve().as_uri())
+    deliver(args, Result(sets_document(found), sets_parts(found), dict), more=f"\n\nWritten: {out}", then=then)
