@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
@@ -13,6 +14,9 @@ from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
 from probes import plots
 from probes.__main__ import COMMANDS
+from probes.comparisons import means_by_difficulty
+from probes.layers import layer_curves
+from probes.summary import read_task_scores
 
 EVERY = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_rouge")
 
@@ -123,3 +127,17 @@ def test_one_epoch_is_no_course_and_is_not_asked_for_again(tmp_path, capsys):
 def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):
     with pytest.raises(InputError, match=r"no scores by mlp. It has: logistic. Name one: --classifier."):
         probes("plot", study, "--classifier", "mlp")
+
+
+def test_no_recipe_runs_off_its_picture_and_what_has_no_layers_needs_no_axis_of_layers(study):
+    recipe = "|".join(f"part {n} of the recipe:{n}" for n in range(12))
+    scores = [s for s in read_task_scores(study / "scores.parquet") if s.classifier in ("logistic", "majority")]
+    means = {(s.task, s.model, s.checkpoint): s.f1 for s in scores if s.evaluator == "probe"}
+    bars = plots.difficulty_bars(means_by_difficulty(means, "last"), recipe)
+    panels = plots.by_layer(layer_curves(scores), {}, recipe)
+    for figure in (bars, panels):
+        drawn = FigureCanvasAgg(figure).get_renderer()
+        (foot,) = (text for text in figure.texts if text.get_text().startswith("part 0"))
+        assert foot.get_window_extent(drawn).x1 < figure.bbox.width and foot.get_text().replace("\n", "") == recipe
+    assert not any(panel.get_xticks().size for panel in panels.axes if panel.get_visible())
+    assert {text.get_text() for text in panels.texts} >= {"Probe scores beside their control and baselines"}

@@ -251,6 +251,17 @@ def colours_of(found, name):
     return dict(zip(labels, inks, strict=True))
 
 
+def test_rows_of_two_checkpoints_have_two_names_in_every_figure(tmp_path):
+    both = [row | {"checkpoint": name} for name in ("last", "best_bleu") for row in rows("x")]
+    write(tmp_path / "x.parquet", both, {"x": card("judge")})
+    found = figures(compared(tmp_path))
+    for name, figure in found.items():
+        labels = [tick.get_text() for axes in figure.axes for tick in axes.get_yticklabels()]
+        assert len(set(labels)) == len(labels) == 2 * len(MODELS), name
+        assert sum("best_bleu" in label for label in labels) == len(MODELS)
+    assert set(found) == {"", "-x"}
+
+
 @pytest.mark.parametrize("better", ["higher", "lower", "neither"])
 def test_the_colours_of_the_figures_follow_direction_chance_and_order_of_the_card(tmp_path, better):
     """Grey is the side of chance that the card calls worse; the evaluator's colour goes by its place, not its name."""
