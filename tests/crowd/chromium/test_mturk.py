@@ -1,19 +1,27 @@
 """A worker on Mechanical Turk in a real browser: our page in the marketplace's frame, another site round it."""
 
+import json
+
 import boto3
 import pytest
+import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
+from crowd.store.tables import raters
 from dialogue.command_line import dispatch
 from dialogue.files import read_json
 from tests.crowd.marketplaces.mturk_endpoint import serve
-from tests.crowd.marketplaces.study import make_study, served
+from tests.crowd.marketplaces.study import Person, make_study, served
+from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.browser
 
 
+REMARKS = {"name": "remarks", "ask": "Anything else?", "when": "after", "kind": "comment"}
+
+
 @pytest.fixture
-def hit(tmp_path, monkeypatch, capsys):
+def hit(request, tmp_path, monkeypatch, capsys):
     """A launched HIT: the endpoint, and the HIT's id. The marketplace is `localhost`, the page `127.0.0.1`."""
     server = serve()
     site = server.url.replace("127.0.0.1", "localhost")
@@ -21,7 +29,9 @@ def hit(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    app = make_study(tmp_path, sites=(site,), launched=False, invited=True, pay_per_sitting=0.5)
+    app = make_study(
+        tmp_path, sites=(site,), launched=False, invited=True, pay_per_sitting=0.5, **getattr(request, "param", {})
+    )
     with served(app) as url:
         dispatch("crowd", "", COMMANDS, ["launch", str(tmp_path), "--mturk", "--sandbox", "--public-url", url, "--yes"])
         server.site, server.app = site, app
@@ -63,4 +73,29 @@ def test_a_worker_accepts_works_in_the_frame_and_hands_in(hit, chromium):
     frame.get_by_text("Thank you!").wait_for()
     (row,) = hit.turk.assignments.values()
     assert row["AssignmentStatus"] == "Submitted" and row["WorkerId"] == "AWORKER"
+    page.close()
+
+
+@pytest.mark.parametrize("hit", [{"about": [REMARKS], "pairs_per_sitting": 1, "later_checks": 0}], indirect=True)
+def test_what_a_worker_wrote_at_the_end_is_stored_where_they_hand_in_at_once(hit, chromium):
+    """In the frame of another site: the page's script tells us, the form tells the marketplace nothing of it."""
+    page = chromium.new_page()
+    page.goto(f"{hit.site}/worker?hit={hit.hit}&worker=AWORKER")
+    (assignment,) = hit.turk.assignments
+    person = Person(hit.app, "mturk", "AWORKER", sitting=assignment, task=hit.hit, site=hit.site)
+    assert person.work()["status"] == "done"
+    page.frames[1].goto(page.locator("iframe").get_attribute("src"))  # the worker opens the HIT again
+    frame = page.frame_locator("iframe")
+    frame.get_by_label("Anything else?").fill("The third pair was odd.")
+    frame.get_by_role("button", name="Submit the HIT").click()
+    frame.get_by_text("Thank you!").wait_for()
+
+    def stored():
+        with hit.app.extensions["desk"].store.read() as connection:
+            return [json.loads(one)["comments"] for one in connection.scalars(sa.select(raters.c.told)) if one]
+
+    wait_for(stored)
+    assert stored() == [{"remarks": "The third pair was odd."}]
+    (row,) = hit.turk.assignments.values()
+    assert row["AssignmentStatus"] == "Submitted" and "odd" not in str(row)
     page.close()
