@@ -1,21 +1,15 @@
 """Small studies of response sets for the tests of crowd, and people who rank and rate what they see."""
 
-import contextlib
 from collections import Counter
 
 import sqlalchemy as sa
 
 from crowd.hit import hit_from
-from crowd.rating import pool
 from crowd.rating.answer_sheet import read_sheet
-from crowd.rating.change_control import take_up
-from crowd.rating.desk import Desk
-from crowd.store.store import open_store
 from crowd.store.tables import votes
-from dialogue.files import write_records
 from dialogue.records import Candidate, ResponseSet, Utterance
 from dialogue.validity import option_order
-from tests.crowd.study import Clock
+from tests.crowd.study import desk_of
 
 ASKED = [
     {"name": "order", "ask": "Which order?", "kind": "ranking"},
@@ -38,18 +32,9 @@ def make_sets(real=4, checks=0, size=4, asks="best:0"):
     return [one(f"s{n}", "real") for n in range(real)] + [one(f"c{n}", "check", asks) for n in range(checks)]
 
 
-@contextlib.contextmanager
-def desk_of_sets(url, folder, hit=SETS, made=None, seed=0):
-    """A desk over a fresh store with these sets."""
-    path = folder / "response_sets.jsonl"
-    write_records(path, make_sets() if made is None else made, signature="test", kind=ResponseSet)
-    store = open_store(url, seed=seed, simulated=True)
-    try:
-        pool.load(store, path, hit, now=0.0)
-        take_up(store, hit, now=0.0)
-        yield Desk(store, hit, Clock())
-    finally:
-        store.close()
+def desk_of_sets(url, folder, hit=SETS, made=None):
+    """As `desk_of`, with these sets."""
+    return desk_of(url, folder, hit, make_sets() if made is None else made)
 
 
 def fields(hit, order, ranks, scores, why="Because."):

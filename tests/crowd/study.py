@@ -7,6 +7,7 @@ import uuid
 import pytest
 import sqlalchemy as sa
 
+from crowd.forms.known import FORMS
 from crowd.hit import Hit
 from crowd.rating import pool
 from crowd.rating.change_control import take_up
@@ -80,9 +81,10 @@ def database(kind, folder):
 
 @contextlib.contextmanager
 def desk_of(url, folder, hit=SHORT, made=None, seed=0):
-    """A desk over a fresh store with these pairs."""
-    path = folder / "pairs.jsonl"
-    write_records(path, make_pairs() if made is None else made, signature="test", kind=Pair)
+    """A desk over a fresh store with these pairs, or whatever else the form shows, in the form's own file."""
+    made = make_pairs() if made is None else made
+    path = folder / FORMS[hit.form].FILE
+    write_records(path, made, signature="test", kind=type(made[0]) if made else Pair)
     store = open_store(url, seed=seed, simulated=True)
     try:
         pool.load(store, path, hit, now=0.0)
