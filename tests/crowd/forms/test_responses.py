@@ -209,11 +209,11 @@ def test_without_a_script_half_an_answer_is_met_with_a_sentence_and_a_whole_one_
     whole = sent_by(form)
     for lack in ("q-order-0", "q-order-3", "q-fluency-2"):
         sent = {name: value for name, value in whole.items() if name != lack}
-        again = client.get(client.post("/answer", data=form.fields | sent).location)
+        again = client.post("/answer", data=form.fields | sent)
         assert "Answer every question" in again.text
         assert PageForm(again.text).fields["lease"] == form.fields["lease"]
     assert client.post("/answer", data=form.fields | whole | {"q-order-4": "1"}).status_code == 400
-    assert client.post("/answer", data=form.fields | {"choice": "left"}).status_code in (303, 400)
+    assert "Answer every question" in client.post("/answer", data=form.fields | {"choice": "left"}).text
     for _ in range(2):
         client.post("/answer", data=form.fields | whole)
     with app.extensions["desk"].store.read() as connection:
