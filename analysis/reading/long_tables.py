@@ -81,12 +81,12 @@ def long_from_ratings(path: Path, *, factors: Sequence[str] = (), question: str 
     rows = [row for _, row in scored_sides(read_table(path)).rows() if question in ("", row["question"])]
     rated = [row for row in rows if cell_text(row["score"])]
     if not rated:
-        raise InputError(
-            read_elsewhere(path)
-            if not rows
-            else f"{path} holds ranks. Those of one ranking always add to the same "
-            f"sum, so neither items nor raters vary in them: python -m analysis ranks {path}"
+        asked = f" --question {question}" if question else ""
+        ranked = (
+            f"{path} holds ranks. Those of one ranking always add to the same sum, so neither items nor raters vary in "
+            f"them: python -m analysis ranks {path}{asked}"
         )
+        raise InputError(ranked if rows else read_elsewhere(path))
     columns: dict[str, list[Any]] = {"task": [], "model": [], "item": [], "rater": [], "score": []}
     for row in rated:
         told = (row["question"], row["system"], row["item"], row["rater"], float(row["score"]))

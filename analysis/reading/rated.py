@@ -134,7 +134,7 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
         table, form = _long_of(table, systems), "ratings, one column a system"
     table, question = of_one_question(table, stated, "item", "system")
     names = _columns(table, stated)
-    _refuse_ranking(table, names["score"])
+    _refuse_ranking(table, names["score"], f" --question {stated.question}" if stated.question else "")
     told, raw = _told(table, names), table.columns[names["score"]]
     score = np.array([_number(table, row, cell, stated.values) for row, cell in enumerate(raw)])
     contrasts, lone = _contrasts(told, score)
@@ -196,12 +196,12 @@ def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
     return told
 
 
-def _refuse_ranking(table: RawTable, score: str) -> None:
+def _refuse_ranking(table: RawTable, score: str, asked: str) -> None:
     """Our own ratings of a question that is a ranking have no score."""
     if score == "score" and "rank" in table.names and not table.values("score"):
-        raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}")
+        raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}{asked}")
     if score == "rank" and not table.values("rank"):
-        raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}")
+        raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}{asked}")
 
 
 def _alone(system: str, told: Mapping[str, list[str]], score: Floats) -> Rated:

@@ -105,3 +105,8 @@ def test_variance_takes_ratings_apart_by_question_and_system_and_leaves_out_what
     assert one == tables["useful"]
     with pytest.raises(InputError, match=r"always add to the same sum.*analysis ranks"):
         variance(study, question="order", sets=2)
+    for asked, command, other in ((ratings, "ranks", "order"), (ranks, "ratings", "fluent")):
+        with pytest.raises(InputError, match=rf"analysis {command} \S+ --question {other}$"):
+            asked(study, question=other)
+    with pytest.raises(InputError, match="ratings or ranks of several responses at once"):
+        variance(study, question="nobody", sets=2)
