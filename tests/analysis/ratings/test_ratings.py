@@ -7,6 +7,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook import ratings
@@ -97,6 +98,14 @@ def test_the_odds_ratio_is_that_of_the_logit_where_the_scale_has_two_steps():
     assert found.ratio == pytest.approx(30 * 20 / (10 * 20), rel=1e-3)
     assert proportional_odds(np.ones(9), np.ones(9), {}) is None  # all alike
     assert proportional_odds(np.full(9, 5.0), np.ones(9), {}) is None  # no overlap
+
+
+def test_the_odds_ratio_of_five_steps_is_the_one_that_ratings_were_drawn_with():
+    """The logistic law, cut at the same four places for both systems; one shifted by the log of the ratio."""
+    cuts, ratio = np.array([-2, -0.7, 0.7, 2]), 3.0
+    marks = logit((np.arange(20_000) + 0.5) / 20_000)  # every quantile once, so no luck of a draw
+    first, second = (np.digitize(marks + shift, cuts).astype(float) for shift in (np.log(ratio), 0.0))
+    assert proportional_odds(first, second, {}).ratio == pytest.approx(ratio, rel=0.01)
 
 
 @pytest.mark.slow

@@ -202,6 +202,15 @@ def test_without_noise_the_interval_is_that_of_a_variance():
     assert (found.low, found.high) == pytest.approx(tuple(ends), rel=0.05)
 
 
+def test_simulated_tables_have_the_components_that_were_found():
+    generator = np.random.default_rng(3)
+    pair = np.repeat(np.arange(60), 5)
+    score = generator.normal(0, 2, 60)[pair] + generator.normal(0, 3, 300)
+    found = estimate(score, {"pair": pair}, sets=2000)
+    for name in ("pair", RESIDUAL):
+        assert found[name].draws.mean() == pytest.approx(found[name].value, rel=0.05)
+
+
 def test_seeds_of_different_models_are_not_paired(tmp_path):
     path = tmp_path / "long.csv"
     path.write_text(
