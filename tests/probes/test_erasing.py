@@ -106,6 +106,13 @@ def test_a_random_eraser_has_the_rank_asked_for_and_takes_its_share_of_every_dir
     assert variance_erased([view, last], everything([view, last])) == pytest.approx(1)
 
 
+def test_what_is_read_has_variance_one_as_the_penalty_of_inlps_classifiers_expects(known):
+    view, last, fact, _ = known
+    found = leace([view, last], np.eye(CLASSES)[fact])
+    seen = (np.concatenate([view, last]) - found.mean) @ found.read.T
+    assert np.allclose(seen.T @ seen / len(seen), np.eye(found.rank), atol=1e-8)
+
+
 def test_numbers_that_never_vary_and_copies_of_others_do_no_harm(known):
     view, _, fact, _ = known
     poor = np.hstack([view, view[:, :3], np.full((N, 2), 7.0)])
