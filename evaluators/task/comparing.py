@@ -7,7 +7,7 @@ are tested by the spread of the drawn differences, and Holm's correction is over
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,7 +43,7 @@ def ranked(scores: Mapping[str, Rate]) -> list[RankedSystem]:
     steps = draws[:-1] - draws[1:]
     low, high = np.quantile(steps, (0.025, 0.975), axis=1)
     gaps = [scores[a].value - scores[b].value for a, b in pairwise(order)]
-    p = _holm([_two_sided(gap, float(step.std(ddof=1))) for gap, step in zip(gaps, steps, strict=True)])
+    p = holm_p_values([_two_sided(gap, float(step.std(ddof=1))) for gap, step in zip(gaps, steps, strict=True)])
     found = []
     for n, name in enumerate(order):
         step = (gaps[n], float(low[n]), float(high[n]), p[n]) if n < len(gaps) else ()
@@ -51,10 +51,12 @@ def ranked(scores: Mapping[str, Rate]) -> list[RankedSystem]:
     return found
 
 
-def _holm(p: list[float]) -> list[float]:
-    from statsmodels.stats.multitest import multipletests
-
-    return [float(one) for one in multipletests(p, method="holm")[1]] if p else []
+def holm_p_values(values: Sequence[float]) -> list[float]:
+    """P values adjusted for their number (Holm 1979); the twin of analysis.stats.sign_tests.holm."""
+    found = np.array(values, dtype=float)
+    order = found.argsort(kind="stable")
+    found[order] = np.minimum(np.maximum.accumulate(found[order] * np.arange(len(found), 0, -1)), 1.0)
+    return [float(one) for one in found]
 
 
 def _two_sided(gap: float, error: float) -> float:

@@ -16,6 +16,7 @@ from analysis.reading.votes import votes_from_columns
 from analysis.stats import multibootstrap
 from analysis.stats.intervals import mean_interval
 from analysis.stats.laws import hypergeometric
+from analysis.stats.sign_tests import holm
 from analysis.stats.spread import seed_spread
 from crowd.watching.curves import law_of_ties
 from crowd.watching.overview import Gathered
@@ -24,6 +25,7 @@ from dialogue.errors import InputError
 from evaluators.choosing.states import FOLDER
 from evaluators.detection.material import LONGEST_REPLY
 from evaluators.task import bleu as task_bleu
+from evaluators.task.comparing import holm_p_values
 from generation import devices as generation_devices
 from generation.decoding import LONGEST_RESPONSE
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
@@ -59,6 +61,13 @@ def test_the_sd_over_seeds_of_random_values():
         ours, theirs = seed_spread(values), probes_spread(values)
         assert (ours.values, ours.sd, ours.low, ours.high) == (theirs.values, theirs.sd, theirs.low, theirs.high)
         assert theirs.low < theirs.sd < theirs.high
+
+
+def test_p_values_adjusted_by_holm():
+    rng = np.random.default_rng(3)
+    for n in range(40):
+        values = rng.integers(0, 30, n) / 100
+        assert holm_p_values(values.tolist()) == holm(values).tolist()
 
 
 def test_micro_f1_of_summed_counts():

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import COMMANDS
 from analysis.preference.answer import answer, led, prefer
@@ -148,7 +149,10 @@ def test_holms_adjustment_is_its_definition():
     """Holm 1979: the k-th smallest of m is multiplied by m - k + 1, and none falls below one before it, or above 1."""
     assert holm(np.array([0.01, 0.04, 0.03, 0.2, 0.005])) == pytest.approx([0.04, 0.09, 0.09, 0.2, 0.025])
     assert holm(np.array([0.7, 0.6])) == pytest.approx([1.0, 1.0])
-    assert holm(np.array([0.03])) == pytest.approx([0.03])
+    assert holm(np.array([0.03])) == pytest.approx([0.03]) and holm(np.array([])).tolist() == []
+    rng = np.random.default_rng(0)
+    for values in (np.array([0.2, np.nan, 0.01]), *(rng.integers(0, 30, n) / 100 for n in range(1, 40))):
+        np.testing.assert_array_equal(holm(values), multipletests(values, method="holm")[1])
 
 
 def test_the_tie_index_is_fiellers_ratio():
