@@ -210,10 +210,11 @@ def run_free(
         place = time - lengths[rows]  # the token that a row writes now; below 0 it is still told
         logits = mask_special(model.output(hidden), first=place <= 0, part=part)
         latest, gain, lead = choose(logits, rows, place.clamp(0, part.longest - 1))
-        writes = alive & (place >= 0) & (place < part.longest)
-        written[rows[writes], place[writes]] = latest[writes]
-        logprob[rows[writes]] += gain[writes]
-        least[rows[writes]] = torch.minimum(least[rows[writes]], lead[writes])
+        writers = (alive & (place >= 0) & (place < part.longest)).nonzero()[:, 0]
+        their = rows[writers]
+        written[their, place[writers]] = latest[writers]
+        logprob[their] += gain[writers]
+        least[their] = torch.minimum(least[their], lead[writers])
         alive &= (place < 0) | ((latest != part.end) & (place < part.longest - 1))
         if time < beginnings.shape[1]:
             latest = torch.where(place < 0, beginnings[rows, time], latest)

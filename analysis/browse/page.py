@@ -5,6 +5,7 @@ Its policy lets in the one script and the one style sheet of this file, by their
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from base64 import b64encode
@@ -75,14 +76,18 @@ def _without_votes(one: QuestionShown | SetShown, name: str, winner: str) -> dic
     return {"name": name, "source": one.source, "keys": keys, "counts": "0 0 0", "comments": one.comments}
 
 
-def _page(template: str, what: str, **values: object) -> str:
-    """What no text file can hold (half a character) becomes a question mark."""
-    environment = jinja2.Environment(
+@functools.cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+
+
+def _page(template: str, what: str, **values: object) -> str:
+    """What no text file can hold (half a character) becomes a question mark."""
     script, style = (_file(name) for name in ("browse.js", "browse.css"))
-    made = environment.get_template(template).render(
+    made = _templates().get_template(template).render(
         **{"places": {}, "not_people": [], **values}, what=what, version=VERSION, script=script, style=style,
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
         "form-action 'none'",

@@ -10,6 +10,7 @@ here), and its place in the list of `report`. A question to the votes is asked i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -291,14 +292,18 @@ def _together(value: Any) -> Any:
     return value.replace(" %", "\N{NO-BREAK SPACE}%") if isinstance(value, str) else value
 
 
-def page(found: Report) -> str:
-    """The self-contained HTML page."""
-    environment = jinja2.Environment(
+@functools.cache  # compiled once, however many reports a program writes
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_together,
     )  # fmt: skip
+
+
+def page(found: Report) -> str:
+    """The self-contained HTML page."""
     study = found.study
-    return environment.get_template("report/report.html").render(
+    return _templates().get_template("report/report.html").render(
         report=found, all_simulated=_all_simulated(study), not_people=_not_people(study),
         version=VERSION, folder=study.name,
     )  # fmt: skip

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import binom, norm, t
+from scipy.special import ndtr, stdtrit  # the laws of scipy.stats, to the bit, in a tenth of their time
+from scipy.stats import binom
 
 from analysis.stats.error_law import Way, one_way, two_ways
 from analysis.stats.intervals import Interval
@@ -119,7 +120,7 @@ def se_of_net(votes: float, crowd: Assumptions, net: float = 0.0) -> float:
 
 def reach_of_net(votes: float, crowd: Assumptions, alpha: float) -> float:
     """Half the two-sided interval in standard errors."""
-    return float(t.ppf(1 - alpha / 2, crowd.freedom(votes)))
+    return float(stdtrit(crowd.freedom(votes), 1 - alpha / 2))
 
 
 def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
@@ -132,17 +133,17 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     errors, weights = crowd.errors(votes)
     reach = reach_of_net(votes, crowd, alpha) * errors * np.sqrt(crowd.design_effect / votes)
     edge, se = np.sqrt(1 - crowd.ties) * reach / np.sqrt(1 + reach**2), se_of_net(votes, crowd, net)
-    shown = float(weights @ (norm.sf((edge - net) / se) + norm.cdf((-edge - net) / se)))
+    shown = float(weights @ (ndtr((net - edge) / se) + ndtr((-edge - net) / se)))
     return (1 - _all_tied(votes, crowd)) * shown
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of TOST where there is no difference; it claims |d| + reach x error(d) < margin, that is |d| < `edge`."""
     errors, weights = crowd.errors(votes)
-    reach = t.ppf(1 - alpha, crowd.freedom(votes)) * errors * np.sqrt(crowd.design_effect / votes)
+    reach = stdtrit(crowd.freedom(votes), 1 - alpha) * errors * np.sqrt(crowd.design_effect / votes)
     room = np.maximum((1 - crowd.ties) * (1 + reach**2) - margin**2, 0)
     edge = (margin - reach * np.sqrt(room)) / (1 + reach**2)
-    shown = float(weights @ np.maximum(2 * norm.cdf(edge / se_of_net(votes, crowd)) - 1, 0))
+    shown = float(weights @ np.maximum(2 * ndtr(edge / se_of_net(votes, crowd)) - 1, 0))
     tied, clusters = _all_tied(votes, crowd), crowd.freedom(votes) + 1
     return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
 
@@ -155,8 +156,8 @@ def _all_tied(votes: float, crowd: Assumptions) -> float:
 def t_power(ratio: float, freedom: float, *, alpha: float = 0.05) -> float:
     """Power of a two-sided t test at a true value of `ratio` standard errors."""
     errors, weights = one_way(freedom)
-    reach = t.ppf(1 - alpha / 2, freedom) * errors
-    return float(weights @ (norm.sf(reach - ratio) + norm.cdf(-reach - ratio)))
+    reach = stdtrit(freedom, 1 - alpha / 2) * errors
+    return float(weights @ (ndtr(ratio - reach) + ndtr(-reach - ratio)))
 
 
 def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:

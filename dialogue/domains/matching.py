@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 ALIKE = 90  # per cent, of published Inform and Success
 SURE = 0.995  # a window this good ends the search
@@ -44,5 +45,10 @@ def _may_be_alike(first: str, second: str) -> bool:
     2m / (n + m); and m is at most the number of shared letters.
     """
     short = min(len(first), len(second))
-    shared = (Counter(first) & Counter(second)).total()
+    shared = (_letters(first) & _letters(second)).total()
     return short > 0 and 200 * shared >= (ALIKE - 0.5) * (short + shared)
+
+
+@lru_cache(maxsize=1 << 12)
+def _letters(text: str) -> Counter[str]:
+    return Counter(text)

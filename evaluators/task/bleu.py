@@ -7,7 +7,6 @@ sacrebleu's corpus score.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -50,12 +49,17 @@ def tokens_13a(text: str) -> list[str]:
 def counts(reply: str, reference: str) -> list[float]:
     """The counts of one reply, in the order of COUNTS."""
     said, meant = tokens_13a(reply), tokens_13a(reference)
-    matches = [(_ngrams(said, n) & _ngrams(meant, n)).total() for n in ORDERS]
+    matches = [_shared(_ngrams(said, n), _ngrams(meant, n)) for n in ORDERS]
     return [*matches, *(max(0, len(said) - n + 1) for n in ORDERS), len(said), len(meant)]
 
 
-def _ngrams(words: list[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[start:] for start in range(n)), strict=False))
+def _ngrams(words: list[str], n: int) -> list[tuple[str, ...]]:
+    return list(zip(*(words[start:] for start in range(n)), strict=False))
+
+
+def _shared(said: list[tuple[str, ...]], meant: list[tuple[str, ...]]) -> int:
+    """How many are in both, each as often as where it is rarer; few are, so counting these alone is quickest."""
+    return sum(min(said.count(one), meant.count(one)) for one in set(said).intersection(meant))
 
 
 def bleu4(sums: Floats) -> Floats:
