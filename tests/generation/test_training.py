@@ -118,8 +118,8 @@ def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(
 
 
 @pytest.mark.parametrize("at", range(7))
-def test_broken_off_at_any_file_the_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, at):
-    whole = trained(tmp_path / "whole")
+def test_broken_off_at_any_file_the_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, at, undisturbed):
+    whole = digest(undisturbed() / "last.safetensors")
     seen = 0
 
     def dying(write):
