@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from dialogue import jobs
-from dialogue.corpora.toy.write import write_toy
 from dialogue.engines import on_ray, running
 from dialogue.errors import InputError
 from tests.house.waiting import PATIENCE, wait_for
@@ -226,6 +225,12 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def begun(folder):
+    """The processes of both endless jobs, once both are at work."""
+    told = [path.read_text() for path in folder.glob("begun-*")]
+    return [int(one) for one in told] if len(told) == 2 and all(told) else None
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
 @every
 def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, tmp_path):
@@ -233,18 +238,17 @@ def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, 
         (tmp_path / name).mkdir()
     short = Path("/tmp", f"seedvote-{os.getpid()}")  # the sockets' paths are short of room
     short.symlink_to(tmp_path / "tmp")
-    write_toy(tmp_path / "corpus", 60, seed=0)
-    command = f"-m generation train {tmp_path} --models seq2seq --seeds 0-1 --preset small --epochs 5000 --valid 0"
+    words = [str(tmp_path), "--jobs", "2", "--on", on]
     environment = os.environ | {"HOME": str(tmp_path / "home"), "TMPDIR": str(short)}
     try:
         with subprocess.Popen(
-            [sys.executable, *command.split(), "--jobs", "2", "--on", on],
+            [sys.executable, "-c", f"from tests.dialogue import endless; endless.main(*{words})"],
             cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c,
         ) as parent:  # fmt: skip
-            wait_for(lambda: len(list(tmp_path.glob("models/*/epoch-1.safetensors"))) == 2)
-            logs = [path.read_text() for path in tmp_path.glob("logs/train/*.log")]
-            workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
-            assert len(workers) == 2 and all(map(is_running, workers))
+            workers = wait_for(lambda: begun(tmp_path))
+            logs = [path.read_text() for path in tmp_path.glob("logs/*.log")]
+            assert sorted(int(text.partition("process ")[2].partition(",")[0]) for text in logs) == sorted(workers)
+            assert parent.pid not in workers and all(map(is_running, workers))
             parent.send_signal(signal.SIGINT)
             _, complaint = parent.communicate(timeout=PATIENCE)
         assert parent.returncode == 130
@@ -260,14 +264,12 @@ def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
 def test_a_killed_command_takes_its_workers_with_it(tmp_path):
-    write_toy(tmp_path / "corpus", 60, seed=0)
-    command = f"-m generation train {tmp_path} --models seq2seq --seeds 0-1 --preset small --epochs 5000 --valid 0"
+    words = [str(tmp_path), "--jobs", "2"]
     with subprocess.Popen(
-        [sys.executable, *command.split(), "--jobs", "2"], cwd=ROOT, stderr=subprocess.DEVNULL
-    ) as parent:
-        wait_for(lambda: len(list(tmp_path.glob("models/*/epoch-1.safetensors"))) == 2)
-        logs = [path.read_text() for path in tmp_path.glob("logs/train/*.log")]
-        workers = [int(text.partition("process ")[2].partition(",")[0]) for text in logs]
-        assert len(workers) == 2 and all(map(is_running, workers))
+        [sys.executable, "-c", f"from tests.dialogue import endless; endless.main(*{words})"], cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+    ) as parent:  # fmt: skip
+        workers = wait_for(lambda: begun(tmp_path))
+        assert parent.pid not in workers and all(map(is_running, workers))
         parent.kill()
     wait_for(lambda: not any(map(is_running, workers)))
