@@ -1,5 +1,6 @@
 """The careful answer beside the default: when it is given, that it changes nothing else, and that all doors show it."""
 
+import functools
 import json
 from dataclasses import replace
 
@@ -36,6 +37,11 @@ def few(raters, votes=80, seed=0):
     )
 
 
+@functools.cache
+def of_five_raters():
+    return careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+
+
 @pytest.mark.parametrize(
     ("raters", "asked", "given"),
     [(5, None, True), (5, False, False), (FEW_RATERS, None, False), (FEW_RATERS, True, True), (1, None, False)],
@@ -66,9 +72,8 @@ def test_it_stands_beside_the_default_and_changes_none_of_its_numbers():
 
 
 def test_the_same_votes_and_seed_give_the_same_answer_and_another_seed_nearly_the_same():
-    one, again, other = (
-        careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=seed) for seed in (0, 0, 1)
-    )
+    again, other = (careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=seed) for seed in (0, 1))
+    one = of_five_raters()
     assert one == again
     assert one.contrasts[0].net.value == pytest.approx(other.contrasts[0].net.value, abs=0.03)
 
@@ -96,14 +101,14 @@ def test_more_effects_than_memory_holds_are_refused_where_asked_and_left_out_whe
 
 
 def test_chains_that_disagree_are_said_to():
-    found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    found = of_five_raters()
     assert disagreeing(found) == disagreeing(None) == []
     (sentence,) = disagreeing(replace(found, r_hat=1.4))
     assert sentence.startswith("The chains of the careful answer disagree (R-hat 1.40)")
 
 
 def test_a_system_that_moves_is_named_with_both_ranks():
-    found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    found = of_five_raters()
     first, second = found.systems
     assert "There is no default ranking to compare it with." in careful_sentences(found)[0]
     kept = replace(found, systems=(replace(first, default_rank=1), replace(second, default_rank=2)))
@@ -113,7 +118,7 @@ def test_a_system_that_moves_is_named_with_both_ranks():
 
 
 def test_the_report_names_the_leader_first_in_points():
-    found = careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    found = of_five_raters()
     (one,) = found.contrasts
     net = one.net
     said = careful_points(found)

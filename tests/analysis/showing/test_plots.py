@@ -105,8 +105,24 @@ def coarse(tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "STYLE", tmp_path / "coarse.mplstyle")
 
 
+# One of each kind, and the names that are hardest to draw; the other sizes of the same kinds under make test-slow.
+WRITTEN = (
+    "ties",
+    "forest",
+    "ranking",
+    "ranks",
+    "stopping",
+    "bars",
+    "curves",
+    "scatter",
+    "names with signs of mathematics",
+)
+
+
 @pytest.mark.usefixtures("coarse")
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name", [name if name in WRITTEN else pytest.param(name, marks=pytest.mark.slow) for name in FIGURES]
+)
 def test_every_figure_is_written_in_both_formats_and_the_same_twice(tmp_path, name):
     for stem in ("one", "two"):
         plots.save(FIGURES[name](), tmp_path / stem)

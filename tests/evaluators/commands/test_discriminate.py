@@ -1,5 +1,7 @@
 """`python -m evaluators discriminate` as a user meets it: a study of responses, and what is wrong with some."""
 
+import contextlib
+import io
 import json
 import random
 from collections import Counter
@@ -44,29 +46,45 @@ def responses(corpus):
     return found
 
 
+def say(folder, *words):
+    """What the command prints."""
+    out = io.StringIO()
+    parser = parser_of(discriminate, "python -m evaluators discriminate")
+    with contextlib.redirect_stdout(out):
+        discriminate.run(parser.parse_args([str(folder), "--encoder", "bag", "--jobs", "1", *words]))
+    return out.getvalue()
+
+
 @pytest.fixture
-def run(corpus, responses, tmp_path, capsys):
+def run(corpus, responses, tmp_path):
     def call(*words, given=responses, vocabulary=None):
         tmp_path.joinpath("corpus").exists() or tmp_path.joinpath("corpus").symlink_to(corpus)
         write_records(tmp_path / "responses.jsonl", given, signature="test", kind=Response)
         if vocabulary:
             write_json(tmp_path / "vocabulary.json", {"signature": "test", "words": ["<pad>", "<unk>", *vocabulary]})
-        parser = parser_of(discriminate, "python -m evaluators discriminate")
-        discriminate.run(parser.parse_args([str(tmp_path), "--encoder", "bag", "--jobs", "1", *words]))
-        return capsys.readouterr().out
+        return say(tmp_path, *words)
 
     return call
 
 
-def test_a_line_a_model_its_marks_a_score_table_and_a_figure(run, tmp_path):
-    out = run("--folds", "4", "--shared")
+@pytest.fixture(scope="module")
+def done(corpus, responses, tmp_path_factory):
+    """A study after its first run, and what that printed."""
+    folder = tmp_path_factory.mktemp("done")
+    (folder / "corpus").symlink_to(corpus)
+    write_records(folder / "responses.jsonl", responses, signature="test", kind=Response)
+    return folder, say(folder, "--folds", "4", "--shared")
+
+
+def test_a_line_a_model_its_marks_a_score_table_and_a_figure(done):
+    folder, out = done
     copy, well = out.splitlines()[1:3]
     assert copy.split()[0] == "copy-0"
     assert "copy-0, temperature:1: not told from people" in out
     assert well.split()[2] == "1.00"
     assert '"(start) well"' in out
     assert "the words of the training split" in out
-    table = pq.read_table(tmp_path / "adversarial.parquet")
+    table = pq.read_table(folder / "adversarial.parquet")
     card = cards_from(table.schema.metadata[b"cards"].decode(), "here")["adversarial"]
     rows = table.to_pylist()
     assert set(card.tasks) == {row["task"] for row in rows}
@@ -74,22 +92,19 @@ def test_a_line_a_model_its_marks_a_score_table_and_a_figure(run, tmp_path):
     assert len({row["item"] for row in own if row["model"] == "copy"}) * 2 == len(own)
     assert {row["score"] for row in own if row["model"] == "well"} == {0.0}
     assert {row["model"] for row in rows if row["evaluator"] == "baseline"} == {"length"}
-    document = json.loads((tmp_path / "adversarial.json").read_text("utf-8"))
+    document = json.loads((folder / "adversarial.json").read_text("utf-8"))
     assert [one["model"] for one in document["generators"]] == ["copy", "well"]
-    assert (tmp_path / "discriminator.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "discriminator.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("sketched")
-def test_a_second_run_trains_nothing_and_says_the_same(run, tmp_path):
-    first = run("--folds", "4")
-    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "discriminators").iterdir()}
-    assert run("--folds", "4") == first
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "discriminators").iterdir()} == files
-
-
-@pytest.mark.usefixtures("sketched")
-def test_json_is_the_document(run, tmp_path):
-    assert json.loads(run("--folds", "4", "--json")) == json.loads((tmp_path / "adversarial.json").read_text("utf-8"))
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_second_run_trains_nothing_and_says_the_same_and_json_is_the_document(done, words):
+    folder, first = done
+    files = {path: path.stat().st_mtime_ns for path in (folder / "discriminators").iterdir()}
+    told = say(folder, "--folds", "4", "--shared", *words)
+    assert json.loads(told) == json.loads((folder / "adversarial.json").read_text("utf-8")) if words else told == first
+    assert {path: path.stat().st_mtime_ns for path in (folder / "discriminators").iterdir()} == files
 
 
 @pytest.mark.usefixtures("sketched")
@@ -133,5 +148,6 @@ def test_another_corpus_is_refused(run, responses):
         run("--folds", "4", given=[*responses, response("SNG01:1", "hello")])
 
 
+@pytest.mark.usefixtures("sketched")
 def test_no_draws_of_one_length_to_rank_is_said(run):
     assert "no context of the test has enough draws" in run("--folds", "4", "--models", "copy", "--same-length")

