@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,12 @@ def png(figure: Figure) -> bytes:
 
 def inches(text: str, size: float, weight: str = "normal") -> float:
     """How wide a line of text is."""
-    font = FontProperties(family=mpl.rcParams["font.family"], size=size, weight=weight)
+    return _measured(text, tuple(mpl.rcParams["font.family"]), size, weight)
+
+
+@lru_cache(4096)
+def _measured(text: str, family: tuple[str, ...], size: float, weight: str) -> float:
+    font = FontProperties(family=list(family), size=size, weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
 
 

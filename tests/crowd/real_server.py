@@ -4,7 +4,6 @@ import contextlib
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -14,6 +13,7 @@ from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import make_pairs
 from tests.house.waiting import PATIENCE
+from tests.house.warm import SERVING, warm
 
 ROOT = Path(__file__).resolve().parents[2]
 # The clock of the process, and so of everything in it, is wrong by so many seconds.
@@ -45,7 +45,7 @@ def make_study(folder, rules="", **pairs):
 @contextlib.contextmanager
 def serving(study, *options, clock=0.0, told=None):
     """The server's address while it runs; `told` is a dictionary that gets its process id."""
-    command = [sys.executable, "-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
+    command = [*warm(SERVING), "-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
     command += ["--rate", "0", "--stop-with-stdin", *options]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     if told is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from analysis.commands import ties
 from dialogue.command_line import parser_of
 from tests.house.waiting import PATIENCE
-from tests.house.warm import warm
+from tests.house.warm import SERVING, warm, warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -20,7 +20,13 @@ PACKAGES = ("analysis", "crowd", "dialogue", "evaluators", "generation", "probes
 PARTS = (*PACKAGES, "analyze_ties.py", "examples", "templates", "constraints.txt")
 
 # A server would run for ever: this one ends when it has said where raters begin. Its log is emptied before it is begun:
-# what an earlier server said would end this one while it is still loading.
+# what an earlier server said would end this one while it is still loading. The server that simulated raters start is
+# forked too.
+SIMULATED = """
+import runpy, sys
+sys.executable, _, *sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
 SHELL = r"""
 set -euo pipefail
 python() {
@@ -33,6 +39,7 @@ python() {
             sleep .1
         done
         kill -TERM $server; wait $server ;;
+    *" crowd simulate "*) $WARM -c "$SIMULATED" "$PYTHON" "$@" ;;
     *) $WARM "$@" ;;
     esac
 }
@@ -64,6 +71,7 @@ def run(script, folder):
     """Run a script of commands there; what it printed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     told = {"OMP_NUM_THREADS": "1", "BROWSER": "true", "WARM": shlex.join(warm()), "SKETCHED": "1"}
+    told |= {"SIMULATED": SIMULATED, "PYTHON": warm_python(SERVING)}
     environ = {**os.environ, "PATH": path, **told}
     command = ["bash", "-c", SHELL + script]
     done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=PATIENCE)

@@ -29,12 +29,12 @@ def demo(root, study):
 
 
 def run(root, study):
-    words = [str(warm_python(study.parent)), *demo(root, study)]
+    words = [warm_python(), *demo(root, study)]  # its pictures are sketched: those on the page are of another kind
     done = subprocess.run(
         [*warm(), "-"],
         input=WARM.format(words=words),
         cwd=root,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "SKETCHED": "1"},
         capture_output=True,
         text=True,
         timeout=PATIENCE,

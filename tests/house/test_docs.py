@@ -39,6 +39,7 @@ NOT_RUN = {
     r"analysis (robustness|leaderboard)": "needs scores under conditions; tests/analysis/robustness make them",
     r"--pooling decoder|probes erase|generation erased|analysis erasure": "tests/analysis/erasure run the whole line",
     r"runs/people": "needs people; tests/crowd/forms and tests/crowd/test_faults.py run the whole line",
+    r"analysis report (STUDY|runs/simulated)$": "the walk along the printed commands runs it",
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
@@ -58,6 +59,8 @@ SMALLER = {  # in the documents' own commands, for the same reason
     "--epochs 5 --jobs 2": "--epochs 1 --jobs 1",
     "--limit 500": "--limit 12 --jobs 1",
     "--checkpoints untrained,best_bleu,last": "--checkpoints untrained,best_bleu,last --limit 20 --jobs 1",
+    "rank runs/demo\n": "rank runs/demo --jobs 1\n",
+    "sample runs/demo --split": "sample runs/demo --limit 12 --jobs 1 --split",
     "probes run runs/demo  ": "probes run runs/demo --tasks AllTopics --jobs 1  ",
     "probes codelength runs/demo  ": "probes codelength runs/demo --tasks IsMultiTopic --jobs 1  ",
 }

@@ -1,16 +1,10 @@
 """The tutorial's commands work as written, from the first to the last."""
 
-import os
 import re
-import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 from dialogue.files import read_records
 from dialogue.records import Pair, Vote
-from tests.house.waiting import PATIENCE
-from tests.house.warm import warm
+from tests.house.doc_blocks import run
 
 BLOCK = re.compile(r"```sh\n(.*?)```", re.S)
 PARTS = ("analyze_ties.py", "analysis", "crowd", "dialogue", "generation")
@@ -21,16 +15,7 @@ def test_the_tutorial_leads_from_a_table_of_answers_to_a_report(pytestconfig, tm
     for name in PARTS:
         (tmp_path / name).symlink_to(pytestconfig.rootpath / name)
     lines = [line for block in BLOCK.findall(text) for line in block.splitlines() if "crowd serve" not in line]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(['python() { $WARM "$@"; }', *lines])],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "WARM": shlex.join(warm()), "SKETCHED": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    run("\n".join(lines), tmp_path)
     rehearsal, elsewhere = tmp_path / "runs" / "rehearsal", tmp_path / "runs" / "elsewhere"
     pairs = read_records(rehearsal / "pairs.jsonl", Pair)
     assert [sum(pair.kind == kind for pair in pairs) for kind in ("real", "check")] == [12, 3]

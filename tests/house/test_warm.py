@@ -17,6 +17,7 @@ SCRIPT = "import os, sys\nprint(sys.argv, os.getcwd(), os.environ['WORD'], __nam
         (["-m", "crowd", "status", "nowhere"], ""),
         (["-m", "crowd", "status", "--no-such-option"], ""),
         (["analyze_ties.py", "examples/votes.csv", "--size", "100000"], ""),
+        (["-c", SCRIPT, "one", "two"], ""),
         (["-"], SCRIPT),
         (["-"], SCRIPT + "sys.exit('the end')\n"),
         (["-"], "raise SystemExit(3)"),

@@ -1,4 +1,4 @@
-"""A Python that has loaded the heavy libraries once and forks for each command that a shell types.
+"""A Python that has loaded libraries once and forks for each command that a shell or a test types.
 
 The code of the checkout is not among what is loaded: each command imports it anew, as it would when typed alone.
 Where SKETCHED is set its pictures are not rendered: for tests that do not look at them.
@@ -13,6 +13,7 @@ import os
 import runpy
 import select
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,33 +26,36 @@ HEAVY = (
     "scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet",
     "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch",
 )  # fmt: skip
+SERVING = ("sqlalchemy", "flask", "waitress", "httpx", "tqdm")  # what is enough where raters are served
 
 
 @functools.cache
-def warm():
+def warm(names=HEAVY):
     """The command that stands for `python`, started on first use; it ends with the tests' process."""
     folder = tempfile.mkdtemp(prefix="warm-")
     path = str(Path(folder, "socket"))
-    process = subprocess.Popen([sys.executable, __file__, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, __file__, "serve", path, *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert process.stdout.readline() == b"ready\n"
     process.stdout.close()
 
     def end():
         process.stdin.close()
         process.wait()
-        Path(path).unlink()
-        Path(folder).rmdir()
+        shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(end)
-    return [sys.executable, "-I", "-S", __file__, path]
+    command = [sys.executable, "-I", "-S", __file__, path]
+    program = Path(folder, "python")
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return command
 
 
-def warm_python(folder):
-    """The same as a file in a folder, where the name of a program is wanted."""
-    path = Path(folder, "python")
-    path.write_text(f'#!/bin/sh\nexec {shlex.join(warm())} "$@"\n', encoding="utf-8")
-    path.chmod(0o755)
-    return path
+def warm_python(names=HEAVY):
+    """The same as a file, where the name of a program is wanted."""
+    return str(Path(warm(names)[-1]).with_name("python"))
 
 
 def ask(path, words):
@@ -70,9 +74,9 @@ def ask(path, words):
         return int.from_bytes(server.recv(1) or b"\x01", "big")
 
 
-def serve(path):
+def serve(path, names):
     """Fork for each command until standard input ends."""
-    for name in HEAVY:
+    for name in names:
         importlib.import_module(name)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -126,16 +130,21 @@ def sketch(figure, handle, **options):
 
     To render a report's pictures takes longer than all the rest of it.
     """
-    figure.draw_without_rendering()
+    if figure.stale:  # not laid out since it was changed
+        figure.draw_without_rendering()
     handle.write(b"sketch")
 
 
 def run(words):
-    """`python -m MODULE ...`, `python FILE ...` or `python -`."""
+    """`python -m MODULE ...`, `python -c CODE ...`, `python FILE ...` or `python -`."""
     first, *others = words
     if first == "-m":
         sys.argv, sys.path[0] = others, ""
         runpy.run_module(others[0], run_name="__main__", alter_sys=True)
+    elif first == "-c":
+        code, *others = others
+        sys.argv, sys.path[0] = [first, *others], ""
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     elif first == "-":
         sys.argv, sys.path[0] = words, ""
         exec(compile(sys.stdin.read(), "<stdin>", "exec"), {"__name__": "__main__"})
@@ -145,7 +154,8 @@ def run(words):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        serve(sys.argv[1])
+    first, *others = sys.argv[1:]
+    if first == "serve":
+        serve(others[0], others[1:])
     else:
-        sys.exit(ask(sys.argv[1], sys.argv[2:]))
+        sys.exit(ask(first, others))

@@ -1,7 +1,6 @@
 """Questions with several options in a real Chromium: by mouse, by keyboard alone, on a phone and without a script."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from dialogue.questions import read_questions
 from tests.crowd.chromium.test_hit import WAYS, follow
 from tests.house.barriers import barriers
 from tests.house.waiting import PATIENCE
+from tests.house.warm import SERVING, warm
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ def served(tmp_path_factory):
     """The address of a study of the sample, and its folder."""
     folder = tmp_path_factory.mktemp("questions")
     (folder / "hit.toml").write_text(RULES)
-    command = [sys.executable, "-m", "crowd", "serve", str(folder), "--questions", str(SAMPLE), "--port", "0"]
+    command = [*warm(SERVING), "-m", "crowd", "serve", str(folder), "--questions", str(SAMPLE), "--port", "0"]
     command += ["--rate", "0", "--quiet", "--simulated", "--stop-with-stdin"]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

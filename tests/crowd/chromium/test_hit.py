@@ -1,7 +1,6 @@
 """The HIT in a real Chromium: every way through it, what is stored at the end, and what is said when it fails."""
 
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from crowd.web.page import literal
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE, wait_for
+from tests.house.warm import SERVING, warm
 
 pytestmark = pytest.mark.browser
 
@@ -74,7 +74,7 @@ def serve(folder, pairs, rules=RULES):
     """Start `python -m crowd serve` (simulated: order and sides follow from the seed) and read where it listens."""
     (folder / "pairs.jsonl").write_bytes(pairs.read_bytes())
     (folder / "hit.toml").write_text(rules, encoding="utf-8")
-    command = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--rate", "0", "--quiet"]
+    command = [*warm(SERVING), "-m", "crowd", "serve", str(folder), "--port", "0", "--rate", "0", "--quiet"]
     process = subprocess.Popen(
         [*command, "--simulated", "--stop-with-stdin"],
         cwd=ROOT,

@@ -1,7 +1,6 @@
 """Sets of responses in a real Chromium: by keyboard alone, by drag, on a phone and without a script; axe on each."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
 from tests.house.barriers import barriers
 from tests.house.waiting import PATIENCE
+from tests.house.warm import SERVING, warm
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +49,7 @@ def served(tmp_path_factory):
     """The address of a study of the sample, and its folder."""
     folder = tmp_path_factory.mktemp("sets")
     (folder / "hit.toml").write_text(RULES)
-    command = [sys.executable, "-m", "crowd", "serve", str(folder), "--pairs", str(SAMPLE), "--port", "0"]
+    command = [*warm(SERVING), "-m", "crowd", "serve", str(folder), "--pairs", str(SAMPLE), "--port", "0"]
     command += ["--rate", "0", "--quiet", "--simulated", "--stop-with-stdin"]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:

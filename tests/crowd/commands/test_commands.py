@@ -3,7 +3,6 @@
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from dialogue.files import read_header, read_records
 from dialogue.records import Pair, Rater, Vote
 from tests.house.typed import typed
 from tests.house.waiting import PATIENCE
+from tests.house.warm import SERVING, warm
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = ROOT / "examples" / "pairs.jsonl"
@@ -28,7 +28,7 @@ def crowd(*arguments):
 def crowd_itself(*arguments):
     """In a process of its own: waitress leaves the sockets of a server that could not begin to the end of it."""
     return subprocess.run(
-        [sys.executable, "-m", "crowd", *map(str, arguments)],
+        [*warm(SERVING), "-m", "crowd", *map(str, arguments)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from dialogue.command_line import dispatch
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.crowd.study import make_pairs
+from tests.house.warm import SERVING, warm
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -59,7 +59,7 @@ def test_the_command_names_each_and_serve_warns(tmp_path, capsys):
     assert dispatch("crowd", "", COMMANDS, ["lint", str(tmp_path)]) == 1
     told = capsys.readouterr().out
     assert "tell-tale: a response names its model hred: I am hred and I can help." in told and "1 of the 26" in told
-    command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--stop-with-stdin", "--quiet"]
+    command = [*warm(SERVING), "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--stop-with-stdin", "--quiet"]
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr.startswith(
         "warning: 1 response names its own model, e.g. in pair tell-"
@@ -82,7 +82,7 @@ def test_half_a_character_in_a_pair_is_one_sentence_when_the_study_is_served(tmp
         "b": {"text": "b", "model": "m"},
     }
     (tmp_path / "pairs.jsonl").write_text(json.dumps(value) + "\n")
-    command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--stop-with-stdin"]
+    command = [*warm(SERVING), "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--stop-with-stdin"]
     done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 2 and "pairs.jsonl:1: a.text holds half a character (\\ud83d)" in done.stderr
     assert "Traceback" not in done.stderr

@@ -55,7 +55,11 @@ def test_looking_once_in_eight_sittings_uses_no_check_up_and_always_tie_counts_n
     assert rows(desk, sa.select(raters.c.status)) == [("blocked",)]
 
 
-@pytest.mark.parametrize("pairs_a_sitting", [1, 2, 7])
+@pytest.mark.parametrize(
+    ("study", "pairs_a_sitting"),
+    [("sqlite", 1), ("sqlite", 2), ("sqlite", 7), ("postgresql", 2)],
+    indirect=["study"],
+)
 def test_a_new_sitting_after_every_few_pairs_meets_as_many_later_checks_as_one_long_one(study, pairs_a_sitting):
     address, _ = study
     hopper, stayer, met = Visitor(address), Visitor(address), {}

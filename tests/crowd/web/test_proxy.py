@@ -23,6 +23,7 @@ from dialogue.records import Pair
 from tests.crowd.real_server import free_port
 from tests.crowd.study import make_pairs
 from tests.house.waiting import PATIENCE, wait_for
+from tests.house.warm import SERVING, warm
 
 ROOT = Path(__file__).resolve().parents[3]
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
@@ -87,7 +88,7 @@ def outside(tmp_path):
     folder.mkdir()
     write_records(folder / "pairs.jsonl", make_pairs(4), signature="test", kind=Pair)
     (folder / "hit.toml").write_text("pairs_per_sitting = 2\nfirst_checks = 0\nlater_checks = 0\n")
-    serve = [sys.executable, "-m", "crowd", "serve", str(folder), "--port", "0", "--quiet", "--walk-in"]
+    serve = [*warm(SERVING), "-m", "crowd", "serve", str(folder), "--port", "0", "--quiet", "--walk-in"]
     serve += ["--https", "--proxies", "1", "--prefix", "/study-1"]
     with running(serve, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         inner = int(re.search(r":(\d+)/", server.stdout.readline())[1])
