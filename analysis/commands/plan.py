@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 from analysis.arguments import (
+    READING,
     SAID_OF_VOTES,
     add_clusters_argument,
     add_json_argument,
@@ -22,6 +23,7 @@ from analysis.arguments import (
     study_beside,
 )
 from dialogue.command_line import given, next_command
+from dialogue.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +89,8 @@ def run(args: argparse.Namespace) -> None:
     """Assume or measure, plan, print."""
     from analysis.notebook import plan
 
+    if args.votes is None and (said := given(args, *READING)):
+        raise InputError(f"{' '.join(said)} says how votes are to be read: name their table too, or leave it out.")
     asked = (
         *("pairs", "difference", "margin", "size", "power", "alpha", "ties", "per_pair", "per_rater", "pair_icc"),
         *("rater_icc", "per_dialogue", "dialogue_icc", "rater_cv", "price", "fee", "seed_sd", "clusters", "seed"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from analysis.reading.systems import key_of, pairs_of, system_names
 from dialogue.errors import InputError
-from dialogue.tables.table import RawTable, cell_text, from_rows
+from dialogue.judges import judges_beside, whose
+from dialogue.tables.table import RawTable, Row, cell_text, from_rows
 
 SCORES_OF_SIDES = ("score_a", "score_b")
 OF_SETS = {"set", "rater", "question", "system", "score", "rank", "of"}  # of ratings.jsonl
@@ -28,7 +31,7 @@ def scored_sides(table: RawTable) -> RawTable:
     pairs = pairs_of(path)
     names = system_names(pairs.values())
     rows, lines = [], []
-    for number, (where, row) in enumerate(table.rows()):
+    for number, (where, row) in enumerate(_of_people(table)):
         if cell_text(row["score_a"]) == "" or cell_text(row.get("counted", True)).lower() == "false":
             continue
         pair = pairs.get(cell_text(row["pair"]))
@@ -51,7 +54,7 @@ def scored_sides(table: RawTable) -> RawTable:
 def _of_sets(table: RawTable) -> RawTable:
     """Ratings and ranks of responses; those of one set belong together, and those of one context that stood alone."""
     rows, lines = [], []
-    for number, (_, row) in enumerate(table.rows()):
+    for number, (_, row) in enumerate(_of_people(table)):
         told = {name: cell_text(row.get(name, "")) for name in ("counted", "kind", "of", "set", "item", "dialogue")}
         if told["counted"].lower() == "false" or told["kind"] not in ("", "real"):
             continue
@@ -63,3 +66,15 @@ def _of_sets(table: RawTable) -> RawTable:
     if not rows:
         raise InputError(f"{table.path} holds no rating that counts.")
     return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), table.notes)
+
+
+def _of_people(table: RawTable) -> Iterator[Row]:
+    """The rows, up to the first that a judge gave: a program's rating is no person's, whatever it says."""
+    judges = judges_beside([table.path])
+    for where, row in table.rows():
+        if (why := whose(cell_text(row.get("source", "")), cell_text(row["rater"]), judges)) is not None:
+            known = f" (its rater {why})" if why else ""
+            raise InputError(
+                f"{where}: this rating is a judge's{known}. Only people's are read here: leave its rows out."
+            )
+        yield where, row

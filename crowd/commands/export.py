@@ -47,7 +47,9 @@ def run(args: argparse.Namespace) -> None:
     exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
     if args.events:
         exporting.write(out / f"events.{args.format}", log, None, found.recipe)
-    print(f"{found.given} {found.name} of {len(found.raters)} raters: {answers}")
+    gave = sum(one.votes > 0 for one in found.raters)
+    came = "" if gave == len(found.raters) else f" ({len(found.raters)} came)"
+    print(f"{found.given} {found.name} of {gave} rater{'s' * (gave != 1)}{came}: {answers}")
     if found.comments:
         exporting.write(out / f"comments.{args.format}", found.comments, Comment, found.recipe)
         print(f"{len(found.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")

@@ -1,0 +1,13 @@
+"""What is typed to `analysis plan`: nothing is ignored in silence."""
+
+import pytest
+
+from analysis.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+
+
+@pytest.mark.parametrize("words", [["--from", "potato"], ["--question", "fluent"], ["--uncounted"]])
+def test_how_votes_are_to_be_read_is_refused_where_there_are_none(words):
+    with pytest.raises(InputError, match=f"^{' '.join(words)} says how votes are to be read: name their table too"):
+        dispatch("analysis", "", COMMANDS, ["plan", *words])
