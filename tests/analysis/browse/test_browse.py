@@ -18,6 +18,7 @@ from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 from tests.analysis.report_study import add_votes
 from tests.house.typed import typed
+from tests.house.waiting import wait_for
 
 HOSTILE = (
     '</script></article><img src=x onerror="document.title=1"><script>document.title=2</script>&#x3c;b>\u202egnp.\u2066'
@@ -186,6 +187,11 @@ def kept(view):
     return view.evaluate("[...document.querySelectorAll('article')].filter(e => !e.hidden).length")
 
 
+def await_that(view, expression):
+    """Playwright's own waiting evaluates text inside the page, which the page's policy forbids."""
+    wait_for(lambda: view.evaluate(expression))
+
+
 @pytest.mark.browser
 def test_filters_search_and_addresses_keep_what_they_say(opened, found):
     view = opened(address_of({"system": "lstm-0", "against": "lstm-1", "kind": "real"}))
@@ -196,12 +202,12 @@ def test_filters_search_and_addresses_keep_what_they_say(opened, found):
     for one in found.nets[1:]:
         cut = {one.slice: one.value, "system": one.first, "against": one.second, "kind": "real"}
         view.evaluate(f"location.hash = {address_of(cut)!r}")
-        view.wait_for_function(f"document.getElementById('told').textContent.includes(' {one.votes} votes: ')")
+        await_that(view, f"document.getElementById('told').textContent.includes(' {one.votes} votes: ')")
         assert f" {one.counts[0]} for lstm-0, {one.counts[1]} for lstm-1, {one.counts[2]} ties" in (
             view.locator("#told").text_content()
         )
     view.get_by_role("button", name="Show all").click()
-    view.wait_for_function("document.getElementById('told').textContent.startsWith('26 of 26')")
+    await_that(view, "document.getElementById('told').textContent.startsWith('26 of 26')")
     view.get_by_label("Search").fill("ONERROR longer")
     assert kept(view) == sum(n % 5 > 1 or n == 5 for n in range(24))  # speakers' names, and a pair's
     view.get_by_label("Search").fill("")
@@ -218,7 +224,7 @@ def test_filters_search_and_addresses_keep_what_they_say(opened, found):
 def test_keys_go_through_the_list_and_a_place_is_found_behind_a_filter(opened):
     view = opened("#comments=yes")
     view.evaluate("location.hash = '#n9'")
-    view.wait_for_function("!document.getElementById('n9').hidden && !location.hash.includes('=')")
+    await_that(view, "!document.getElementById('n9').hidden && !location.hash.includes('=')")
     view.locator("#n9").focus()
     view.keyboard.press("j")
     assert view.evaluate("document.activeElement.id") == "n10"
@@ -230,12 +236,14 @@ def test_keys_go_through_the_list_and_a_place_is_found_behind_a_filter(opened):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 320)])
-def test_the_page_has_no_barrier_and_fits(opened, scheme, width):
-    view = opened(color_scheme=scheme, viewport={"width": width, "height": 844})
-    assert view.evaluate("document.documentElement.scrollWidth") <= width
-    checked = Axe().run(view).response
-    assert checked["passes"] and [one["id"] for one in checked["violations"]] == []
+def test_the_page_has_no_barrier_and_fits(opened):
+    view = opened()
+    for scheme, width in (("light", 1280), ("dark", 390), ("light", 320)):
+        view.emulate_media(color_scheme=scheme)
+        view.set_viewport_size({"width": width, "height": 844})
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+        checked = Axe().run(view, options={"resultTypes": ["violations"]}).response
+        assert checked["passes"] and [one["id"] for one in checked["violations"]] == []
 
 
 @pytest.mark.browser
