@@ -79,9 +79,9 @@ def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return Spread(tuple(values), mean, math.nan, math.nan, math.nan)
-    from scipy.stats import chi2  # a second to load, and no job of `probes run` needs it
+    from scipy.special import gammaincinv  # no job of `probes run` needs it
 
     sd = float(np.std(values, ddof=1))
-    # (n - 1) s^2 / sigma^2 follows chi-square with n - 1 degrees of freedom.
-    upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
+    # (n - 1) s^2 / sigma^2 follows chi-square with n - 1 degrees of freedom, whose quantiles these are.
+    upper, lower = (2 * float(gammaincinv((n - 1) / 2, (1 + sign * level) / 2)) for sign in (1, -1))
     return Spread(tuple(values), mean, sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower))

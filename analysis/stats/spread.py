@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2, f
+from scipy.special import fdtri, gammaincinv  # chi-square and F as scipy.stats has them, without its weight
 
 FEW_SEEDS = 5  # with 4 an SD must be almost 4 times another before F tells them apart
 
@@ -40,7 +40,7 @@ def seed_spread(values: Sequence[float], *, level: float = 0.95) -> SeedSpread:
     if n < 2:  # one training says nothing of the next: not 0 but unknown
         return SeedSpread(tuple(values), math.nan, math.nan, math.nan, level)
     sd = float(np.std(values, ddof=1))
-    upper, lower = float(chi2.ppf((1 + level) / 2, n - 1)), float(chi2.ppf((1 - level) / 2, n - 1))
+    upper, lower = (2 * float(gammaincinv((n - 1) / 2, (1 + sign * level) / 2)) for sign in (1, -1))
     return SeedSpread(tuple(values), sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower), level)
 
 
@@ -64,7 +64,7 @@ def sd_ratio(one: SeedSpread, other: SeedSpread, *, level: float = 0.95) -> Rati
     if min(sizes) < 2 or not (one.sd > 0 and other.sd > 0):
         return None
     value = one.sd / other.sd
-    high, low = (float(f.ppf((1 + sign * level) / 2, sizes[0] - 1, sizes[1] - 1)) for sign in (1, -1))
+    high, low = (float(fdtri(sizes[0] - 1, sizes[1] - 1, (1 + sign * level) / 2)) for sign in (1, -1))
     return Ratio(value, value / math.sqrt(high), value / math.sqrt(low))
 
 
