@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dialogue.errors import InputError
-from dialogue.files import read_json
+from dialogue.files import digest, read_json
 
 ROWS_AT_ONCE = 8192
 LAYER = re.compile(r"(.+)\.layer-(\d+)")
@@ -86,9 +86,24 @@ def find(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Re
             raise InputError(f"{count} arrays are called {name}; give each a different model, seed or checkpoint.")
     wanted = checkpoints.split(",") if checkpoints else [w.checkpoint for w in found if "epoch-" not in w.checkpoint]
     if kept := [who for who in found if files or checkpoints == "all" or who.checkpoint in wanted]:
+        if not files:
+            _refuse_stale(study, kept)
         return kept
     there = ", ".join(sorted({who.checkpoint for who in found}))
     raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}. It has: {there}.")
+
+
+def _refuse_stale(study: Path, found: Iterable[Representation]) -> None:
+    """Refuse states of weights that the model no longer has: a training that is killed may leave some behind."""
+    for who in found:
+        told = read_json(who.path.with_suffix(".json")).get("weights")
+        model = who.path.stem.removesuffix(f"-{who.checkpoint}")
+        weights = study / "models" / model / f"{who.checkpoint}.safetensors"
+        if told and weights.exists() and digest(weights) != told:
+            raise InputError(
+                f"{who.path} was made with other weights than {weights} holds now. Make it anew: "
+                f"python -m generation encode {study}, with the --splits and --checkpoints of before."
+            )
 
 
 def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation:
