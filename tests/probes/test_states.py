@@ -20,9 +20,7 @@ def test_states_of_weights_that_are_no_more_are_refused(tmp_path):
     path.with_suffix(".json").write_text(json.dumps(told))
     assert [who.name for who in find(tmp_path, None, "")] == ["hred-0-last"]
     weights.write_bytes(b"of five epochs")
-    with pytest.raises(
-        InputError, match=r"hred-0-last\.npy was made with other weights than .* holds now"
-    ):
+    with pytest.raises(InputError, match=r"hred-0-last\.npy was made with other weights than .* holds now"):
         find(tmp_path, None, "")
     assert find(tmp_path, [path], "")  # whoever names a file means it
     weights.unlink()  # weights may be put away once they are encoded
