@@ -130,8 +130,9 @@ def test_a_long_conversation_shows_its_last_turns_and_all_of_them_on_request(at,
 
 
 def test_without_script_the_conversation_unfolds_too_and_the_answers_stand_below_both_responses(at):
-    for screen in SCREENS:
-        page = at(screen, "pair-2", java_script_enabled=False)
+    page = at("desktop", "pair-2", java_script_enabled=False)
+    for screen, (width, height) in SCREENS.items():
+        page.set_viewport_size({"width": width, "height": height})
         ends = [box["y"] + box["height"] for box in (one.bounding_box() for one in page.locator(".said").all())]
         assert page.locator("button[value=left]").bounding_box()["y"] >= max(ends), screen
     page = at("phone", "pair-1", java_script_enabled=False)
