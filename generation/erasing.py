@@ -21,7 +21,7 @@ from generation.batches import Contexts, stack_contexts
 from generation.models.interface import DecoderState, DialogueModel, Encoded
 
 FOLDERS = {"decoder": "decoder_states"}  # pooling -> the folder of a study in which it does not meet other states
-PARTS = ("mean", "read", "write")
+PARTS = ("mean", "read", "write", "flat")
 PLACES = {"last": (1, 1), "third": (1, 3), "two_thirds": (2, 3)}  # of a context: how far into it single positions are
 
 
@@ -46,15 +46,22 @@ def view_widths(model: DialogueModel, context: Sequence[int], device: torch.devi
 
 
 class LinearEraser(nn.Module):
-    """x - write (read (x - mean)): what `read` finds in a vector is set to what it is on average."""
+    """What `read` finds in a vector, and then the directions that are `flat`, are set to what they are on average.
 
-    def __init__(self, mean: Tensor, read: Tensor, write: Tensor) -> None:
+    In double precision, whatever that of the model: `read` multiplies what hardly varies by up to a million.
+    """
+
+    def __init__(self, mean: Tensor, read: Tensor, write: Tensor, flat: Tensor) -> None:
         super().__init__()
-        self.mean, self.read, self.write = (nn.Buffer(part) for part in (mean, read, write))
+        # No buffers: those would follow the model to single precision.
+        self.mean, self.read, self.write, self.flat = (part.double() for part in (mean, read, write, flat))
 
     def forward(self, x: Tensor) -> Tensor:
         """Vectors (... x width)."""
-        return x - (x - self.mean) @ self.read.T @ self.write.T
+        mean, read, write, flat = (part.to(x.device) for part in (self.mean, self.read, self.write, self.flat))
+        left = x.double()
+        left = left - (left - mean) @ read.T @ write.T
+        return (left - (left - mean) @ flat @ flat.T).to(x.dtype)
 
 
 class ErasedModel(DialogueModel):
@@ -99,16 +106,15 @@ def read_eraser(path: Path) -> dict[str, LinearEraser]:
             parts = {site: [file[f"{site}.{part}"] for part in PARTS] for site in sites}
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{path} is not a whole eraser ({error}). Make it again: python -m probes erase.") from error
-    return {site: LinearEraser(*(torch.from_numpy(part).float() for part in found)) for site, found in parts.items()}
+    return {site: LinearEraser(*(torch.from_numpy(part) for part in found)) for site, found in parts.items()}
 
 
 def with_eraser(model: DialogueModel, erasers: Mapping[str, LinearEraser], name: str) -> ErasedModel:
     """The model behind these maps, which must fit all that its decoder sees."""
-    some = next(model.parameters()).device
-    widths = view_widths(model, [1], some)
+    widths = view_widths(model, [1], next(model.parameters()).device)
     needed = {"state": widths.get("state"), "memory": widths.get("mean")}
     wanted = {site: width for site, width in needed.items() if width is not None}
-    given = {site: len(eraser.get_buffer("mean")) for site, eraser in erasers.items()}
+    given = {site: len(eraser.mean) for site, eraser in erasers.items()}
     if given != wanted:
         raise InputError(f"{name} is for vectors of {given}; this model's decoder sees {wanted}. Make erasers again.")
-    return ErasedModel(model, {site: eraser.to(some) for site, eraser in erasers.items()})
+    return ErasedModel(model, erasers)

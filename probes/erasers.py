@@ -1,6 +1,6 @@
 """Erasers of one checkpoint on disk: for every task and method, and as many random ones of the same rank.
 
-STUDY/erasers/<model>-<seed>-<checkpoint>/ holds a .npz an eraser (`state.mean`, `state.read`, `state.write`, and the
+STUDY/erasers/<model>-<seed>-<checkpoint>/ holds a .npz an eraser (`state.mean`, `.read`, `.write`, `.flat`, and the
 same of `memory`) and erasers.json, which says what each erases and what a probe reads before and after. It comes last:
 where it is, the erasers are whole.
 """
@@ -23,13 +23,25 @@ from probes.baselines import always_the_most_frequent
 from probes.classifiers.features import fit_features
 from probes.classifiers.logistic import fit_logistic
 from probes.devices import threads
-from probes.erasing import FITTED, Erasure, Floats, by_map, everything, inlp, leace, random_erasure, variance_erased
+from probes.erasing import (
+    FITTED,
+    Erasure,
+    Floats,
+    by_map,
+    count_varying,
+    everything,
+    inlp,
+    leace,
+    random_erasure,
+    variance_erased,
+)
 from probes.plan import LabelledTask, Plan
 from probes.scoring import count_hits
 from probes.states import Representation, read_states
 
 METHODS = ("leace", "inlp")
-LARGEST_SHARE = 0.5  # of a vector's width that a task may take before nothing but the task would be left out
+PARTS = ("mean", "read", "write", "flat")  # of a map in its file; erasers with other parts are made anew
+LARGEST_SHARE = 0.5  # of the directions that vary, which a task may take before nothing but the task would be left out
 
 Views = Mapping[str, Floats]
 Sites = Mapping[str, Erasure]
@@ -83,7 +95,7 @@ def eraser_folders(
         sidecar = read_json(who.path.with_suffix(".json"))
         if not isinstance(sidecar.get("views"), dict):
             raise InputError(f"{who.path} says nothing of views: encode it again with --pooling decoder.")
-        key = content_key(who.digest, who.name, *labels, options, plan.condition)
+        key = content_key(who.digest, who.name, *labels, options, plan.condition, PARTS)
         folders.append(EraserFolder(who, sidecar, study / "erasers" / who.name, key))
     return folders
 
@@ -138,10 +150,10 @@ def _of_task(
 def _too_wide(labelled: LabelledTask, fit: Views) -> str:
     counts = labelled.fit.counts()
     free = int(((counts > 0) & (counts < len(labelled.fit.unseen))).sum()) - (not labelled.fit.many)
-    for site, (views, _) in by_map(fit).items():
-        rank, width = free * len(views), views[0].shape[1]
-        if rank > LARGEST_SHARE * width:
-            return f"up to {rank} of the {width} directions of the {site} would go"
+    for site, (views, also) in by_map(fit).items():
+        rank, varying = free * len(views), count_varying([*views, *also])
+        if rank > LARGEST_SHARE * varying:
+            return f"up to {rank} of the {varying} directions in which the {site} varies would go"
     return ""
 
 
@@ -172,17 +184,11 @@ def _write(folder: Path, name: str, sites: Sites, fit: Views, told: Mapping[str,
     path = folder / f"{name}.npz"
     clear_halves(path)
     with atomic(path, "wb") as handle:
-        np.savez(
-            handle,
-            **{
-                f"{site}.{part}": getattr(one, part).astype(np.float32)
-                for site, one in sites.items()
-                for part in ("mean", "read", "write")
-            },
-        )
+        np.savez(handle, **{f"{site}.{part}": getattr(one, part) for site, one in sites.items() for part in PARTS})
     views = _met(fit)
     return {
         "file": path.name, **told, "ranks": {site: one.rank for site, one in sites.items()},
+        "flat": {site: one.flats for site, one in sites.items()},
         "variance": {site: variance_erased(views[site], one) for site, one in sites.items()},
     }  # fmt: skip
 

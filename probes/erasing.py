@@ -10,6 +10,10 @@ Several `views` of the same examples (the mean over positions and the last posit
 holds for each of them; `also` are vectors that the map meets besides, and the variance is that of all. For single
 positions vary far more than their mean, and a map made for the mean would throw them out of where vectors are. What is
 erased is set to its mean.
+
+Directions that hardly vary cannot be whitened, but a probe that standardises scales them up and reads from them. So
+every eraser, random ones too, sets all of them to their mean. They are `flat` and no part of its rank: what sets a
+task's eraser apart from a random one is the task's directions alone.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from probes.scoring import count_hits
 from probes.tasks.labels import Labels
 
 Floats = NDArray[np.float64]
-SMALLEST = 1e-6  # of the largest: below this a singular value is rounding
+SMALLEST = 1e-6  # of the largest: below this a singular value is rounding, and a direction that varies less is flat
 FITTED = ("mean", "last")  # views of the memory that nothing may be read from
 ROUNDS = 10  # of inlp at most
 JUDGED = 5  # the last fifth of the examples judges the classifiers of inlp, which are fitted on the others
@@ -36,51 +40,80 @@ LEAST_TURN = 1e-3  # of the largest: a smaller direction of a classifier is what
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """x - write (read (x - mean)): `read` (rank x width) finds what `write` (width x rank) takes away."""
+    """y = x - write (read (x - mean)), then y - flat (flat' (y - mean)).
+
+    `read` (rank x width) finds what `write` (width x rank) takes away; `flat` (width x how many) is orthonormal.
+    """
 
     mean: Floats
     read: Floats
     write: Floats
+    flat: Floats
 
     @property
     def rank(self) -> int:
-        """How many directions are erased."""
+        """How many directions are erased of those that vary."""
         return len(self.read)
 
+    @property
+    def flats(self) -> int:
+        """How many directions hardly vary, and are set to their mean."""
+        return int(self.flat.shape[1])
+
     def apply(self, vectors: Floats) -> Floats:
-        """The vectors (n x width) without them."""
-        return np.asarray(vectors - (vectors - self.mean) @ self.read.T @ self.write.T)
+        """The vectors (n x width) without both; the flat last, lest rounding brings back what was erased."""
+        left = vectors - (vectors - self.mean) @ self.read.T @ self.write.T
+        return np.asarray(left - (left - self.mean) @ self.flat @ self.flat.T)
+
+
+@dataclass(frozen=True, slots=True)
+class Whitening:
+    """Symmetric square roots of a pooled covariance (its inverse is `whiten`), its mean and its flat directions."""
+
+    mean: Floats
+    whiten: Floats
+    unwhiten: Floats
+    flat: Floats
+
+    @property
+    def varying(self) -> int:
+        """How many directions are not flat."""
+        return int(len(self.flat) - self.flat.shape[1])
+
+    def erasure(self, basis: Floats) -> Erasure:
+        """Erase an orthonormal basis (width x rank) of the whitened vectors, and what is flat."""
+        return Erasure(self.mean, basis.T @ self.whiten, self.unwhiten @ basis, self.flat)
 
 
 def leace(views: Sequence[Floats], labels: Floats, also: Sequence[Floats] = ()) -> Erasure:
     """Erase labels (n x k, of numbers) from views (each n x width): the label's covariance with each becomes zero."""
-    whiten, unwhiten, mean = _whitening([*views, *also])
+    white = _whitening([*views, *also])
     centred = labels - labels.mean(0)
-    shared = np.hstack([whiten @ (view - view.mean(0)).T @ centred for view in views]) / len(labels)
+    shared = np.hstack([white.whiten @ (view - view.mean(0)).T @ centred for view in views]) / len(labels)
     axes, sizes, _ = np.linalg.svd(shared, full_matrices=False)
     kept = axes[:, sizes > SMALLEST * max(float(sizes.max(initial=0.0)), 1e-300)]
-    return Erasure(mean, kept.T @ whiten, unwhiten @ kept)
+    return white.erasure(kept)
 
 
 def random_erasure(views: Sequence[Floats], rank: int, generator: np.random.Generator) -> Erasure:
     """What would be erased for labels that have nothing to do with the vectors."""
-    whiten, unwhiten, mean = _whitening(views)
-    basis, sizes, _ = np.linalg.svd(whiten, hermitian=True)
-    space = basis[:, sizes > SMALLEST * sizes.max()]  # directions in which the vectors vary at all
+    white = _whitening(views)
+    basis, _, _ = np.linalg.svd(white.whiten, hermitian=True)
+    space = basis[:, : white.varying]  # the inverse of what is flat is zero, so it comes last
     drawn, _ = np.linalg.qr(generator.standard_normal((space.shape[1], min(rank, space.shape[1]))))
-    kept = space @ drawn
-    return Erasure(mean, kept.T @ whiten, unwhiten @ kept)
+    return white.erasure(space @ drawn)
 
 
-def _whitening(views: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """Symmetric square roots of the pooled covariance, its inverse first, and the mean."""
+def _whitening(views: Sequence[Floats]) -> Whitening:
+    # Eigenvalues of a covariance are right to some 1e-15 of the largest, far below the 1e-12 at which a direction is
+    # flat. Singular values of the vectors would tell flat directions apart, which all meet the same end.
     mean = np.mean([view.mean(0) for view in views], axis=0)
     pooled = np.concatenate(views) - mean
     variance, axes = np.linalg.eigh(pooled.T @ pooled / len(pooled))
     there = variance > SMALLEST**2 * variance.max()  # squares: a direction may vary a millionth as much as another
     root = np.sqrt(np.where(there, variance, 0.0))
     inverse = np.where(there, 1 / np.where(there, root, 1.0), 0.0)
-    return (axes * inverse) @ axes.T, (axes * root) @ axes.T, mean
+    return Whitening(mean, (axes * inverse) @ axes.T, (axes * root) @ axes.T, axes[:, ~there])
 
 
 def inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *, rounds: int = ROUNDS) -> Erasure:
@@ -88,17 +121,17 @@ def inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *
 
     Each view has a classifier of its own. Examples of one dialogue must stand together: the last are not seen.
     """
-    whiten, unwhiten, mean = _whitening([*views, *also])
-    even = [(view - mean) @ whiten for view in views]
-    basis = np.zeros((len(mean), 0))
+    white = _whitening([*views, *also])
+    even = [(view - white.mean) @ white.whiten for view in views]
+    basis = np.zeros((len(white.mean), 0))
     for _ in range(rounds):
         found = np.hstack([_directions((view - view @ basis @ basis.T).astype(np.float32), labels) for view in even])
         axes, sizes, _ = np.linalg.svd(found - basis @ (basis.T @ found), full_matrices=False)
         kept = axes[:, sizes > LEAST_TURN * sizes.max(initial=1e-300)]
-        if not kept.shape[1] or basis.shape[1] + kept.shape[1] >= len(mean):
+        if not kept.shape[1] or basis.shape[1] + kept.shape[1] >= white.varying:
             break
         basis, _ = np.linalg.qr(np.hstack([basis, kept]))
-    return Erasure(mean, basis.T @ whiten, unwhiten @ basis)
+    return white.erasure(basis)
 
 
 def _directions(vectors: NDArray[np.float32], labels: Labels) -> Floats:
@@ -114,10 +147,16 @@ def _directions(vectors: NDArray[np.float32], labels: Labels) -> Floats:
     return np.asarray((axes.rotation @ fit.weights[:-1]).double().numpy())
 
 
+def count_varying(views: Sequence[Floats]) -> int:
+    """How many directions are not flat: no eraser's rank is higher."""
+    return _whitening(views).varying
+
+
 def everything(views: Sequence[Floats]) -> Erasure:
     """Every vector becomes the mean: what the decoder then does without is all of the context."""
     width = views[0].shape[1]
-    return Erasure(np.mean([view.mean(0) for view in views], axis=0), np.eye(width), np.eye(width))
+    mean = np.mean([view.mean(0) for view in views], axis=0)
+    return Erasure(mean, np.eye(width), np.eye(width), np.zeros((width, 0)))
 
 
 def variance_erased(views: Sequence[Floats], erasure: Erasure) -> float:

@@ -49,6 +49,7 @@ class ErasedTask:
     task: str
     method: str
     ranks: str  # directions of the state, and of every vector of the memory
+    flat: dict[str, tuple[int, int]]  # how many hardly vary and are set to their mean: fewest and most of a seed
     seeds: int
     before: float  # micro-F1 of a probe on all that the decoder sees, in points
     after: float
@@ -94,7 +95,7 @@ def with_and_without(every: Sequence[ErasedCheckpoint], *, margin: float = MARGI
     dialogues = int(first.clusters.max()) + 1
     return ErasureAnswer(
         tuple(_judged(row, float(p), margin) for row, p in zip(rows, adjusted, strict=True)),
-        tuple(f"{one.model}: {task} ({why})" for one in _one_each(every) for task, why in one.left_out.items()),
+        tuple(line for group in _by_model(every) for line in _left_out(group)),
         margin, draws // max(ranks, 1), dialogues, len(first.items),
         tuple(dict.fromkeys(row.model for row in rows if row.seeds == 1)),
         signature(
@@ -111,8 +112,12 @@ def _by_model(every: Sequence[ErasedCheckpoint]) -> list[list[ErasedCheckpoint]]
     return list(groups.values())
 
 
-def _one_each(every: Sequence[ErasedCheckpoint]) -> list[ErasedCheckpoint]:
-    return [group[0] for group in _by_model(every)]
+def _left_out(seeds: Sequence[ErasedCheckpoint]) -> Iterator[str]:
+    """A task that one seed lacks is compared for none."""
+    for task in dict.fromkeys(task for one in seeds for task in one.left_out):
+        lacks = [one for one in seeds if task in one.left_out]
+        which = "" if len(lacks) == len(seeds) else f"for seed {lacks[0].seed} "
+        yield f"{seeds[0].model}: {task} ({which}{lacks[0].left_out[task]})"
 
 
 def _rows(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
@@ -126,8 +131,8 @@ def _rows(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
         read = [float(np.mean([one.told[key] for one in tasks])) for key in ("before", "after", "constant")]
         ranks = "/".join(dict.fromkeys(_said_ranks(one) for one in tasks))
         yield ErasedTask(
-            seeds[0].model, seeds[0].checkpoint, name[0], name[1], ranks, len(seeds), read[0], read[1], read[2],
-            effects, float(np.mean(whole)), math.nan, OPEN,
+            seeds[0].model, seeds[0].checkpoint, name[0], name[1], ranks, _flat(tasks), len(seeds), read[0], read[1],
+            read[2], effects, float(np.mean(whole)), math.nan, OPEN,
         )  # fmt: skip
 
 
@@ -137,6 +142,11 @@ def _name(one: ErasedReplies) -> tuple[str, str]:
 
 def _said_ranks(one: ErasedReplies) -> str:
     return "+".join(str(rank) for rank in one.told["ranks"].values())
+
+
+def _flat(tasks: Sequence[ErasedReplies]) -> dict[str, tuple[int, int]]:
+    every = [one.told["flat"] for one in tasks]
+    return {site: (min(one[site] for one in every), max(one[site] for one in every)) for site in every[0]}
 
 
 def _like(seed: ErasedCheckpoint, task: ErasedReplies) -> list[ErasedReplies]:

@@ -10,6 +10,7 @@ from analysis.erasure.answer import MEASURES, OPEN, UNUSED, USED, ErasedTask, Er
 from analysis.showing.tables import Table
 from analysis.showing.words import count, number, p_value, percent, plain, signed
 
+SITES = {"state": "the first state", "memory": "the memory"}  # of the decoder
 SAYS = {USED: "uses it", UNUSED: "does not use it", OPEN: "not known"}
 
 
@@ -70,6 +71,8 @@ def erasure_notes(answer: ErasureAnswer) -> Iterator[str]:
         f"{answer.margin:g} nats. What is not linear, or stands in single positions only, is not erased: 'does not use "
         "it' is said of what a linear reader finds."
     )
+    if said := said_flat(answer):
+        yield said
     worth = {f"{one.model} {one.checkpoint}": one.whole for one in answer.rows}
     said = ", ".join(f"{model} {number(nats, 3)}" for model, nats in worth.items())
     yield f"Erasing the whole context costs, in nats a token: {said}. 'Of the context' is the share of that."
@@ -79,6 +82,24 @@ def erasure_notes(answer: ErasureAnswer) -> Iterator[str]:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
     if answer.left_out:
         yield "Left out: " + "; ".join(answer.left_out) + "."
+
+
+def said_flat(answer: ErasureAnswer) -> str:
+    """How many directions of which model hardly vary; nothing where all vary."""
+    of = {f"{one.model} {one.checkpoint}": one.flat for one in answer.rows}
+    found = {
+        name: [
+            f"{low if low == high else f'{low} to {high}'} of {SITES[site]}"
+            for site, (low, high) in flat.items()
+            if high
+        ]
+        for name, flat in of.items()
+    }
+    said = "; ".join(f"{name} {' and '.join(many)}" for name, many in found.items() if many)
+    return said and (
+        "Directions that hardly vary (their SD is below a millionth of the largest) are set to the mean by every "
+        f"eraser, random ones too, and are no part of its rank: {said}."
+    )
 
 
 def document(answer: ErasureAnswer) -> dict[str, Any]:

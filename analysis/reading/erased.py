@@ -62,6 +62,11 @@ def read_erased(study: Path) -> list[ErasedCheckpoint]:
 
 def _checkpoint(study: Path, told: Path) -> ErasedCheckpoint:
     about, folder = read_json(told), study / "erased" / told.parent.name
+    if any("flat" not in one for one in about["erasers"] if "file" in one):
+        raise InputError(
+            f"{told} is of an earlier version, whose erasers left directions that hardly vary as they were. Make them "
+            f"anew: python -m probes erase {study}, then python -m generation erased {study}."
+        )
     plain, items, clusters = _replies(folder / "none.parquet", {}, None)
     erased = []
     for one in about["erasers"]:

@@ -76,13 +76,19 @@ def _tell(every: list[dict[str, Any]]) -> None:
                 key = (str(about["model"]), str(about["checkpoint"]), one["task"], one.get("method", ""))
                 groups.setdefault(key, []).append(one)
     print("What a probe reads from all that the decoder sees (micro-F1, points; means over training seeds):\n")
-    print(f"{'model':<28}{'task':<16}{'method':<8}{'rank':>10}{'before':>9}{'after':>9}{'constant':>10}")
+    print(f"{'model':<28}{'task':<16}{'method':<8}{'rank':>10}{'flat':>10}{'before':>9}{'after':>9}{'constant':>10}")
     for (model, checkpoint, task, method), of in groups.items():
         name = f"{model} {checkpoint}"
         if "left_out" in of[0]:
-            print(f"{name:<28}{task:<16}left out: {of[0]['left_out']}")
+            seeds = sum((str(about["model"]), str(about["checkpoint"])) == (model, checkpoint) for about in every)
+            many = "" if len(of) == seeds else f" for {len(of)} of {seeds} seeds"
+            print(f"{name:<28}{task:<16}left out{many}: {of[0]['left_out']}")
             continue
         before, after, constant = (sum(one[key] for one in of) / len(of) for key in ("before", "after", "constant"))
-        ranks = "+".join(str(rank) for rank in of[0]["ranks"].values())
-        print(f"{name:<28}{task:<16}{method:<8}{ranks:>10}{before:>9.1f}{after:>9.1f}{constant:>10.1f}")
-    print("\nrank: directions of the decoder's first state + of every vector that it attends to.")
+        ranks, flat = ("+".join(str(many) for many in of[0][key].values()) for key in ("ranks", "flat"))
+        print(f"{name:<28}{task:<16}{method:<8}{ranks:>10}{flat:>10}{before:>9.1f}{after:>9.1f}{constant:>10.1f}")
+    print(
+        "\nrank: directions of the decoder's first state + of every vector that it attends to.\n"
+        "flat: directions of the same that hardly vary; every eraser sets them to their mean, random ones too.\n"
+        "Both are those of the first seed."
+    )

@@ -31,14 +31,15 @@ def tiny(name):
     return model
 
 
-def write(path, model, rank):
-    """An eraser of so many leading coordinates, or of all of them."""
+def write(path, model, rank, flat=0):
+    """An eraser of so many leading coordinates, or of all of them; so many of the last ones are flat."""
     widths = view_widths(model, CONTEXTS[0], CPU)
     arrays = {}
     for site, width in {"state": widths.get("state"), "memory": widths.get("mean")}.items():
         if width:
             kept = np.eye(width, dtype=np.float32)[: width if rank is None else rank]
             arrays |= {f"{site}.mean": np.full(width, 0.1, np.float32), f"{site}.read": kept, f"{site}.write": kept.T}
+            arrays[f"{site}.flat"] = np.eye(width)[:, width - flat :]
     np.savez(path, **arrays)
     return path
 
@@ -82,6 +83,18 @@ def test_what_the_decoder_sees_is_erased_where_it_was_asked_for_and_nowhere_else
 
 
 @every
+def test_directions_that_hardly_vary_are_set_to_their_mean_too_in_double_precision(name, tmp_path):
+    model, contexts = tiny(name), stack_contexts(CONTEXTS, CPU)
+    behind = with_eraser(model, read_eraser(write(tmp_path / "flat.npz", model, 2, flat=3)), "flat.npz")
+    before, after = (seen_by_decoder(one, one.encode(contexts)) for one in (model, behind))
+    for view in before:
+        assert torch.allclose(after[view][:, -3:], torch.tensor(0.1), rtol=0, atol=2e-8)
+        assert torch.allclose(after[view][:, 2:-3], before[view][:, 2:-3], atol=1e-6)
+    (eraser, *_) = behind.float().erasers.values()
+    assert {part.dtype for part in (eraser.mean, eraser.read, eraser.write, eraser.flat)} == {torch.float64}
+
+
+@every
 def test_states_for_erasing_are_what_the_decoder_sees_whatever_the_batch(name):
     model = tiny(name)
     views = seen_by_decoder(model, model.encode(stack_contexts(CONTEXTS[:1], CPU)))
@@ -97,6 +110,6 @@ def test_an_eraser_of_another_model_or_a_broken_one_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(InputError, match="not a whole eraser"):
         read_eraser(path)
-    np.savez(path, **{"state.mean": np.zeros(48)})
-    with pytest.raises(InputError, match="not a whole eraser"):
+    np.savez(path, **{f"state.{part}": np.zeros(48) for part in ("mean", "read", "write")})  # as they once were
+    with pytest.raises(InputError, match=r"not a whole eraser \(.*state\.flat.*Make it again: python -m probes erase"):
         read_eraser(path)

@@ -5,7 +5,7 @@ import pytest
 
 from probes.classifiers.features import fit_features
 from probes.classifiers.logistic import fit_logistic
-from probes.erasing import by_map, everything, inlp, leace, random_erasure, variance_erased
+from probes.erasing import by_map, count_varying, everything, inlp, leace, random_erasure, variance_erased
 from probes.tasks.labels import Labels
 
 N, CUT, WIDTH, CLASSES = 1500, 1000, 16, 3
@@ -120,6 +120,54 @@ def test_numbers_that_never_vary_and_copies_of_others_do_no_harm(known):
     assert erased.rank == CLASSES - 1 and np.allclose(erased.apply(poor)[:, -2:], 7)
     assert accuracy(erased.apply(poor), fact) < majority(fact) + 0.04
     assert random_erasure([poor], 99, np.random.default_rng(0)).rank == WIDTH
+
+
+def hidden_world(seed=0):
+    """Single precision: one fact is in all numbers, another in the wide ones alone, some hardly vary, one never does.
+
+    Those that hardly vary do so a ten-millionth as much as the widest, and hold more of the first fact than the others.
+    """
+    rng = np.random.default_rng(seed)
+    fact, other = rng.integers(0, CLASSES, N), rng.integers(0, 2, N)
+    wide = rng.standard_normal((N, WIDTH)) * np.geomspace(10, 0.1, WIDTH)
+    wide += np.geomspace(10, 0.1, WIDTH) * (0.5 * rng.standard_normal((CLASSES, WIDTH))[fact])
+    wide += np.geomspace(10, 0.1, WIDTH) * rng.standard_normal((2, WIDTH))[other]
+    mixed = rng.standard_normal((3, 3))
+    flat = 1e-6 * (2 * np.eye(CLASSES)[fact] + 0.3 * rng.standard_normal((N, 3))) @ mixed + 0.01
+    return np.hstack([wide, flat, np.zeros((N, 1))]).astype(np.float32), fact, other
+
+
+def erasers_of(states, fact):
+    """Of the fact by both methods, and a random one of the rank of the first."""
+    fitted, labels = states[:CUT].astype(np.float64), np.eye(CLASSES)[fact[:CUT]]
+    exact = leace([fitted], labels)
+    chance = random_erasure([fitted], exact.rank, np.random.default_rng(0))
+    return exact, inlp([fitted], one_label(fact).take(np.arange(CUT))), chance
+
+
+def test_a_fact_in_directions_that_hardly_vary_is_erased_too_and_a_random_eraser_leaves_the_others():
+    states, fact, other = hidden_world()
+    spread = states[:CUT].std(0)
+    assert 1e-15 < (spread[WIDTH:-1] / spread.max()).max() ** 2 < 1e-12
+    assert accuracy(states[:, WIDTH:], fact) > 0.9, "a probe scales them up and reads the fact"
+    assert accuracy(states, fact) > (wide := accuracy(states[:, :WIDTH], fact)) + 0.1
+    exact, _, chance = erasers = erasers_of(states, fact)
+    after = [one.apply(states.astype(np.float64)).astype(np.float32) for one in erasers]
+    assert exact.rank == chance.rank == CLASSES - 1
+    for one, left in zip(erasers, after, strict=True):
+        assert one.flats == 4 and np.array_equal(one.flat, exact.flat)
+        assert np.abs((left - one.mean) @ one.flat).max() < 1e-8 and not left[:, -1].any()
+        assert accuracy(left, other) > accuracy(states, other) - 0.1
+    for columns in (slice(None), slice(WIDTH, None)):
+        assert accuracy(after[0][:, columns], fact) < majority(fact) + 0.04
+        assert accuracy(after[1][:, columns], fact) < majority(fact) + 0.07
+    assert majority(fact) + 0.2 < accuracy(after[2], fact) < wide + 0.02, "a random one leaves what the others hold"
+
+
+def test_no_more_directions_count_as_varying_than_an_eraser_can_take():
+    states = hidden_world()[0]
+    assert count_varying([states.astype(np.float64)]) == WIDTH
+    assert random_erasure([states.astype(np.float64)], 99, np.random.default_rng(0)).rank == WIDTH
 
 
 def test_the_state_and_the_memory_have_a_map_each():

@@ -11,7 +11,7 @@ from analysis.erasure.answer import with_and_without
 from analysis.erasure.text import document, erasure_notes
 from analysis.reading.erased import ErasedCheckpoint, ErasedReplies
 from generation.encoding import Form, encode_block
-from generation.erasing import LinearEraser, with_eraser
+from generation.erasing import PARTS, LinearEraser, with_eraser
 from generation.metrics.scoring import forced_rows
 from generation.models.interface import DialogueModel, Encoded
 from generation.numbering import Numbered
@@ -94,10 +94,10 @@ def amnesic(used, seed, draws=5):
     ]  # fmt: skip
     found = []
     for told, erasure in erasures:
-        parts = [torch.from_numpy(getattr(erasure, part)).float() for part in ("mean", "read", "write")]
+        parts = [torch.from_numpy(getattr(erasure, part)) for part in PARTS]
         behind = with_eraser(model, {"state": LinearEraser(*parts)}, "")
-        about = told | {"ranks": {"state": erasure.rank}, "before": 99.0, "after": 50.0, "constant": 50.0}
-        found.append(decoded(behind, rows, about))
+        many = {"ranks": {"state": erasure.rank}, "flat": {"state": erasure.flats}}
+        found.append(decoded(behind, rows, told | many | {"before": 99.0, "after": 50.0, "constant": 50.0}))
     items = tuple(row.item for row in rows)
     codes = np.unique([item.partition(":")[0] for item in items], return_inverse=True)[1]
     return ErasedCheckpoint("known", seed, "last", items, codes, decoded(model, rows, {}), tuple(found), {})
@@ -120,7 +120,8 @@ def world(generator, seeds, draws, *, effect, random, seed_sd, luck, dialogues=5
     tokens = generator.integers(5, 20, len(codes)).astype(float)
     shared = generator.normal(0, 0.05, (2, dialogues))
     items = tuple(f"d{code}:{n}" for n, code in enumerate(codes))
-    nothing, same = np.zeros(len(codes)), {"before": 0.0, "after": 0.0, "constant": 0.0, "ranks": {"state": 1}}
+    nothing, many = np.zeros(len(codes)), {"ranks": {"state": 1}, "flat": {"state": 0}}
+    same = many | {"before": 0.0, "after": 0.0, "constant": 0.0}
     found = []
     for seed in range(seeds):
 
@@ -179,6 +180,29 @@ def test_one_seed_and_an_idle_context_are_said():
     idle = dataclasses.replace(answer, rows=tuple(dataclasses.replace(row, whole=0.001) for row in answer.rows))
     assert "next to nothing to m last" in "\n".join(erasure_notes(idle))
     assert "next to nothing" not in "\n".join(erasure_notes(answer))
+
+
+def test_a_task_that_one_seed_lacks_is_named_with_the_seed():
+    lacking, *others = world(np.random.default_rng(0), 3, 5, **WORLDS["nothing used"])
+    some = [*others, dataclasses.replace(lacking, left_out={"U": "too wide"})]
+    assert with_and_without(some).left_out == ("m: U (for seed 0 too wide)",)
+    every = [dataclasses.replace(one, left_out={"U": "too wide"}) for one in some]
+    assert with_and_without(every).left_out == ("m: U (too wide)",)
+
+
+def test_directions_that_hardly_vary_are_counted_where_there_are_any():
+    answer = with_and_without(found := world(np.random.default_rng(0), 2, 5, **WORLDS["nothing used"]))
+    assert "hardly" not in (said := "\n".join(erasure_notes(answer))) and "millionth" not in said
+    counts = iter(({"state": 3, "memory": 0}, {"state": 8, "memory": 0}))
+    some = [
+        dataclasses.replace(
+            seed, erased=tuple(dataclasses.replace(one, told=one.told | {"flat": flat}) for one in seed.erased)
+        )
+        for seed, flat in zip(found, counts, strict=True)
+    ]
+    answer = with_and_without(some)
+    assert "no part of its rank: m last 3 to 8 of the first state." in "\n".join(erasure_notes(answer))
+    assert document(answer)["rows"][0]["flat"] == {"state": [3, 8], "memory": [0, 0]}
 
 
 def test_a_decoder_that_does_without_its_context_is_not_said_to_do_without_a_part_of_it():

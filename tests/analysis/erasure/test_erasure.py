@@ -153,6 +153,12 @@ def test_erasers_and_replies_that_do_not_belong_together_are_refused(changed):
     (changed / "erased" / "seq2seq_attn-0-last" / "none.parquet").unlink()
     with pytest.raises(InputError, match=r"none\.parquet is not there, or not whole"):
         erasure(changed)
+    told = read_json(folder / "erasers.json")
+    for one in told["erasers"]:
+        one.pop("flat", None)
+    write_json(folder / "erasers.json", told)
+    with pytest.raises(InputError, match="is of an earlier version"):
+        erasure(changed)
     shutil.rmtree(changed / "erasers")
     with pytest.raises(InputError, match="has no erasers"):
         erasure(changed)
