@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from analysis.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (the checkout is not installed)
 from analysis.erasure.answer import answer as erasure_of  # noqa: E402
-from analysis.erasure.text import SAYS, said_cost  # noqa: E402
+from analysis.erasure.text import SAYS, said_cost, said_flat  # noqa: E402
 from analysis.reading.scores.files import scores_of  # noqa: E402
 from analysis.showing.words import p_value, percent, signed  # noqa: E402
 from dialogue.files import atomic, read_records  # noqa: E402
@@ -275,7 +275,8 @@ def erased(study: Path) -> Iterator[str]:
 
     head = ["model", "task", "rank", "probe: before, after (constant)", "nats a token beyond random (95 %)",
             "of the context", "replies changed, beyond random", "p", "the decoder"]  # fmt: skip
-    yield from (*table(head, lines()), "", "```", found.signature, "```")
+    flat = said_flat(found)
+    yield from (*table(head, lines()), *(["", flat] if flat else []), "", "```", found.signature, "```")
 
 
 def share(value: float) -> str:
