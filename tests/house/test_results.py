@@ -213,19 +213,20 @@ def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
 def test_what_the_page_says_of_erasing_is_what_its_table_shows():
     text = (ROOT / "docs" / "results.md").read_text()
     found = re.search(r"<!-- erased toy -->\n(.*?)\n\n", text, re.DOTALL)
+    said = " ".join(text.split())
     rows = [cells_of(line) for line in found[1].splitlines()[2:]]
     read = [[float(number) for number in re.findall(r"[\d.]+", row[3])] for row in rows]
-    assert all(after == constant for _, after, constant in read) and "a constant scores, in every line" in text
+    assert all(after == constant for _, after, constant in read) and "a constant scores, in every line" in said
     held = [
         before - constant for row, (before, _, constant) in zip(rows, read, strict=True) if row[8] == "does not use it"
     ]
-    assert len(held) == 3 and f"{min(held):.0f} to {max(held):.0f} points above the constant from three" in text
+    assert len(held) == 3 and f"{min(held):.0f} to {max(held):.0f} points above the constant from three" in said
     used = [tuple(row[:2]) for row in rows if row[8] == "uses it"]
-    assert used == [("seq2seq", "RecentTopic"), ("seq2seq_attn", "NumRecentInfo")] and "is shown twice" in text
+    assert used == [("seq2seq", "RecentTopic"), ("seq2seq_attn", "NumRecentInfo")] and "is shown twice" in said
     above = [row for row in rows if row[8] != "uses it" and re.search(r"\(\+", row[4])]
-    assert len(above) == 6 and "In six further lines the interval" in " ".join(text.split())
+    assert len(above) == 6 and "In six further lines the interval" in said
     changed = [float(row[6].split(",")[0]) for row in rows if row[0] in ("hred", "transformer")]
-    assert f"{min(changed):.0f} to {max(changed):.0f} %" in " ".join(text.split())
+    assert f"{min(changed):.0f} to {max(changed):.0f} %" in said
 
 
 def cells_of(line):
