@@ -4,6 +4,7 @@ import contextlib
 import re
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -45,7 +46,8 @@ def make_study(folder, rules="", **pairs):
 @contextlib.contextmanager
 def serving(study, *options, clock=0.0, told=None):
     """The server's address while it runs; `told` is a dictionary that gets its process id."""
-    command = [*warm(SERVING), "-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
+    python = warm(SERVING) if told is None else [sys.executable]  # of a warm one the process is not the server's
+    command = [*python, "-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
     command += ["--rate", "0", "--stop-with-stdin", *options]
     process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     if told is not None:
