@@ -20,14 +20,14 @@ hit: $(if $(wildcard .venv/installed),setup,.venv/rate)
 check: setup-dev lint
 	$(BIN)/python -m pytest -q --forks 2 -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Six copies on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
+# Eight copies on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
 # floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1). Lint and types run
 # beside the tests, as mypy keeps one core only.
 test: setup-dev
 	$(MAKE) --no-print-directory -j2 lint suite
 
 suite: setup-dev
-	$(BIN)/python -m pytest --forks 6 $(if $(CI),--cov --cov-report=term)
+	$(BIN)/python -m pytest --forks 8 $(if $(CI),--cov --cov-report=term)
 
 test-slow: setup-dev
 	$(BIN)/python -m pytest -m slow --timeout 3600 -o faulthandler_timeout=3300

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from analysis.browse.answer import answer
 from analysis.browse.page import address_of, browse_page
@@ -17,6 +16,7 @@ from analysis.reading.votes import read_votes
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 from tests.analysis.report_study import add_votes
+from tests.house.barriers import barriers
 from tests.house.typed import typed
 from tests.house.waiting import wait_for
 
@@ -238,12 +238,8 @@ def test_keys_go_through_the_list_and_a_place_is_found_behind_a_filter(opened):
 @pytest.mark.browser
 def test_the_page_has_no_barrier_and_fits(opened):
     view = opened()
-    for scheme, width in (("light", 1280), ("dark", 390), ("light", 320)):
-        view.emulate_media(color_scheme=scheme)
-        view.set_viewport_size({"width": width, "height": 844})
-        assert view.evaluate("document.documentElement.scrollWidth") <= width
-        checked = Axe().run(view, options={"resultTypes": ["violations"]}).response
-        assert checked["passes"] and [one["id"] for one in checked["violations"]] == []
+    screens = (("light", 1280), ("dark", 390), ("light", 320))
+    assert [one for scheme, width in screens for one in barriers(view, scheme, width)] == []
 
 
 @pytest.mark.browser
