@@ -151,8 +151,8 @@ def _seeds(methods: Sequence[Method]) -> str:
     text += "; that of " + ", of ".join(
         f"{name} is {median.sd:.1f} points (median of {count(median.names, 'task')})" for name, median in told[:NAMED]
     )
-    text += f"; {len(told) - NAMED} other ways of judging are in the table" if len(told) > NAMED else ""
-    return text + (". There are too few seeds to rank the two." if over.few else ".")
+    text += _further(len(told) - NAMED)
+    return text + (". There are too few seeds to rank these SDs." if over.few else ".")
 
 
 def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:
@@ -170,8 +170,12 @@ def _without_people(found: Sequence[Method]) -> str:
         f"{count(median.models, 'architecture')}; {median.sd_if_alike:.1f} if the seeds were alike)"
         for name, median in told[:NAMED]
     )
-    more = f"; {len(told) - NAMED} other ways of judging are in the table" if len(told) > NAMED else ""
-    return f"Over training seeds, the SD of {text}{more}."
+    return f"Over training seeds, the SD of {text}{_further(len(told) - NAMED)}."
+
+
+def _further(ways: int) -> str:
+    """That other ways of judging are not in the sentence."""
+    return "" if ways < 1 else f"; {count(ways, 'other way')} of judging {'is' if ways == 1 else 'are'} in the table"
 
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:

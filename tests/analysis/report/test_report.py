@@ -8,6 +8,7 @@ import pytest
 
 from analysis.reading.study import read_study
 from analysis.report.assembly import page, report
+from analysis.report.findings import _further
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Pair, Vote
@@ -75,7 +76,7 @@ def test_the_findings_say_that_a_baseline_wins_and_that_three_seeds_are_few(fold
     preferred, ties, _, _, seeds, probes = facts["findings"]
     assert preferred.startswith("No preference was shown in any of 3 comparisons")
     assert "of 90 votes were ties" in ties and "if votes were independent" in ties
-    assert "too few seeds to rank the two" in seeds
+    assert "too few seeds to rank these SDs" in seeds
     assert "On none of 1 probe task was a trained encoder shown to beat everything untrained" in probes
     assert any("fit on the validation split" in sentence for sentence in facts["limitations"])
 
@@ -184,6 +185,12 @@ def test_the_command_writes_the_page_and_what_goes_with_it(folder):
     assert done.returncode == 0, done.stderr
     assert json.loads((folder / "report.json").read_text())["version"]
     assert (folder / "report.html").exists() and (folder / "report.md").exists() and (folder / "report.tex").exists()
+
+
+def test_what_is_not_in_the_sentence_is_counted_with_its_noun():
+    assert [_further(ways) for ways in (0, 1, 2)] == [
+        "", "; 1 other way of judging is in the table", "; 2 other ways of judging are in the table"
+    ]  # fmt: skip
 
 
 @pytest.mark.browser
