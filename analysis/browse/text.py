@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.browse.answer import BrowseAnswer, SliceNet
-from analysis.browse.questions import QuestionsToBrowse
-from analysis.browse.sets import SetsToBrowse
+from analysis.browse.answer import BrowseAnswer, PairShown, SliceNet
+from analysis.browse.questions import QuestionShown, QuestionsToBrowse
+from analysis.browse.sets import SetShown, SetsToBrowse
 from analysis.reading.voters import marked_table, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent, plain, signed
@@ -19,9 +20,15 @@ AGREEMENT = {
 def parts(answer: BrowseAnswer) -> list[Table | str]:
     """The table of slices, what to know, and the recipe."""
     tables = [marked_table(slices_table(answer), answer.voters)] if answer.nets else []
-    met = [one.agreement for one in answer.pairs if one.kind == "real"]
-    told = ", ".join(f"{words} {met.count(key):,}" for key, words in AGREEMENT.items() if met.count(key))
-    return [*tables, f"{count(len(met), 'pair')}: {told}.", *answer.notes, *not_people(answer.voters), answer.signature]
+    real = [one for one in answer.pairs if one.kind == "real"]
+    told = _told(_met(real))
+    return [
+        *tables,
+        f"{count(len(real), 'pair')}: {told}.",
+        *answer.notes,
+        *not_people(answer.voters),
+        answer.signature,
+    ]
 
 
 def slices_table(answer: BrowseAnswer) -> Table:
@@ -60,10 +67,9 @@ def document(answer: BrowseAnswer) -> dict[str, Any]:
 
 def questions_parts(found: QuestionsToBrowse) -> list[Table | str]:
     """How far raters agree, what to know, and the recipe."""
-    met = [one.agreement for one in found.questions]
-    told = ", ".join(f"{words} {met.count(key):,}" for key, words in AGREEMENT.items() if met.count(key))
+    told = _told(_met(found.questions))
     return [
-        f"{count(len(met), 'question')} with {count(found.answers, 'answer')}: {told}.",
+        f"{count(len(found.questions), 'question')} with {count(found.answers, 'answer')}: {told}.",
         *found.notes,
         found.signature,
     ]
@@ -71,18 +77,16 @@ def questions_parts(found: QuestionsToBrowse) -> list[Table | str]:
 
 def questions_document(found: QuestionsToBrowse) -> dict[str, Any]:
     """The stable keys of `--json` for a study of questions."""
-    met = [one.agreement for one in found.questions]
-    agreement = {key: met.count(key) for key in AGREEMENT}
-    told = {"questions": len(met), "answers": found.answers, "agreement": agreement, "notes": found.notes}
+    agreement = _met(found.questions)
+    told = {"questions": len(found.questions), "answers": found.answers, "agreement": agreement, "notes": found.notes}
     return dict(plain({**told, "signature": found.signature}))
 
 
 def sets_parts(found: SetsToBrowse) -> list[Table | str]:
     """How far raters agree on the highest, what to know, and the recipe."""
-    met = [one.agreement for one in found.sets]
-    told = ", ".join(f"{words} {met.count(key):,}" for key, words in AGREEMENT.items() if met.count(key))
+    seen = f"{count(len(found.sets), 'set')} with {count(found.answers, 'answer')}"
     return [
-        f"{count(len(met), 'set')} with {count(found.answers, 'answer')}; the highest by {found.question}: {told}.",
+        f"{seen}; the highest by {found.question}: {_told(_met(found.sets))}.",
         *found.notes,
         found.signature,
     ]
@@ -90,9 +94,12 @@ def sets_parts(found: SetsToBrowse) -> list[Table | str]:
 
 def sets_document(found: SetsToBrowse) -> dict[str, Any]:
     """The stable keys of `--json` for a study of sets."""
-    met = [one.agreement for one in found.sets]
-    agreement = {key: met.count(key) for key in AGREEMENT}
-    told = {"sets": len(met), "answers": found.answers, "question": found.question, "agreement": agreement}
+    told = {
+        "sets": len(found.sets),
+        "answers": found.answers,
+        "question": found.question,
+        "agreement": _met(found.sets),
+    }
     return dict(plain({**told, "notes": found.notes, "signature": found.signature}))
 
 
@@ -105,3 +112,13 @@ def _net(one: SliceNet) -> dict[str, Any]:
         "net": (first - second) / one.votes if net is None else net.value, "low": net and net.low,
         "high": net and net.high, "no_interval": one.reason,
     }  # fmt: skip
+
+
+def _met(shown: Sequence[PairShown | QuestionShown | SetShown]) -> dict[str, int]:
+    """How many there are of each kind of agreement."""
+    met = [one.agreement for one in shown]
+    return {key: met.count(key) for key in AGREEMENT}
+
+
+def _told(met: Mapping[str, int]) -> str:
+    return ", ".join(f"{AGREEMENT[key]} {number:,}" for key, number in met.items() if number)

@@ -9,7 +9,7 @@ from analysis.ranks.answer import RankedPair, RanksAnswer, SystemRank
 from analysis.ranks.text import comparison_table, mean_ranks_table, rank_sentences, together
 from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import MOST_ROWS
-from analysis.showing.words import count, p_equals, signed
+from analysis.showing.words import among_comparisons, count, p_equals, signed
 
 
 def section(answer: RanksAnswer | None) -> Section | None:
@@ -27,12 +27,7 @@ def ranked_findings(answer: RanksAnswer) -> list[str]:
     """What was found, the largest difference that was shown first."""
     shown = [one for one in answer.pairs if one.p_holm < 0.05]
     largest = max(shown or answer.pairs, key=lambda one: abs(one.difference.value))
-    if len(answer.pairs) == 1:
-        return [_found(largest, bool(shown))]
-    total = f"{len(answer.pairs)} comparisons of two systems (Holm's correction)"
-    if not shown:
-        return [f"No difference of ranks was shown in any of {total}. The largest: {_found(largest, shown=False)}"]
-    return [f"A difference of ranks was shown in {len(shown)} of {total}. The largest: {_found(largest, shown=True)}"]
+    return [among_comparisons("ranks", len(shown), len(answer.pairs), _found(largest, bool(shown)))]
 
 
 def ranked_title(answer: RanksAnswer) -> str:

@@ -9,7 +9,7 @@ from analysis.ratings.answer import RatingDifference, RatingsAnswer
 from analysis.ratings.text import difference_table, on_the_scale
 from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import MOST_ROWS
-from analysis.showing.words import count, p_equals, signed
+from analysis.showing.words import among_comparisons, count, p_equals, signed
 
 WHAT = (
     "The two ratings of one item by one person belong together, so what is compared is their difference, in steps of "
@@ -36,14 +36,8 @@ def new_units(answer: RatingsAnswer) -> str:
 def rated_findings(answer: RatingsAnswer) -> list[str]:
     """What was found, the largest difference that was shown first."""
     shown = [one for one in answer.differences if one.p_holm < 0.05]
-    many = len(answer.differences)
     largest = max(shown or answer.differences, key=lambda one: abs(one.difference.value))
-    if many == 1:
-        return [_found(largest, bool(shown))]
-    total = f"{many} comparisons of two systems (Holm's correction)"
-    if not shown:
-        return [f"No difference of ratings was shown in any of {total}. The largest: {_found(largest, shown=False)}"]
-    return [f"A difference of ratings was shown in {len(shown)} of {total}. The largest: {_found(largest, shown=True)}"]
+    return [among_comparisons("ratings", len(shown), len(answer.differences), _found(largest, bool(shown)))]
 
 
 def rated_title(answer: RatingsAnswer) -> str:

@@ -411,24 +411,12 @@ def bombard_with_sets(folder, url, monkeypatch, kills, raters, concurrency, real
     return killed
 
 
-@pytest.mark.slow  # the same store and the same killer as for pairs and sheets, which stay
-def test_a_server_of_questions_killed_in_mid_load_loses_no_answer(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
-    assert bombard_with_questions(tmp_path, url, monkeypatch, kills=1, raters=20, concurrency=4, real=8) == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_twenty_kills_under_64_raters_of_questions_lose_nothing_and_balance_places(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         kills = bombard_with_questions(tmp_path, url, monkeypatch, kills=20, raters=64, concurrency=16, real=300)
         assert kills == 20
-
-
-@pytest.mark.slow  # the same store and the same killer as for pairs and sheets, which stay
-def test_a_server_of_sets_killed_in_mid_load_loses_no_rank_and_no_rating(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
-    assert bombard_with_sets(tmp_path, url, monkeypatch, kills=1, raters=20, concurrency=4, real=8) == 1
 
 
 @pytest.mark.slow
