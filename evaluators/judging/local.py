@@ -243,7 +243,7 @@ def _load(weights: Weights) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
     where: dict[str, Any] = {"local_files_only": True, **({"gguf_file": weights.gguf} if weights.gguf else {})}
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # bars of its own, hundreds of lines where they are kept

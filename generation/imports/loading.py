@@ -69,7 +69,7 @@ def opening(place: ModelPlace) -> Iterator[None]:
     from transformers.utils import logging
 
     before = logging.get_verbosity()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # its bars: hundreds of lines where they are kept
             yield
