@@ -30,6 +30,7 @@ from dialogue.errors import InputError
 Floats = NDArray[np.float64]
 MOST_VOTES = 10**9
 MOST_TIMES = 100  # more than this many times the votes, items or seeds is no advice
+COARSE = 8  # of so many looks one is asked first
 POWER = 0.8  # of what is advised after a study; a plan takes its own
 
 
@@ -243,29 +244,43 @@ def anytime(
     analysis/planning/stopping.py, planned for `net`; the longest study is found by bisection on the same paths.
     """
     share = np.arange(1, looks + 1) / looks
-    steps = generator.standard_normal((studies, looks)).cumsum(1) / np.sqrt(looks) / np.sqrt(share)
+    walk = generator.standard_normal((studies, looks))
+    np.cumsum(walk, axis=1, out=walk)
+    coarse = np.ascontiguousarray(walk[:, ::-COARSE])  # the last looks first: most that stop do so at one of these
 
-    def run(most: float) -> tuple[float, float]:
+    def crosses(most: float) -> tuple[Floats, Floats]:
+        """Where a walk stops: from the first number up, or from the second down, at each look."""
         votes, clusters = share * most, share * crowd.clusters(most)
         error = np.sqrt(crowd.variance(net) * crowd.design_effect / votes)
         trusted = trusted_error(error, clusters)
         reach = np.where(
             clusters < FEWEST_CLUSTERS, np.inf, mixture_reach(net**2 / trusted**2, np.maximum(clusters - 1, 1), alpha)
         )
-        # |steps x error + net| >= reach x trusted, solved for the steps: they are 800,000, the looks 200.
-        crossed = steps >= (reach * trusted - net) / error
-        crossed |= steps <= (-reach * trusted - net) / error
-        first = np.where(crossed.any(1), crossed.argmax(1), looks - 1)
-        return float(crossed.any(1).mean()), float((share[first] * most).mean())
+        # |walk / sqrt(look) x error + net| >= reach x trusted, solved for the walk: of its numbers there are 800,000.
+        unit = np.sqrt(share * looks) / error
+        return (reach * trusted - net) * unit, (-reach * trusted - net) * unit
+
+    def stopped(most: float) -> float:
+        """The share of studies that stop. Those that stop at one of a few looks are not asked at the others."""
+        up, down = crosses(most)
+        going = np.flatnonzero(~_beyond(coarse, up[::-COARSE], down[::-COARSE]).any(1))
+        stop_between = int(_beyond(walk[going], up, down).any(1).sum())
+        return (studies - len(going) + stop_between) / studies
 
     low, high = 2.0, 2.0 * votes_for_difference(net, crowd, alpha=alpha, power=power)
-    while run(high)[0] < power:
+    while stopped(high) < power:
         low, high = high, 2 * high
     for _ in range(14):  # to one part in 10,000
         middle = (low + high) / 2
-        low, high = (low, middle) if run(middle)[0] >= power else (middle, high)
-    reached, mean = run(high)
-    return Anytime(int(np.ceil(high)), mean, reached)
+        low, high = (low, middle) if stopped(middle) >= power else (middle, high)
+    crossed = _beyond(walk, *crosses(high))
+    first = np.where(crossed.any(1), crossed.argmax(1), looks - 1)
+    return Anytime(int(np.ceil(high)), float((share[first] * high).mean()), float(crossed.any(1).mean()))
+
+
+def _beyond(walk: Floats, up: Floats, down: Floats) -> NDArray[np.bool_]:
+    """Where walks (studies, looks) are at `up` or above, or at `down` or below."""
+    return (walk >= up) | (walk <= down)
 
 
 def _positive(value: float, name: str) -> float:

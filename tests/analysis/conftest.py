@@ -1,8 +1,13 @@
 """What several tests of the analysis need."""
 
+from contextlib import contextmanager
+
 import pytest
 
+from analysis.preference import careful
 from analysis.report.paper import kit
+from analysis.stats import power
+from analysis.stats.paired import bayes_davidson
 
 
 @pytest.fixture(autouse=True)
@@ -16,3 +21,29 @@ def undrawn(request, monkeypatch):
 @pytest.fixture
 def drawn():
     """Pictures as users get them, those of the kit among them."""
+
+
+@contextmanager
+def _haste():
+    """Few simulated studies and few draws: what they give is no measure of anything, but every door shows the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(power.anytime.__kwdefaults__, "studies", 300)
+        for name, number in (("chains", 4), ("warm_up", 12), ("draws", 12)):
+            patch.setitem(bayes_davidson.hierarchical_davidson.__kwdefaults__, name, number)
+        for module in (bayes_davidson, careful):  # so few seldom agree: they are neither drawn anew nor warned of
+            patch.setattr(module, "AGREED", float("inf"))
+        yield
+
+
+@pytest.fixture
+def hasty():
+    """For a test that compares what was simulated with itself, and with no truth."""
+    with _haste():
+        yield
+
+
+@pytest.fixture(scope="module")
+def hasty_throughout():
+    """For a file of such tests, with the studies and reports that they share."""
+    with _haste():
+        yield

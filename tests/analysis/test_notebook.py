@@ -14,6 +14,8 @@ from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
 from tests.house.typed import typed
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 VOTES = "examples/votes.csv"
 
 

@@ -38,6 +38,8 @@ from dialogue.records import Vote
 from tests.analysis.conditions_study import make_study
 from tests.analysis.report_study import add_scores, add_votes
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 ROOMS = ("ties", "agreement", "preference")
 
 

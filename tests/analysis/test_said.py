@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook import agreement, preference, ties
@@ -21,6 +22,8 @@ from analysis.stats.power import Assumptions
 from dialogue.command_line import dispatch
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair
+
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
 
 
 def said(capsys, *words):

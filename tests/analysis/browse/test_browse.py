@@ -20,6 +20,8 @@ from tests.house.barriers import barriers
 from tests.house.typed import typed
 from tests.house.waiting import wait_for
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 HOSTILE = (
     '</script></article><img src=x onerror="document.title=1"><script>document.title=2</script>&#x3c;b>\u202egnp.\u2066'
 )

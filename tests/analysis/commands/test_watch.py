@@ -9,6 +9,8 @@ from analysis.commands import watch
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 COMMANDS = {"watch": ""}
 
 

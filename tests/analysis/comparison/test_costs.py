@@ -18,6 +18,8 @@ from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
 from tests.house.typed import typed
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 @pytest.fixture
 def folder(tmp_path):

@@ -7,6 +7,8 @@ from analysis.planning.helped import Helper, helper_for, with_help
 from analysis.stats.power import Assumptions
 from dialogue.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 def test_the_gain_by_hand():
     helper = Helper(0.5, 300, 0.2)

@@ -15,6 +15,8 @@ from analysis.stats.power import Assumptions
 from dialogue.command_line import dispatch
 from tests.analysis.growing_study import Crowd, contrast, grown
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 def plan(capsys, *words):
     assert dispatch("analysis", "", COMMANDS, ["plan", *map(str, words)]) == 0

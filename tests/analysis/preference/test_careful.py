@@ -42,6 +42,7 @@ def of_five_raters():
     return careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("raters", "asked", "given"),
     [(5, None, True), (5, False, False), (FEW_RATERS, None, False), (FEW_RATERS, True, True), (1, None, False)],
@@ -78,6 +79,7 @@ def test_the_same_votes_and_seed_give_the_same_answer_and_another_seed_nearly_th
     assert one.contrasts[0].net.value == pytest.approx(other.contrasts[0].net.value, abs=0.03)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_votes_taken_as_independent_have_no_raters_in_the_model_either():
     found = careful_answer(few(5), asked=None, clusters="vote", ranking=None, seed=0)
     assert found.spreads == {} and found.systems[0].system == "a"
@@ -129,6 +131,7 @@ def test_the_report_names_the_leader_first_in_points():
     assert careful_points(turned) == said
 
 
+@pytest.mark.usefixtures("hasty")
 def test_command_notebook_and_report_show_the_same_careful_answer(tmp_path, capsys):
     add_votes(tmp_path)
     votes = [

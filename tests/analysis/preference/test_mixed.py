@@ -15,6 +15,8 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from tests.analysis.crowds import Crowd
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 def voted(crowd, seed):
     """One study of a simulated crowd as the analysis reads it."""

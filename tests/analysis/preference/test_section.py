@@ -18,6 +18,8 @@ from dialogue.command_line import dispatch
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 SYSTEMS = 12
 
 

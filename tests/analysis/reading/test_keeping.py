@@ -14,6 +14,8 @@ from dialogue.files import write_records
 from dialogue.records import Candidate, Pair
 from tests.house.typed import typed
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 def vote(pair, rater, choice, *, round=1, counted=True, **more):
     row = {"pair": pair, "rater": rater, "choice": choice, "round": round, "source": "prolific", "counted": counted}

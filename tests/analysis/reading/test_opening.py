@@ -16,6 +16,8 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError, Unclear
 from tests.analysis import worlds_tables as worlds
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 def reading(path, *options):
     """What the commands read with these options: system -> votes won, and the ties."""

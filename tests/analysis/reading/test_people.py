@@ -23,6 +23,8 @@ from dialogue.files import as_json, read_records, write_records
 from dialogue.records import Verdict, Vote
 from tests.analysis.report_study import add_scores, add_votes
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 SENTENCE = (
     "this vote is a judge's. People and judges are not counted together: keep it in verdicts.jsonl, or say "
     "--with-judges to treat judges as raters and be told so in every table."

@@ -12,6 +12,8 @@ from analysis.report.assembly import as_latex, as_markdown, page, report
 from dialogue.command_line import dispatch
 from tests.analysis.judge_crowd import study_folder
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

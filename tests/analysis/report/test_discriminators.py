@@ -19,6 +19,8 @@ from evaluators.detection.text import detection_document
 from tests.analysis.test_one_answer import say
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 MARKER = len(WORDS) - 1
 
 

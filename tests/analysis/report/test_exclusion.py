@@ -15,6 +15,8 @@ from dialogue.files import read_records, write_records
 from dialogue.records import Rater, Vote
 from tests.analysis.report_study import add_votes
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 OUT = "clicker"
 
 

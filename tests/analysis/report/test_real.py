@@ -3,10 +3,14 @@
 import gzip
 import json
 
+import pytest
+
 from analysis.reading.study import read_study
 from analysis.report.assembly import as_latex, page, report
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
+
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
 
 CHOICES = {"MarCo": "a", "HDSA": "b", "Tie": "tie"}
 

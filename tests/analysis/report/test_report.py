@@ -16,6 +16,8 @@ from tests.analysis.report_study import add_scores, add_votes
 from tests.house.barriers import barriers
 from tests.house.typed import typed
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 VOID = {"meta", "link", "line", "circle", "rect", "path", "br"}
 
 

@@ -114,6 +114,15 @@ def test_peeking_costs_votes_at_most_but_saves_them_on_average():
     assert planning.anytime(0.9 * 0.65, few, generator=np.random.default_rng(0)).most >= 600
 
 
+@pytest.mark.parametrize("crowd", [PAPER, Assumptions(0.35), Assumptions(0.2, per_rater=30, rater_icc=0.1)])
+def test_asking_a_few_looks_first_changes_no_price(monkeypatch, crowd):
+    found = []
+    for coarse in (1, planning.COARSE, 200):  # 1: every look at once; 200: the last one first
+        monkeypatch.setattr(planning, "COARSE", coarse)
+        found.append(planning.anytime(0.2, crowd, generator=np.random.default_rng(3), studies=600))
+    assert found[0] == found[1] == found[2]
+
+
 def test_questions_without_an_answer_are_refused():
     for call in (
         lambda: planning.votes_for_difference(0, PAPER),
@@ -129,7 +138,7 @@ def plan(capsys, *words):
     return capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("drawn")
+@pytest.mark.usefixtures("drawn", "hasty")
 def test_the_command_from_assumptions(capsys, tmp_path):
     words = ("--price", 0.1, "--seed-sd", 0.8, "--figure", tmp_path / "power")
     found = json.loads(plan(capsys, *words, "--json", "-"))
@@ -157,6 +166,7 @@ def test_votes_without_any_spread_are_no_plan(capsys, tmp_path):
         plan(capsys, path)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_single_rater_is_said_where_the_votes_cannot_show_how_alike_raters_are(capsys, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("pair,rater,choice\n" + "".join(f"p{k},r,{'ab'[k % 2]}\n" for k in range(60)))
@@ -176,6 +186,7 @@ def test_a_number_out_of_its_range_is_refused_by_its_name(capsys, words):
         plan(capsys, *words)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_votes_that_nothing_ties_together_have_a_design_effect_of_one(capsys, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("pair,choice\n" + "".join(f"p{k},{'ab'[k % 2]}\n" for k in range(60)))
@@ -211,7 +222,7 @@ def test_the_votes_asked_for_show_the_difference_they_promise():
     assert votes_to_show(net, 1.9) == 0 and votes_to_show(net, 1e-4) is None
 
 
-@pytest.mark.usefixtures("drawn")
+@pytest.mark.usefixtures("drawn", "hasty")
 def test_a_difference_that_ties_leave_no_room_for_is_said_and_the_rest_of_the_plan_stays(capsys, tmp_path):
     shown = plan(capsys, "--ties", 0.95, "--figure", tmp_path / "power")
     assert "No net preference reaches 0.16 with 95.0 % ties: the most is 0.050. Ask for a smaller" in shown
@@ -229,6 +240,7 @@ def test_a_plan_that_nearly_all_votes_tie_asks_for_enough_raters_to_say_so():
     assert crowd.clusters(votes) >= np.log(0.05) / np.log(0.8) - 1e-9 > crowd.clusters(votes - 1)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_votes_are_worth_the_same_number_of_independent_votes_everywhere(tmp_path):
     generator = np.random.default_rng(2)
     lean = generator.normal(0, 0.5, 30)
@@ -245,6 +257,7 @@ def test_votes_are_worth_the_same_number_of_independent_votes_everywhere(tmp_pat
     assert planned["study"]["clusters"] == 480
 
 
+@pytest.mark.usefixtures("hasty")
 def test_votes_that_are_all_the_same_are_worth_no_more_than_their_raters(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("pair,rater,choice\n" + "".join(f"p{k // 3},r{(k * 7) % 20},a\n" for k in range(600)))

@@ -28,6 +28,8 @@ from dialogue.records import Pair, Rater, Vote
 from tests.analysis.report_study import add_votes
 from tests.house.typed import typed
 
+pytestmark = pytest.mark.usefixtures("hasty_throughout")
+
 # The questions of HEDS 3.0 (Belz and Thomson 2025), as its form numbers them.
 NUMBERS = re.findall(
     r"\S+",
