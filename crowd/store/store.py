@@ -13,15 +13,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from crowd.store.identity import fresh_key, simulated_key
 from crowd.store.migrations import MIGRATIONS
-from crowd.store.sqlite import DirectPipe
+from crowd.store.sqlite import DIALECT, DirectPipe
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
@@ -70,11 +72,14 @@ def open_store(url: str, *, seed: int | None = None, simulated: bool = False) ->
     """
     store = Store(_engine(url))
     try:
-        if not sa.inspect(store.engine).has_table("study"):
+        version = _version(store)
+        if version is None:
             if seed is None:
                 raise InputError(f"{_shown(url)} holds no study yet. Serve one first: python -m crowd serve STUDY.")
             _create(store, seed, simulated)
-        _migrate(store)
+            version = _version(store)
+        if version != SCHEMA_VERSION:
+            _migrate(store, version or 0)
     except DBAPIError as error:
         store.close()
         step = " It must be a file in a folder where you may write." if url.startswith("sqlite") else ""
@@ -160,25 +165,42 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.info["pipe"] = DirectPipe(connection)
 
 
+def _version(store: Store) -> int | None:
+    """The version of the schema that is there, or None where there is no study."""
+    with store.read() as connection:
+        return int(settings(connection)["schema"]) if sa.inspect(connection).has_table("study") else None
+
+
 def _create(store: Store, seed: int, simulated: bool) -> None:
     with store.write() as connection:
         if sa.inspect(connection).has_table("study"):
             return  # another process was faster
-        METADATA.create_all(connection)
+        for words in _schema(connection.dialect.name):
+            connection.exec_driver_sql(words)
         key = simulated_key(seed) if simulated else fresh_key()
         values = {"schema": SCHEMA_VERSION, "seed": seed, "rater_key": key, "secret": fresh_key(), "state": "running"}
         connection.execute(sa.insert(study_settings), [{"key": k, "value": str(v)} for k, v in values.items()])
 
 
-def _migrate(store: Store) -> None:
-    with store.read() as connection:
-        version = int(settings(connection)["schema"])
+@lru_cache
+def _schema(backend: str) -> tuple[str, ...]:
+    """All tables and indexes as this kind of database is told of them; PostgreSQL takes them in one message."""
+    if backend == "sqlite":
+        dialect = DIALECT
+    else:
+        from crowd.store.postgresql import DIALECT as dialect
+    parts: list[ExecutableDDLElement] = []
+    for table in METADATA.sorted_tables:
+        parts += [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))]
+    words = tuple(str(part.compile(dialect=dialect)) for part in parts)
+    return words if backend == "sqlite" else (";".join(words),)
+
+
+def _migrate(store: Store, version: int) -> None:
     if version > SCHEMA_VERSION:
         raise InputError(
             f"The store has schema version {version}; this program knows {SCHEMA_VERSION}. Use the newer program."
         )
-    if version == SCHEMA_VERSION:
-        return
     with store.write() as connection:  # all steps or none, however this process ends
         for step in range(int(settings(connection)["schema"]), SCHEMA_VERSION):
             MIGRATIONS[step](connection)
