@@ -15,6 +15,8 @@ from multiprocessing.connection import Pipe, wait
 
 import pytest
 
+from tests.house.warm import home
+
 
 def pytest_addoption(parser):
     parser.addoption("--forks", type=int, default=0, metavar="N", help="carry the tests out in N processes")
@@ -61,6 +63,7 @@ def share_out(session, files):
     """Hand out files and take in reports until every test has been run."""
     config, workers = session.config, []
     names = itertools.count()
+    home()  # one for all
     try:
         while True:
             while files and len(workers) < config.option.forks:

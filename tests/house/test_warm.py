@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.house.doc_blocks import ROOT
+from tests.house.waiting import wait_for
 from tests.house.warm import warm
 
 SCRIPT = "import os, sys\nprint(sys.argv, os.getcwd(), os.environ['WORD'], __name__)\nprint('aside', file=sys.stderr)\n"
@@ -32,3 +33,47 @@ def test_it_prints_and_ends_as_a_fresh_one_does(words, text, monkeypatch):
     )
     assert (one.returncode, one.stdout) == (other.returncode, other.stdout)
     assert one.stderr.splitlines()[-1:] == other.stderr.splitlines()[-1:]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_package_of_ours_comes_from_the_folder_of_the_command_or_from_nowhere(there, tmp_path):
+    (tmp_path / "analysis").symlink_to(ROOT / "analysis")  # ours
+    if there:
+        (tmp_path / "dialogue").mkdir()
+        (tmp_path / "dialogue" / "errors.py").write_text("HERE = True\n", encoding="utf-8")
+    script = "import analysis.stats\nfrom dialogue.errors import HERE\nprint(HERE)\n"
+    one, other = (
+        subprocess.run([*python, "-"], input=script, cwd=tmp_path, capture_output=True, text=True)
+        for python in ([sys.executable], warm())
+    )
+    assert (one.returncode, one.stdout) == (other.returncode, other.stdout) == ((0, "True\n") if there else (1, ""))
+    assert one.stderr.splitlines()[-1:] == other.stderr.splitlines()[-1:]
+
+
+COPIES = """
+import os, subprocess
+from tests.house.warm import home, warm
+home()
+for _ in range(3):
+    if os.fork() == 0:
+        subprocess.run([*warm(("json",)), "-c", "import os; print(os.getppid())"], check=True)
+        os._exit(0)
+    # The first copy, which has started it, is gone before the others ask.
+    assert os.wait()[1] == 0
+"""
+
+
+def test_copies_of_a_process_share_one_and_it_ends_with_the_last_of_them():
+    done = subprocess.run([sys.executable, "-c", COPIES], cwd=ROOT, check=True, capture_output=True, text=True)
+    number, *others = map(int, done.stdout.split())
+    assert others == [number, number]
+    wait_for(lambda: not is_running(number))
+
+
+def is_running(number):
+    """Whether a process is there; one that has ended stays as a zombie where nobody asks for its exit code."""
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

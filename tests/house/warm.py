@@ -1,86 +1,108 @@
-"""A Python that has loaded libraries once and forks for each command that a shell or a test types.
+"""A Python that has loaded libraries and this checkout once and forks for each command that a shell or a test types.
 
-The code of the checkout is not among what is loaded: each command imports it anew, as it would when typed alone.
-Where SKETCHED is set its pictures are not rendered: for tests that do not look at them.
+A run of the tests has one of each kind, whichever of its processes asks first. What a command would import from
+elsewhere than this checkout it imports anew. Where SKETCHED is set its pictures are not rendered: for tests that do
+not look at them.
 """
 
 import atexit
 import contextlib
+import fcntl
 import functools
+import gc
 import importlib
-import json
+import marshal
 import os
+import pkgutil
 import runpy
 import select
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import traceback
+import zlib
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("dialogue", "crowd", "analysis", "evaluators", "generation", "probes")
+# A star: every module of a package of ours. Of other packages only what nearly every command takes.
+SERVING = ("sqlalchemy", "flask", "waitress", "httpx", "tqdm", "dialogue.*", "crowd.*")  # where raters are served
 HEAVY = (
     "scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet",
-    "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch",
+    "pandas", "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch", *(f"{name}.*" for name in OURS),
 )  # fmt: skip
-SERVING = ("sqlalchemy", "flask", "waitress", "httpx", "tqdm")  # what is enough where raters are served
+ASIDE = ("__main__", "marketplaces", "postgresql")  # modules and rooms that need libraries which few commands take
+
+
+@functools.cache
+def home():
+    """The folder of this run's warm Pythons, and a pipe that they read: they end when nobody holds its other end.
+
+    A process that is to fork asks for it before, so that its copies share them.
+    """
+    folder = tempfile.mkdtemp(prefix="warm-")
+    reading, writing = os.pipe()
+    started = []
+
+    def end():
+        os.close(writing)
+        for process in started:
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return Path(folder), reading, started
 
 
 @functools.cache
 def warm(names=HEAVY):
-    """The command that stands for `python`, started on first use; it ends with the tests' process."""
-    folder = tempfile.mkdtemp(prefix="warm-")
-    path = str(Path(folder, "socket"))
-    process = subprocess.Popen(
-        [sys.executable, __file__, "serve", path, *names], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdout.readline() == b"ready\n"
-    process.stdout.close()
-
-    def end():
-        process.stdin.close()
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(end)
-    command = [sys.executable, "-I", "-S", __file__, path]
-    program = Path(folder, "python")
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
+    """The command that stands for `python`; who asks first starts the one that it leads to."""
+    folder, reading, started = home()
+    path = folder / f"{zlib.crc32(shlex.join(names).encode()):08x}"
+    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), str(path)]
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            serving = [sys.executable, __file__, str(path), *names]
+            process = subprocess.Popen(serving, stdin=reading, stdout=subprocess.PIPE)
+            assert process.stdout.readline() == b"ready\n"
+            process.stdout.close()
+            started.append(process)
+            program = path.with_suffix(".python")
+            program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+            program.chmod(0o755)
     return command
 
 
 def warm_python(names=HEAVY):
     """The same as a file, where the name of a program is wanted."""
-    return str(Path(warm(names)[-1]).with_name("python"))
+    return str(Path(warm(names)[-1]).with_suffix(".python"))
 
 
-def ask(path, words):
-    """Have a command carried out with this process's streams, folder and variables; its exit code.
-
-    Whoever ends this process by SIGTERM ends the command.
-    """
-    with socket.socket(socket.AF_UNIX) as server:
-        server.connect(path)
-        message = json.dumps({"words": words, "cwd": os.getcwd(), "environ": dict(os.environ)}).encode()
-        socket.send_fds(server, [len(message).to_bytes(8, "big")], [0, 1, 2])
-        server.sendall(message)
-        command = int.from_bytes(server.recv(4), "big")
-        assert command  # signal 0 would go to all of us
-        signal.signal(signal.SIGTERM, lambda *_: os.kill(command, signal.SIGTERM))
-        return int.from_bytes(server.recv(1) or b"\x01", "big")
+def load(name):
+    """Import a module, or every module of a package of ours."""
+    package = name.removesuffix(".*")
+    importlib.import_module(package)
+    for module in pkgutil.iter_modules([str(ROOT.joinpath(*package.split(".")))]) if package != name else ():
+        if module.name not in ASIDE:
+            load(f"{package}.{module.name}{'.*' * module.ispkg}")
 
 
 def serve(path, names):
-    """Fork for each command until standard input ends."""
+    """Fork for each command until nobody is left that could ask."""
+    sys.path.insert(0, str(ROOT))
     for name in names:
-        importlib.import_module(name)
+        load(name)
+    del sys.path[0]
+    gc.collect()
+    gc.freeze()  # a command that looks for garbage would write into, so copy, all pages of what is loaded
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
-        listener.listen()
+        listener.bind(f"{path}.new")
+        listener.listen(128)
+        os.rename(f"{path}.new", path)
         print("ready", flush=True)
         while listener in select.select([listener, sys.stdin], [], [])[0]:
             connection, _ = listener.accept()
@@ -97,19 +119,19 @@ def carry_out(connection):
     """Run one command as Python would and tell its exit code."""
     head, streams, _, _ = socket.recv_fds(connection, 8, 3)
     with connection.makefile("rb") as rest:
-        asked = json.loads(rest.read(int.from_bytes(head, "big")))
+        words, folder, environ = marshal.loads(rest.read(int.from_bytes(head, "big")))
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     connection.sendall(os.getpid().to_bytes(4, "big"))
-    os.chdir(asked["cwd"])
+    os.chdir(folder)
     os.environ.clear()
-    os.environ.update(asked["environ"])
-    if asked["environ"].get("SKETCHED"):
+    os.environ.update(environ)
+    if environ.get("SKETCHED"):
         importlib.import_module("matplotlib.figure").Figure.savefig = sketch
     code = 0
     try:
-        run(asked["words"])
+        run(words)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         if isinstance(end.code, str):
@@ -139,23 +161,32 @@ def run(words):
     """`python -m MODULE ...`, `python -c CODE ...`, `python FILE ...` or `python -`."""
     first, *others = words
     if first == "-m":
-        sys.argv, sys.path[0] = others, ""
+        sys.argv = others
+        begin_in("")
         runpy.run_module(others[0], run_name="__main__", alter_sys=True)
     elif first == "-c":
         code, *others = others
-        sys.argv, sys.path[0] = [first, *others], ""
+        sys.argv = [first, *others]
+        begin_in("")
         exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     elif first == "-":
-        sys.argv, sys.path[0] = words, ""
+        sys.argv = words
+        begin_in("")
         exec(compile(sys.stdin.read(), "<stdin>", "exec"), {"__name__": "__main__"})
     else:
-        sys.argv, sys.path[0] = words, str(Path(first).resolve().parent)
+        sys.argv = words
+        begin_in(str(Path(first).resolve().parent))
         runpy.run_path(first, run_name="__main__")
 
 
+def begin_in(folder):
+    """Import from this folder, and not what is loaded where another package of that name, or none, would be found."""
+    sys.path[0] = folder
+    for name in OURS:
+        if Path(folder, name).resolve() != ROOT / name:
+            for module in [one for one in sys.modules if one.partition(".")[0] == name]:
+                del sys.modules[module]
+
+
 if __name__ == "__main__":
-    first, *others = sys.argv[1:]
-    if first == "serve":
-        serve(others[0], others[1:])
-    else:
-        sys.exit(ask(first, others))
+    serve(sys.argv[1], sys.argv[2:])
