@@ -1,5 +1,6 @@
 """What several test files need: the real data, and a real browser; and in which order the files come."""
 
+import contextlib
 import gc
 import os
 import shutil
@@ -27,6 +28,8 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # A page lives for a second here: to optimize its scripts (axe above all) takes longer than they do.
+    "--js-flags=--no-opt --no-maglev",
 ]
 
 
@@ -93,8 +96,31 @@ class Patient:
         return page
 
 
-# A module long, not a session: while Playwright is open its event loop runs in this thread, and where a loop runs
-# Mephisto's operator refuses to start.
+class Browsers:
+    """The one Chromium of this process: started when a test asks for it, ended when the next test needs none."""
+
+    def __init__(self):
+        self.ways_out, self.here = contextlib.ExitStack(), None
+
+    def give(self, path):
+        if self.here and not self.here.browser.is_connected():
+            self.end()
+        if not self.here:
+            from playwright.sync_api import sync_playwright
+
+            playwright = self.ways_out.enter_context(sync_playwright())
+            options = {"executable_path": path, "args": FLAGS, "timeout": PATIENCE * 1000}
+            self.here = Patient(self.ways_out.enter_context(playwright.chromium.launch(**options)))
+        return self.here
+
+    def end(self):
+        self.here = None
+        self.ways_out.close()
+
+
+BROWSERS = Browsers()
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """Debian's Chromium, headless; without it browser tests skip, but never in continuous integration."""
@@ -103,9 +129,18 @@ def chromium():
         if os.environ.get("CI"):
             pytest.fail("Chromium is missing, and in CI the browser tests may not skip")
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
+    return BROWSERS.give(path)
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE * 1000)
-        yield Patient(browser)
-        browser.close()
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """A browser lasts from module to module where one follows that needs it too: to start it takes a second.
+
+    No longer: while Playwright is open its event loop runs in this thread, and where a loop runs Mephisto's operator
+    refuses to start.
+    """
+    try:
+        return (yield)
+    finally:
+        if not nextitem or (nextitem.path != item.path and not nextitem.get_closest_marker("browser")):
+            BROWSERS.end()

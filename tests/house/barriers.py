@@ -3,8 +3,9 @@
 from axe_playwright_python.base import AXE_SCRIPT
 
 # Only what is asked for goes from the browser to the test: the whole answer is a megabyte on a long page.
-RUN = """axe.run({resultTypes: ["violations"]}).then(({passes, violations}) => [
-    passes.length, violations.map(({id, nodes}) => `${id}: ${nodes[0].html}`)])"""
+RUN = """() => "axe" in window && axe.run({resultTypes: ["violations"]}).then(({passes, violations}) => [
+    passes.length, violations.map(({id, nodes}) => `${id}: ${nodes[0].html}`),
+    document.documentElement.scrollWidth, innerWidth])"""
 
 
 def barriers(page, scheme=None, width=None, height=844):
@@ -15,10 +16,29 @@ def barriers(page, scheme=None, width=None, height=844):
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     if width:
         page.set_viewport_size({"width": width, "height": height})
-    if not page.evaluate("'axe' in window"):
+    answer = page.evaluate(RUN)
+    if not answer:
         page.evaluate(AXE_SCRIPT)
-    looked, found = page.evaluate(RUN)
+        answer = page.evaluate(RUN)
+    looked, found, wide, window = answer
     assert looked, "axe looked at nothing"
-    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide[1] == width or not width, "the window is not as wide as it was asked to be"
-    return [f"{scheme} {width}: {one}" for one in [*found, *(["wider than the window"] if wide[0] > wide[1] else [])]]
+    assert window == width or not width, "the window is not as wide as it was asked to be"
+    return [f"{scheme} {width}: {one}" for one in [*found, *(["wider than the window"] if wide > window else [])]]
+
+
+def barriers_of(chromium, addresses, screens):
+    """The same for each page of a dictionary, on each of these screens: `name scheme width: rule: element`.
+
+    Every page brings axe along, which costs half of sending it there. Of two pages in turn the second is opened on
+    the screen on which the first was left.
+    """
+    page, found = chromium.new_page(), []
+    page.add_init_script(AXE_SCRIPT)
+    assert addresses and screens
+    for name, address in addresses.items():
+        page.goto(address)
+        for screen in screens:
+            found += [f"{name} {one}" for one in barriers(page, *screen)]
+        screens = screens[::-1]
+    page.close()
+    return found

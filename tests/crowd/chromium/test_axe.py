@@ -13,11 +13,12 @@ from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.page import MESSAGE_KINDS
 from dialogue.command_line import dispatch
 from tests.crowd.study import SO_FAR
-from tests.house.barriers import barriers
+from tests.house.barriers import barriers, barriers_of
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[3]
+SCREENS = (("light", 1280, 720), ("dark", 320, 720))
 PAGES = [
     "glance",
     "consent",
@@ -138,13 +139,8 @@ def of_forms(language):
 
 
 def test_no_form_has_a_barrier_from_right_to_left(chromium, forms):
-    page, found = chromium.new_page(), []
-    for name in of_forms("ar"):
-        page.goto((forms / f"{name}.html").as_uri())
-        for scheme, width in (("light", 1280), ("dark", 320)):
-            found += [f"{name} {one}" for one in barriers(page, scheme, width, 720)]
-    page.close()
-    assert found == []
+    addresses = {name: (forms / f"{name}.html").as_uri() for name in of_forms("ar")}
+    assert barriers_of(chromium, addresses, SCREENS) == []
 
 
 def test_words_stay_within_their_buttons_in_every_form(chromium, forms):
@@ -172,14 +168,8 @@ def _write(path, client):
 
 
 def test_no_page_has_a_barrier(chromium, pages):
-    page = chromium.new_page()
-    found = []
-    for name in PAGES:
-        page.goto((pages / f"{name}.html").as_uri())
-        for scheme, width in (("light", 1280), ("dark", 320)):
-            found += [f"{name} {one}" for one in barriers(page, scheme, width, 720)]
-    page.close()
-    assert found == []
+    addresses = {name: (pages / f"{name}.html").as_uri() for name in PAGES}
+    assert barriers_of(chromium, addresses, SCREENS) == []
 
 
 def test_a_screen_reader_hears_the_pair_in_the_order_in_which_it_is_judged(chromium, pages):

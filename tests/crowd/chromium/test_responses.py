@@ -15,7 +15,7 @@ from dialogue.records import ResponseSet
 from tests.crowd.chromium.test_hit import WAYS, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
-from tests.house.barriers import barriers
+from tests.house.barriers import barriers_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
 
@@ -167,15 +167,12 @@ def test_no_page_of_sets_has_a_barrier(chromium, tmp_path):
     (tmp_path / "alone.toml").write_text('form = "responses"\nfirst_checks = 0\nlater_checks = 0\n')
     several = ["--hit", "examples/ranking.toml"]
     single = ["--hit", str(tmp_path / "alone.toml"), "--pairs", str(tmp_path / "alone.jsonl")]
-    page, found = chromium.new_page(), []
+    addresses = {}
     for name, words in (("several", several), ("single", single)):
         dispatch("crowd", "", {"preview": ""}, ["preview", *words, "--number", "1", "--out", str(tmp_path / name)])
         for shown in ("consent", "response-1", "message-wait"):
-            page.goto((tmp_path / name / f"{shown}.html").as_uri())
-            for scheme, width in (("light", 1280), ("dark", 320)):
-                found += [f"{name} {shown} {one}" for one in barriers(page, scheme, width, 720)]
-    page.close()
-    assert found == []
+            addresses[f"{name} {shown}"] = (tmp_path / name / f"{shown}.html").as_uri()
+    assert barriers_of(chromium, addresses, (("light", 1280, 720), ("dark", 320, 720))) == []
 
 
 def _alone(sets):
