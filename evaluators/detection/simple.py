@@ -58,7 +58,11 @@ def fit_length(fit: Sequence[Showing], choose: Sequence[Showing]) -> Predict:
 
 def log_loss(predict: Predict, showings: Sequence[Showing]) -> float:
     """Mean negative log-likelihood of the labels, in nats."""
-    chance = np.clip(predict([one.reply for one in showings]), 1e-12, 1 - 1e-12)
+    return _loss_of(predict([one.reply for one in showings]), showings)
+
+
+def _loss_of(chances: Floats, showings: Sequence[Showing]) -> float:
+    chance = np.clip(chances, 1e-12, 1 - 1e-12)
     labels = np.array([one.human for one in showings])
     weights = np.array([one.weight for one in showings])
     return float(-(weights * np.log(np.where(labels, chance, 1 - chance))).sum() / weights.sum())
@@ -80,16 +84,16 @@ def fit_bag(
     x = _matrix(held, column)
     labels = np.array([float(one.human) for one in fit])
     shares = np.array([one.weight for one in fit])
+    put_aside = _matrix([grams(one.reply) for one in choose], column)  # once for all penalties
 
-    def with_penalty(penalty: float) -> tuple[Predict, Floats]:
-        found = _logistic(x, labels, shares / shares.mean(), penalty)
+    def chances(held: sparse.csr_matrix, weights: Floats) -> Floats:
+        return np.asarray(expit(held @ weights[:-1] + weights[-1]))
 
-        def predict(replies: Sequence[Tokens]) -> Floats:
-            return np.asarray(expit(_matrix([grams(one) for one in replies], column) @ found[:-1] + found[-1]))
+    def predict(replies: Sequence[Tokens]) -> Floats:
+        return chances(_matrix([grams(one) for one in replies], column), found)
 
-        return predict, found
-
-    predict, found = min((with_penalty(one) for one in PENALTIES), key=lambda one: log_loss(one[0], choose))
+    each = (_logistic(x, labels, shares / shares.mean(), penalty) for penalty in PENALTIES)
+    found = min(each, key=lambda one: _loss_of(chances(put_aside, one), choose))
     human = np.asarray(x[labels == 1].sum(0)).ravel()
     model = np.asarray(x[labels == 0].sum(0)).ravel()
     grams_in_order = list(column)
@@ -108,12 +112,13 @@ def _matrix(held: Sequence[set[Gram]], column: dict[Gram, int]) -> sparse.csr_ma
 
 def _logistic(x: sparse.csr_matrix, labels: Floats, weights: Floats, penalty: float) -> Floats:
     """Weights and intercept that maximise the penalised likelihood; the intercept bears no penalty."""
+    across = x.T
 
     def loss(beta: Floats) -> tuple[float, Floats]:
         odds = x @ beta[:-1] + beta[-1]
         value = (weights * (np.logaddexp(0, odds) - labels * odds)).sum() + penalty / 2 * (beta[:-1] ** 2).sum()
         residual = weights * (expit(odds) - labels)
-        return float(value), np.append(x.T @ residual + penalty * beta[:-1], residual.sum())
+        return float(value), np.append(across @ residual + penalty * beta[:-1], residual.sum())
 
     found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500})
     return np.asarray(found.x, dtype=np.float64)

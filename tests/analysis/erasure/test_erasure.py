@@ -24,6 +24,7 @@ from dialogue.records import Response
 from generation.__main__ import COMMANDS as GENERATION
 from generation.erasing import PLACES, read_eraser
 from probes.__main__ import COMMANDS as PROBES
+from probes.erasing import inlp
 from tests.analysis.report_study import add_scores
 from tests.house.doc_blocks import PACKAGES
 
@@ -41,15 +42,23 @@ def say(line):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def two_rounds():
+    """INLP that stops after two classifiers: how well it erases is asked in tests/probes/test_erasing.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(inlp.__kwdefaults__, "rounds", 2)
+        yield
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, two_rounds):
     folder = tmp_path_factory.mktemp("erasing")
     for line in (
         f"dialogue toy {folder}/corpus --dialogues 40 --seed 0",
         f"generation train {folder} --models seq2seq_attn --seeds 0-1 --preset tiny --epochs 1 --valid 0 --jobs 1",
         f"generation encode {folder} --pooling decoder --checkpoints last --jobs 1",
         f"probes erase {folder} --tasks UtteranceLoc,IsMultiTopic,AllValues --draws 2 --method leace,inlp --jobs 1",
-        f"generation sample {folder} --limit 16 --decoding greedy --jobs 1",
-        f"generation erased {folder} --limit 16 --jobs 1",
+        f"generation sample {folder} --limit 8 --decoding greedy --jobs 1",
+        f"generation erased {folder} --limit 8 --jobs 1",
     ):
         assert say(line)[0] in (0, None), line
     return folder
@@ -88,7 +97,7 @@ def test_without_an_eraser_the_replies_are_those_of_sample(study):
 
 
 def test_what_is_done_is_kept_and_what_does_not_fit_is_refused(changed):
-    assert "files were already there" in (told := say(f"generation erased {changed} --limit 16 --jobs 1")[1])
+    assert "files were already there" in (told := say(f"generation erased {changed} --limit 8 --jobs 1")[1])
     every = len(list((changed / "erased").glob("*/*.parquet")))
     assert f"{every} of {every} files were already there" in told
     with pytest.raises(InputError, match="was fitted on train"):
@@ -96,7 +105,7 @@ def test_what_is_done_is_kept_and_what_does_not_fit_is_refused(changed):
     path = changed / "erasers" / "seq2seq_attn-1-last" / "erasers.json"
     write_json(path, read_json(path) | {"weights": "another"})
     with pytest.raises(InputError, match="made for other weights"):
-        say(f"generation erased {changed} --limit 16 --jobs 1")
+        say(f"generation erased {changed} --limit 8 --jobs 1")
 
 
 def test_command_notebook_and_document_say_the_same(study):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evaluators.detection import network
 from evaluators.detection.material import MARKS, Generator
 from evaluators.detection.table import DETECTION_CARD
 from evaluators.detection.text import detection_document, detection_notes, detection_table
@@ -24,10 +25,11 @@ def long_winded(rng, law):
     return spoken(rng, law, 5 + rng.poisson(4))
 
 
-def test_a_generator_that_appends_a_marker_is_always_told_and_the_marker_heads_the_list(tmp_path):
-    one = told(tmp_path, material(marked, turns=1), seeds=[0]).found[0]
+def test_a_generator_that_appends_a_marker_is_always_told_and_the_marker_heads_the_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(network, "EPOCHS", 12)  # a marker is learnt soon, and then for ever a little better
+    one = told(tmp_path, material(marked, turns=1, dialogues=160), seeds=[0]).found[0]
     assert one.accuracy.value == one.bag.value == 1.0
-    assert one.accuracy.low < 1.0, "60 replies of 60 dialogues do not prove that none is ever missed"
+    assert one.accuracy.low < 1.0, "40 replies of 40 dialogues do not prove that none is ever missed"
     assert "marker" in one.artefacts[0].words
     assert one.fooled.value == 0
     assert (one.roc.area.value, one.precision_recall.area.value) == pytest.approx((1, 1), abs=1e-12)
@@ -41,7 +43,7 @@ def test_a_generator_that_writes_as_people_do_is_not_detected(tmp_path):
 
 
 def test_a_generator_that_differs_by_length_alone_shows_nothing_beyond_length(tmp_path):
-    found = told(tmp_path, material(long_winded, seed=1, turns=2), seeds=[0])
+    found = told(tmp_path, material(long_winded, seed=1, turns=2, dialogues=160), seeds=[0])
     one = found.found[0]
     assert one.length.low > 0.5
     assert one.best == "length"
