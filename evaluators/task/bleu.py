@@ -26,12 +26,13 @@ MARKS = (
 Floats = NDArray[np.float64]
 
 
+@lru_cache(maxsize=1 << 16)  # references are the same for every system
 def as_kinds(text: str) -> str:
     """A reply with each placeholder as one word, its kind: `[hotel_phone]` and `[value_phone]` are both PHONE."""
     return " ".join(PLACEHOLDER.sub(lambda found: placeholder(found[1]) or "OTHER", text.lower()).split())
 
 
-@lru_cache(maxsize=1 << 16)  # references are the same for every system
+@lru_cache(maxsize=1 << 16)  # likewise
 def tokens_13a(text: str) -> list[str]:
     """The tokens of NIST's mteval-v13a.
 

@@ -14,7 +14,7 @@ from dialogue.seeds import child_random, child_seed
 from dialogue.signature import signature
 from evaluators.task.active import Rule, active_domains, possible_rules
 from evaluators.task.comparing import RankedSystem, ranked
-from evaluators.task.outcomes import DialogueOutcome, World, dialogue_outcomes, drawn_venues
+from evaluators.task.outcomes import DialogueOutcome, World, dialogue_outcomes, drawn_venues, goals_reached
 from evaluators.task.predictions import Answer, Predictions, SystemKey
 from evaluators.task.rates import DRAWS, Rate, rates, weights
 
@@ -172,9 +172,7 @@ def _turns(name: str, world: World) -> int:
 
 
 def _both(predictions: Predictions, world: World, rule: Rule) -> tuple[float, float]:
-    met = [
-        one.reached for one in dialogue_outcomes(predictions, active_domains(predictions, rule), world) if one.reached
-    ]
+    met = goals_reached(predictions, active_domains(predictions, rule), world)
     return 100 * sum(one.inform for one in met) / len(met), 100 * sum(one.success for one in met) / len(met)
 
 

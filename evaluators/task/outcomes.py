@@ -59,15 +59,19 @@ def _outcome(name: str, answers: Sequence[Answer], active: Domains, world: World
     return DialogueOutcome(name, len(answers), met, turns, np.array(rows, np.float64).reshape(-1, len(COUNTS)))
 
 
+def goals_reached(
+    predictions: Predictions, active: Mapping[str, Domains], world: World, draw: random.Random | None = None
+) -> list[Reached]:
+    """Inform and Success alone of every dialogue with a goal; with `draw` by the older rule, one drawn row an offer."""
+    return [
+        goal_reached(world.goals[name], answers, active[name], world.tables, draw)
+        for name, answers in predictions.dialogues.items()
+        if name in world.goals
+    ]
+
+
 def drawn_venues(
     predictions: Predictions, active: Mapping[str, Domains], world: World, draws: Sequence[random.Random]
 ) -> list[list[Reached]]:
-    """Inform and Success by the older rule, one drawn row an offer: a list of dialogues for each generator."""
-    known = [name for name in predictions.dialogues if name in world.goals]
-    return [
-        [
-            goal_reached(world.goals[name], predictions.dialogues[name], active[name], world.tables, draw)
-            for name in known
-        ]
-        for draw in draws
-    ]
+    """By the older rule: a list of dialogues for each generator."""
+    return [goals_reached(predictions, active, world, draw) for draw in draws]

@@ -31,13 +31,17 @@ def corpus(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def dialogues(corpus):
+    return read_corpus(corpus).split("test")
+
+
+@pytest.fixture(scope="module")
 def world(corpus):
     return world_of(corpus, None, "test", None)
 
 
-def agent(corpus, speak, name="agent", states=True):
+def agent(dialogues, speak, name="agent", states=True):
     """Predictions of somebody who says `speak(turn, state)` at each system turn of the test split."""
-    dialogues = read_corpus(corpus).split("test")
     gold = gold_states(dialogues)
     found = {}
     for dialogue in dialogues:
@@ -53,22 +57,22 @@ def oracle(turn, state):
     return delexicalized(turn), state
 
 
-def test_an_oracle_reaches_every_goal_of_the_built_in_corpus(corpus, world):
-    system = evaluate([agent(corpus, oracle)], world, SETTINGS).systems[0]
+def test_an_oracle_reaches_every_goal_of_the_built_in_corpus(dialogues, world):
+    system = evaluate([agent(dialogues, oracle)], world, SETTINGS).systems[0]
     assert {name: rate.value for name, rate in system.rates.items() if name != "combined"} == {
         name: pytest.approx(100) for name in system.rates if name != "combined"
     }
     assert system.rates["combined"].value == pytest.approx(200)
 
 
-def test_an_agent_without_states_is_told_those_of_the_corpus(corpus, world):
-    system = evaluate([agent(corpus, oracle, states=False)], world, SETTINGS).systems[0]
+def test_an_agent_without_states_is_told_those_of_the_corpus(dialogues, world):
+    system = evaluate([agent(dialogues, oracle, states=False)], world, SETTINGS).systems[0]
     assert system.states == "annotated" and system.rates["success"].value == 100
     assert "jga" not in system.rates  # it tracked nothing itself
 
 
-def test_a_silent_agent_succeeds_only_where_nothing_had_to_be_told(corpus, world):
-    system = evaluate([agent(corpus, lambda turn, state: ("ok .", {}))], world, SETTINGS).systems[0]
+def test_a_silent_agent_succeeds_only_where_nothing_had_to_be_told(dialogues, world):
+    system = evaluate([agent(dialogues, lambda turn, state: ("ok .", {}))], world, SETTINGS).systems[0]
     nothing = [
         all(not goal.asked for goal in wanted.domains.values())
         and all("name" in goal.wanted or name in ("taxi", "hospital", "train", "bus")
@@ -81,14 +85,14 @@ def test_a_silent_agent_succeeds_only_where_nothing_had_to_be_told(corpus, world
     assert system.rates["jga"].value == pytest.approx(100 * np.mean(empty))
 
 
-def test_a_babbling_agent_informs_but_seldom(corpus, world):
+def test_a_babbling_agent_informs_but_seldom(dialogues, world):
     draw = random.Random(0)
     areas = ("north", "south", "east", "west", "centre")
 
     def babble(turn, state):
         return "[value_name] [value_phone]", {"hotel": {"area": draw.choice(areas), "stars": draw.choice("12345")}}
 
-    system = evaluate([agent(corpus, babble)], world, SETTINGS).systems[0]
+    system = evaluate([agent(dialogues, babble)], world, SETTINGS).systems[0]
     assert system.rates["success"].value < 25
     wanting = {
         name
@@ -100,14 +104,14 @@ def test_a_babbling_agent_informs_but_seldom(corpus, world):
     assert len(reached) > 10 and not any(reached)  # where something had to be found, chance finds nothing
 
 
-def test_venues_drawn_one_by_one_are_never_fewer_than_none_and_vary(corpus, world):
+def test_venues_drawn_one_by_one_are_never_fewer_than_none_and_vary(dialogues, world):
     settings = TaskRules("test", None, "sampled", "skip", "own", 0)
     draw = random.Random(1)
 
     def vague(turn, state):
         return delexicalized(turn), {name: dict(list(s.items())[: draw.randint(0, 2)]) for name, s in state.items()}
 
-    system = evaluate([agent(corpus, vague)], world, settings).systems[0]
+    system = evaluate([agent(dialogues, vague)], world, settings).systems[0]
     assert system.sampled.inform >= system.rates["inform"].value  # one row of many fits more often than all of them
     assert system.sampled.inform_sd > 0
 
