@@ -1,6 +1,7 @@
 """Figures: what is drawn is what was computed, in both formats, the same bytes each time."""
 
 import dataclasses
+import functools
 import itertools
 
 import matplotlib as mpl
@@ -65,6 +66,7 @@ FIGURES = {
     "ties in experiments of long names": lambda: laws_figure(
         small_study(round=np.resize([20260101120000000, 1], 60), unit="pair+rater")
     ),
+    "one row": lambda: plots.forest_figure(ROWS[:1], **TEXT),
     "many rows": lambda: plots.forest_figure(ROWS * 30, **TEXT),
     "long names": lambda: plots.forest_figure(
         [ForestRow(f"{LONG}-{k}", 1, 0, 2, LONG) for k in range(4)],
@@ -96,13 +98,13 @@ FIGURES = {
 }
 
 
-@pytest.fixture
-def coarse(tmp_path, monkeypatch):
-    """Pixels four times as large: letters and PNG take less to make."""
-    style = plots.STYLE.read_text(encoding="utf-8")
-    assert "savefig.dpi: 200" in style
-    (tmp_path / "coarse.mplstyle").write_text(style.replace("savefig.dpi: 200", "savefig.dpi: 50"), encoding="utf-8")
-    monkeypatch.setattr(plots, "STYLE", tmp_path / "coarse.mplstyle")
+@functools.cache
+def laid_out(name):
+    """A figure of the table as it stands on its page; tests look at it and change nothing."""
+    figure = FIGURES[name]()
+    with mpl.rc_context(fname=plots.STYLE):
+        figure.draw_without_rendering()
+    return figure
 
 
 # One of each kind, and the names that are hardest to draw; the other sizes of the same kinds under make test-slow.
@@ -132,11 +134,10 @@ def test_every_figure_is_written_in_both_formats_and_the_same_twice(tmp_path, na
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name):
-    figure = FIGURES[name]()
+    figure = laid_out(name)
     assert any(text.startswith("votes:") for text in texts(figure))
     with mpl.rc_context(fname=plots.STYLE):
         width, height = figure.get_size_inches() * figure.dpi
-        figure.draw_without_rendering()
         titles = [part for axes in figure.axes for part in (axes._left_title, axes.xaxis.label, axes.yaxis.label)]
         titles += [label for axes in figure.axes for label in axes.get_yticklabels()]
         for text in [*titles, *figure.texts, *figure.findobj(mpl.text.Annotation)]:
@@ -146,9 +147,8 @@ def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name):
 
 @pytest.mark.parametrize("name", ["ranking of sixty", "ranks of sixty"])
 def test_sixty_rows_stand_apart_and_leave_the_axis_and_the_footnote_their_places(name):
-    figure = FIGURES[name]()
+    figure = laid_out(name)
     with mpl.rc_context(fname=plots.STYLE):
-        figure.draw_without_rendering()
         (axes,) = figure.axes
         label, (foot,) = axes.xaxis.label.get_window_extent(), (text.get_window_extent() for text in figure.texts)
         assert foot.y1 < label.y0
@@ -162,22 +162,19 @@ def test_sixty_rows_stand_apart_and_leave_the_axis_and_the_footnote_their_places
 
 def boxes_of(figure, *words):
     with mpl.rc_context(fname=plots.STYLE):
-        figure.draw_without_rendering()
         found = [text for text in figure.findobj(mpl.text.Text) if text.get_text() in words]
         return [text.get_window_extent() for text in found]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 59])
-def test_the_label_of_the_axis_stays_off_the_footnote(rows):
-    label, note = boxes_of(plots.forest_figure((ROWS * 30)[:rows], **TEXT), TEXT["xlabel"], TEXT["recipe"])
+@pytest.mark.parametrize("name", ["one row", "forest", "many rows"])
+def test_the_label_of_the_axis_stays_off_the_footnote(name):
+    label, note = boxes_of(laid_out(name), TEXT["xlabel"], TEXT["recipe"])
     assert label.y0 > note.y1 + 2
 
 
 @pytest.mark.parametrize("name", ["ties", "ties by every unit", "ties in experiments of long names"])
 def test_the_words_above_the_ties_do_not_cover_each_other(name):
-    figure = FIGURES[name]()
-    with mpl.rc_context(fname=plots.STYLE):
-        figure.draw_without_rendering()
+    figure = laid_out(name)
     title, key = (text.get_window_extent() for text in figure.texts[:2])
     above = [text.get_window_extent() for text in figure.findobj(mpl.text.Text) if text.get_text() == "chance 1/3"]
     assert title.y0 >= key.y1 - 1 and key.y0 >= above[0].y1 - 1

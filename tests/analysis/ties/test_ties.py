@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -290,12 +291,16 @@ def run_program(*arguments):
     return typed_program(program, "analyze_ties.py", *arguments)
 
 
-@pytest.mark.usefixtures("drawn")
-def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path):
-    command = [sys.executable, "analyze_ties.py", "examples/votes.csv", "--size", "50", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "HumanExp-3" in done.stdout and "pair+rater" in done.stdout
+@pytest.mark.usefixtures("drawn", "coarse")
+def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path, monkeypatch, capsys):
+    words = ["analyze_ties.py", "examples/votes.csv", "--size", "50", "--out", str(tmp_path)]
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(words[0], run_name="__main__")
+    assert end.value.code == 0
+    printed = capsys.readouterr().out
+    assert "HumanExp-3" in printed and "pair+rater" in printed
     document = json.loads((tmp_path / "ties.json").read_text())
     assert list(document) == [
         "experiments",
