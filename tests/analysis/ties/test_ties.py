@@ -17,6 +17,7 @@ from analysis.reading.study import read_study
 from analysis.reading.votes import votes_from_columns
 from analysis.ties.answer import UNITS, answer
 from analysis.ties.section import section, sets_figure
+from analysis.ties.sets import Recipe, law_of_sets
 from analysis.ties.text import document, parts, sentences, tables
 from dialogue.errors import InputError
 from tests.house.typed import typed_program
@@ -76,9 +77,13 @@ PLAIN = [unit for unit in UNITS if "item" not in unit]
 @pytest.mark.parametrize("unit", PLAIN)
 @pytest.mark.parametrize("replace", [True, False])
 def test_drawing_sets_gives_the_law_that_is_written_down(unit, replace):
-    exact = answer(study(), size=24, unit=unit, replace=replace).pooled.law
-    drawn = answer(study(), size=24, unit=unit, replace=replace, method="sample", sets=40_000).pooled.law
+    def pooled(method, sets):
+        return law_of_sets(study(), "pooled", Recipe(sets, 24, 0, unit, replace, method))
+
+    exact, drawn = pooled("exact", 0), pooled("sample", 40_000)
     assert drawn.method == "sampled"
+    few = answer(study(), size=24, unit=unit, replace=replace, method="sample", sets=50).pooled.law
+    assert few.probability.tolist() == pooled("sample", 50).probability.tolist()  # the answer draws by no other law
     assert abs(exact.mean - drawn.mean) < 4 * exact.sd / 200
     assert abs(exact.sd / drawn.sd - 1) < 0.02
     for q in (0.025, 0.5, 0.975):
