@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from analysis.reading.scores.panel import PEOPLE, Method
 from analysis.reading.study import Study
@@ -54,7 +54,7 @@ def seeds_needed(sd: float, margin: float, *, level: float = 0.95) -> int | None
 def _half_widths(level: float) -> npt.NDArray[np.float64]:
     """Half the t interval of a mean in SDs, for 2, 3, ... seeds."""
     counts = np.arange(2, SEEDS_TRIED)
-    return np.asarray(t.ppf((1 + level) / 2, counts - 1) / np.sqrt(counts))
+    return np.asarray(stdtrit(counts - 1, (1 + level) / 2) / np.sqrt(counts))
 
 
 def seconds_a_vote(study: Study) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import f
+from scipy.special import fdtri
 
 from analysis.reading.scores.panel import Ints, Panel, Scale
 from analysis.stats.reruns import (
@@ -128,7 +128,7 @@ def _share(observed: float, error: float, above: float, below: float) -> General
     if not (error > 0 and observed > 0):  # values that happen to be equal tell nothing, rather than that all is alike
         return Generalisability(math.nan, 0.0, 1.0, math.nan, (above, below))
     ratio = observed / error
-    tails = [float(f.ppf(p, above, below)) for p in (0.975, 0.5, 0.025)]
+    tails = [float(fdtri(above, below, p)) for p in (0.975, 0.5, 0.025)]
     if ratio <= tails[2]:  # nearer to each other than such an error allows: it is not known, rather than 0 for sure
         return Generalisability(0.0, 0.0, 1.0, ratio, (above, below))
     value, low, high = (float(np.clip(1 - part / ratio, 0, 1)) for part in (1.0, tails[0], tails[2]))

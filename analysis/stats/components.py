@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from dialogue.errors import InputError
 
@@ -195,5 +195,6 @@ def _interval(value: float, draws: Floats, freedom: int) -> tuple[float, float]:
     """
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.nan
     square = spread * np.sqrt(freedom / 2)
-    below, above = 1 - freedom / chi2.ppf(0.975, freedom), freedom / chi2.ppf(0.025, freedom) - 1
+    upper, lower = (2 * gammaincinv(freedom / 2, p) for p in (0.975, 0.025))  # chi-square's quantiles, to the bit
+    below, above = 1 - freedom / upper, freedom / lower - 1
     return max(float(value - square * below), 0.0), max(float(value + square * above), 0.0)

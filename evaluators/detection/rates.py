@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 Rule = Callable[[NDArray[np.bool_], Floats, Floats], tuple[Floats, float]]  # labels, chances that fall, weights
@@ -65,7 +65,7 @@ def share_told(values: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> M
 
 def _wilson(share: float, n: float, df: float) -> Measured:
     """Wilson's interval of a share of `n` replies, by t."""
-    z = float(stats.t.ppf(0.975, df))
+    z = float(stdtrit(df, 0.975))
     centre, half = share + z * z / (2 * n), z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     low, high = ((centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n))
     return Measured(share, max(float(low), 0.0), min(float(high), 1.0))
@@ -74,7 +74,7 @@ def _wilson(share: float, n: float, df: float) -> Measured:
 def told_beyond(values: Floats, others: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> Measured:
     """How far one share (seeds x replies) lies above another one of the same replies."""
     mean, variance, df = mean_over_both(values - others, dialogue, folds)
-    half = float(stats.t.ppf(0.975, df)) * float(np.sqrt(variance))
+    half = float(stdtrit(df, 0.975)) * float(np.sqrt(variance))
     return Measured(mean, mean - half, mean + half)
 
 
@@ -86,7 +86,7 @@ def told_right(chances: Floats, human: NDArray[np.bool_]) -> Floats:
 def correlation(values: Sequence[float], dialogue: NDArray[np.int64]) -> Measured:
     """The mean of correlations, clipped to what a correlation can be."""
     mean, variance, df = mean_over_both(np.array([values]), dialogue)
-    half = float(stats.t.ppf(0.975, df)) * float(np.sqrt(variance))
+    half = float(stdtrit(df, 0.975)) * float(np.sqrt(variance))
     return Measured(mean, max(mean - half, -1.0), min(mean + half, 1.0))
 
 
