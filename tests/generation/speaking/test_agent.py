@@ -32,6 +32,11 @@ from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")
 GREEDY = parse_decoding("greedy")
+# What agents add is the same code for every architecture, and that each answers row by row is in tests/generation/
+# test_decoding.py: so one that keeps a state and one that looks back are asked here, the others in make test-slow.
+ASKED = [
+    pytest.param(name, marks=[] if name in ("hred", "transformer") else pytest.mark.slow) for name in ARCHITECTURES
+]
 
 
 def generation(*arguments):
@@ -130,7 +135,7 @@ def lively(name, words):
     return model
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", ASKED)
 def test_an_agent_answers_the_same_whatever_stands_beside_it(data, name, corpus):
     """Beliefs and replies of two dialogues together are those of each alone; told tokens are really read."""
     words = data["task"].vocabulary
@@ -168,7 +173,7 @@ class Killed(BaseException):
     """Stands for a process that ends here and now."""
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", ASKED)
 def test_broken_off_an_agents_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, data, name):
     settings = Settings(name, 0, small_sizes(name, 8), 1, batch_size=16, learning_rate=0.01)
     small = dataclasses.replace(data["task"], train=data["task"].train[:48], valid=data["task"].valid[:2])
