@@ -133,8 +133,7 @@ def respond(
     )
     # Two rounds at most: every row in single precision where that is safe, then the doubtful ones in double.
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
-        # A copy: the caller's model keeps its precision and its mode.
-        ready, doubtful = copy.deepcopy(model).to(device, precision).eval(), []
+        ready, doubtful = _in_precision(model, device, precision), []
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             beginnings = [told[row] for row in rows] if told else None
@@ -159,6 +158,12 @@ def respond(
     return [answers[row] for row in range(len(contexts))]
 
 
+def _in_precision(model: DialogueModel, device: torch.device, precision: torch.dtype) -> DialogueModel:
+    """The model itself where it is so already, else a copy: the caller's keeps its precision and its mode."""
+    here = all(part.device == device and part.dtype == precision for part in model.parameters())
+    return model if here and not model.training else copy.deepcopy(model).to(device, precision).eval()
+
+
 @torch.inference_mode()
 def rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
     """How far single precision moves the logits after these contexts, as a share of their range.
@@ -170,7 +175,7 @@ def rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
     cpu, inputs = torch.device("cpu"), torch.full((len(contexts), PROBED + 1), BOS)
     for row, context in enumerate(contexts):
         inputs[row, 1:] = torch.tensor([context[-1 - time % len(context)] for time in range(PROBED)])
-    single, double = (copy.deepcopy(model).to(cpu, precision).eval() for precision in (torch.float32, torch.float64))
+    single, double = (_in_precision(model, cpu, precision) for precision in (torch.float32, torch.float64))
     one, two = (m.output(m.forced(m.encode(stack_contexts(contexts, cpu)), inputs)).double() for m in (single, double))
     moved = (one - two).abs().amax(2) / (two.amax(2) - two.amin(2))
     return float(moved.max())
