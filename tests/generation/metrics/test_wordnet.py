@@ -70,3 +70,22 @@ def test_meteor_with_synonyms_is_that_of_nltk_by_default(response, reference, ou
 def test_another_folder_is_refused_by_name(tmp_path):
     with pytest.raises(InputError, match=r"is not a WordNet 3 folder, with index.noun"):
         WordNet(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "hotel is a word, with no places", "hotel n one 03542333"])
+def test_files_of_these_names_that_hold_something_else_are_refused_too(tmp_path, text):
+    for part in ("noun", "verb", "adj", "adv"):
+        for name in (f"index.{part}", f"data.{part}", f"{part}.exc"):
+            (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=r"is not a WordNet 3 folder, with index.noun"):
+        WordNet(tmp_path)
+
+
+@needs_wordnet
+def test_the_first_and_the_last_word_are_found_and_what_lies_beyond_them_is_not(ours):
+    for part in ("noun", "verb", "adj", "adv"):
+        lines = (home / f"index.{part}").read_text().splitlines()
+        first = next(line.split()[0] for line in lines if not line.startswith(" "))
+        for lemma in (first, lines[-1].split()[0]):
+            assert {*ours._offsets(lemma, part)}
+    assert ours.synonyms("!") == {"!"} and ours.synonyms("zzzzz") == {"zzzzz"} and ours.synonyms("é") == {"é"}
