@@ -3,8 +3,6 @@
 import contextlib
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -13,15 +11,18 @@ from crowd.simulation.browser import PageForm
 from dialogue.files import write_records
 from dialogue.records import Pair
 from tests.crowd.study import make_pairs
+from tests.house.forked import PIPE, Forked
 from tests.house.waiting import PATIENCE
-from tests.house.warm import SERVING, warm
 
 ROOT = Path(__file__).resolve().parents[2]
 # The clock of the process, and so of everything in it, is wrong by so many seconds.
 SKEWED = """
 import sys, time
 right, wrong = time.time, float(sys.argv.pop(1))
-time.time = lambda: right() + wrong
+if wrong:
+    time.time = lambda: right() + wrong
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("crowd", "dialogue")]:
+        del sys.modules[name]  # what has been loaded has the right clock in its defaults
 from crowd.__main__ import COMMANDS
 from dialogue.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])
@@ -46,18 +47,12 @@ def make_study(folder, rules="", **pairs):
 @contextlib.contextmanager
 def serving(study, *options, clock=0.0, told=None):
     """The server's address while it runs; `told` is a dictionary that gets its process id."""
-    python = warm(SERVING) if told is None else [sys.executable]  # of a warm one the process is not the server's
-    command = [*python, "-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
+    command = ["-c", SKEWED, str(clock), "serve", str(study), "--port", "0", "--quiet"]
     command += ["--rate", "0", "--stop-with-stdin", *options]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    if told is not None:
-        told["pid"] = process.pid
-    try:
+    with Forked(command, cwd=ROOT, stdin=PIPE, stdout=PIPE) as process:
+        if told is not None:
+            told["pid"] = process.pid
         yield re.search(r"http://[\w.:]+", process.stdout.readline())[0]
-    finally:
-        process.stdin.close()
-        process.wait(PATIENCE)
-        process.stdout.close()
 
 
 class Browser(httpx.Client):

@@ -5,8 +5,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,6 +35,7 @@ from tests.crowd.rating import test_replaying as replaying
 from tests.crowd.real_server import free_port
 from tests.crowd.sets import make_sets, spread, stood
 from tests.crowd.study import check_books, database, desk_of, make_pairs
+from tests.house.forked import PIPE, Forked
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,38 +50,16 @@ class Server:
         self.port, self.kills = free_port(), 0
         self.environment = os.environ | {"SEEDVOTE_STUDY": str(study), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
         self.environment |= {"SEEDVOTE_SIMULATED": "1"}
-        self.command = [
-            sys.executable,
-            "-m",
-            "crowd",
-            "serve",
-            str(study),
-            "--database",
-            url,
-            "--rate",
-            "0",
-            "--simulated",
-        ]
+        self.command = ["-m", "crowd", "serve", str(study), "--database", url, "--rate", "0", "--simulated"]
         self.command += ["--port", str(self.port), "--quiet"]
         if gunicorn:
-            self.command = [
-                sys.executable,
-                "-m",
-                "gunicorn",
-                "--workers",
-                "2",
-                "--threads",
-                "4",
-                "--log-level",
-                "error",
-            ]
+            self.command = ["-m", "gunicorn", "--workers", "2", "--threads", "4", "--log-level", "error"]
             self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.wsgi:from_environment()"]
         self.url = f"http://127.0.0.1:{self.port}"
         self.start(wait=wait)
 
     def start(self, *, wait=True):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(self.command, cwd=ROOT, env=self.environment, start_new_session=True, **quiet)
+        self.process = Forked(self.command, cwd=ROOT, env=self.environment)
         if wait:
             wait_for(self.answers)
 
@@ -205,18 +182,17 @@ while True:
 
 
 @contextlib.contextmanager
-def deciding(url, kills):
-    """Meanwhile decisions are made, each process of them killed before long; yields the number of kills."""
+def deciding(url, kills, within):
+    """Meanwhile decisions are made, each process of them killed in so many seconds; yields the kills."""
     done, generator, killed = threading.Event(), random.Random(0), []
 
     def decide():
         while len(killed) < kills and not done.is_set():
-            command = [sys.executable, "-c", RESEARCHER, url, str(len(killed))]
-            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+            with Forked(["-c", RESEARCHER, url, str(len(killed))], cwd=ROOT, stdout=PIPE) as process:
                 assert process.stdout.readline() == "begun\n"
-                done.wait(generator.uniform(0.0, 1.0))
-                assert process.poll() is None  # it never ends by itself
+                done.wait(generator.uniform(0.0, within))
                 process.kill()
+            assert process.returncode == -signal.SIGKILL  # it never ends by itself
             killed.append(process.returncode)
 
     with ThreadPoolExecutor(1) as other:
@@ -228,10 +204,10 @@ def deciding(url, kills):
             deciding_.result()
 
 
-def bombard_with_decisions(folder, url, monkeypatch, kills, raters, **options):
+def bombard_with_decisions(folder, url, monkeypatch, kills, raters, within=1.0, **options):
     """Raters at work while a researcher changes everything: the books are those of the event log."""
     with served(folder, url, 40, **options) as (server, made):
-        with deciding(url, kills) as killed:
+        with deciding(url, kills, within) as killed:
             acknowledged = load(server, made, monkeypatch, raters, concurrency=4)
         store = open_store(url)
         try:
@@ -247,7 +223,7 @@ def bombard_with_decisions(folder, url, monkeypatch, kills, raters, **options):
 
 def test_decisions_that_are_killed_half_way_while_raters_answer_leave_what_the_event_log_gives(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
-    bombard_with_decisions(tmp_path, url, monkeypatch, kills=1, raters=4)
+    bombard_with_decisions(tmp_path, url, monkeypatch, kills=1, raters=4, within=0.3)
 
 
 @pytest.mark.slow

@@ -1,39 +1,30 @@
-"""A real server in this process, and a person at it who knows nothing but what the pages say."""
+"""The application of a study in this process, and a person at it who knows nothing but what the pages say."""
 
 import contextlib
-import threading
 
 import httpx
-from werkzeug.serving import make_server
 
 from crowd.simulation.browser import PageForm
 from crowd.web.app import ServerConfig, create_app
-from tests.house.waiting import PATIENCE
 
 FETCH = {"X-Requested-With": "fetch"}
 
 
 @contextlib.contextmanager
 def live(url, hit, **config):
-    """A server of the store at `url`: its address and its application."""
+    """The application of the store at `url`: without sockets, which take longer than all that it does itself."""
     app = create_app(ServerConfig(url, hit, rate=0, **config))
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", app
+        yield app
     finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
         app.extensions["desk"].store.close()
 
 
 class Visitor:
     """One person with one browser."""
 
-    def __init__(self, address):
-        self.client = httpx.Client(base_url=address, timeout=PATIENCE, trust_env=False)
+    def __init__(self, app):
+        self.client = httpx.Client(base_url="http://127.0.0.1", transport=httpx.WSGITransport(app), trust_env=False)
 
     def arrive(self, rater, sitting="1", **more):
         """Open the page, agree if asked; returns the status of the first reply."""

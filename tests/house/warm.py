@@ -18,6 +18,7 @@ import runpy
 import select
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -30,6 +31,16 @@ ROOT = Path(__file__).resolve().parents[2]
 OURS = ("dialogue", "crowd", "analysis", "evaluators", "generation", "probes")
 # A star: every module of a package of ours. Of other packages only what nearly every command takes.
 SERVING = ("sqlalchemy", "flask", "waitress", "httpx", "tqdm", "dialogue.*", "crowd.*")  # where raters are served
+MEPHISTO = (
+    *SERVING,
+    "boto3",
+    "hydra",
+    "omegaconf",
+    "prometheus_client",
+    "requests",
+    "rich.markdown",
+    "tornado.websocket",
+)
 HEAVY = (
     "scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet",
     "pandas", "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch", *(f"{name}.*" for name in OURS),
@@ -119,11 +130,15 @@ def carry_out(connection):
     """Run one command as Python would and tell its exit code."""
     head, streams, _, _ = socket.recv_fds(connection, 8, 3)
     with connection.makefile("rb") as rest:
-        words, folder, environ = marshal.loads(rest.read(int.from_bytes(head, "big")))
+        words, folder, environ, *leads = marshal.loads(rest.read(int.from_bytes(head, "big")))
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    connection.sendall(os.getpid().to_bytes(4, "big"))
+    mine = os.getpid()
+    if leads:  # a session of its own, see forked.py
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    connection.sendall(mine.to_bytes(4, "big"))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
@@ -143,7 +158,8 @@ def carry_out(connection):
         sys.stdout.flush()
         sys.stderr.flush()
     atexit._run_exitfuncs()
-    connection.sendall(code.to_bytes(1, "big"))
+    if os.getpid() == mine:  # not what the command has forked
+        connection.sendall(code.to_bytes(1, "big"))
     os._exit(code)
 
 

@@ -37,19 +37,30 @@ def mephisto(tmp_path_factory):
 
 @pytest.fixture
 def app(tmp_path, mephisto, request):
-    """A study with all four entrances open, a run of Mephisto of its own behind the fourth."""
+    """A study with all four entrances open; behind the fourth a run of Mephisto begins with the first who asks there.
+
+    To begin and to end a run takes longer than a sitting, and most people here come by the other doors.
+    """
     module, ending = mephisto
-    entrance = MephistoEntrance(module.Reception())
+
+    class Reception(module.Reception):
+        def take(self, *who, **more):
+            if entrance.run is None:
+                token = entrance.desk.study_token()
+                task = module.MephistoTask(token, "A study", "Say which", reward=0.0, sittings=9)
+                entrance.run = module.MephistoRun(task, module.Deployment(self, "https://x.org"))
+                entrance.run.launch()
+                ending.append(threading.Thread(target=entrance.run.wait))
+                ending[-1].start()
+            return super().take(*who, **more)
+
+    entrance = MephistoEntrance(Reception())
     app = make_study(tmp_path, entrances=(entrance,), **getattr(request, "param", {}))
     entrance.desk = app.extensions["desk"]
-    task = module.MephistoTask(app.extensions["desk"].study_token(), "A study", "Say which", reward=0.0, sittings=9)
-    entrance.run = module.MephistoRun(task, module.Deployment(entrance.reception, "https://x.org"))
-    entrance.run.launch()
-    ending.append(threading.Thread(target=entrance.run.wait))
-    ending[-1].start()
     yield app
-    loop = entrance.run.operator._event_loop
-    loop.call_soon_threadsafe(loop.stop)
+    if entrance.run:
+        loop = entrance.run.operator._event_loop
+        loop.call_soon_threadsafe(loop.stop)
     app.extensions["desk"].store.close()
 
 

@@ -2,10 +2,9 @@
 
 import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -21,7 +20,11 @@ from dialogue.files import read_records
 from dialogue.records import Vote
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study
+from tests.house.forked import PIPE, Forked
 from tests.house.waiting import PATIENCE, wait_for
+from tests.house.warm import MEPHISTO
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def votes(folder):
@@ -29,26 +32,13 @@ def votes(folder):
         return exporting.export(connection, votes_per_pair=3).votes
 
 
-def heed_ctrl_c():
-    """A shell that runs the tests in the background lets its children ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextmanager
 def launched(folder, stop=signal.SIGINT, extra=()):
     """`crowd launch --mephisto` with nobody at the keyboard; gives the address it prints."""
     home = folder / "home"
     home.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "crowd", "launch", str(folder), "--mephisto", "--port", "0", "--yes", *extra]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "HOME": str(home)},
-        preexec_fn=heed_ctrl_c,
-    )
+    command = ["-m", "crowd", "launch", str(folder), "--mephisto", "--port", "0", "--yes", *extra]
+    process = Forked(command, names=MEPHISTO, cwd=ROOT, env={**os.environ, "HOME": str(home)}, stdout=PIPE, stderr=PIPE)
     url = None
     try:
         for line in process.stdout:
@@ -68,7 +58,7 @@ def launched(folder, stop=signal.SIGINT, extra=()):
             said = process.stderr.read()
             process.stdout.close()
             process.stderr.close()
-            process.wait()
+            process.wait(PATIENCE)
     assert "Traceback" not in said and "EOF" not in said, said
     assert list(home.iterdir()) == []
 

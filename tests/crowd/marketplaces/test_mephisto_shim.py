@@ -9,6 +9,7 @@ import pytest
 
 from crowd.marketplaces.mephisto import shim as mephisto_shim
 from dialogue.errors import InputError
+from tests.house.warm import SERVING, warm
 
 
 def test_what_stands_in_for_distutils_copies_a_folder_over_another(tmp_path, monkeypatch):
@@ -27,7 +28,7 @@ def test_what_stands_in_for_distutils_copies_a_folder_over_another(tmp_path, mon
 
 def python(code, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [*warm(SERVING), "-c", code],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -21,6 +21,7 @@ from crowd.web.languages import hit_in
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Pair
+from tests.crowd.marketplaces.study import served
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
 from tests.crowd.visitor import FETCH, Visitor, careful, live
 
@@ -43,14 +44,14 @@ def events(store, kind):
         return [event.data for event in event_log.read_events(connection, kind)]
 
 
-def sit(address, name, choice=careful):
-    visitor = Visitor(address)
+def sit(app, name, choice=careful):
+    visitor = Visitor(app)
     visitor.arrive(name)
     return visitor.work(choice)[1]["status"]
 
 
-def status_of(address):
-    visitor = Visitor(address)
+def status_of(app):
+    visitor = Visitor(app)
     visitor.arrive("somebody new")
     return visitor.look()["status"]
 
@@ -58,20 +59,20 @@ def status_of(address):
 @pytest.mark.parametrize("before, after", [(1, 3), (3, 2), (3, 1)])
 def test_another_number_of_votes_a_pair_is_counted_anew_and_a_running_server_obeys(url, tmp_path, before, after):
     hit = dataclasses.replace(SHORT, votes_per_pair=before, pairs_per_sitting=20)
-    with desk_of(url, tmp_path, hit, make_pairs(4)) as desk, live(url, hit) as (address, _):
+    with desk_of(url, tmp_path, hit, make_pairs(4)) as desk, live(url, hit) as app:
         for n in range(2):
-            sit(address, f"r{n}")
+            sit(app, f"r{n}")
         given = len(rows(desk.store, sa.select(votes)))
         told = take_up(desk.store, dataclasses.replace(hit, votes_per_pair=after), 1.0)
         assert told[0] == f"votes_per_pair was {before}, is {after}: votes counted anew."
         for row in rows(desk.store, sa.select(pairs)):
             assert row.votes == min(after, given // 4) and row.open == int(row.votes < after)
-        place = status_of(address)
+        place = status_of(app)
         assert place == ("task" if given // 4 < after else "complete")
         for name in ("somebody new", "r2", "r3"):
-            sit(address, name)
+            sit(app, name)
         assert {row.votes for row in rows(desk.store, sa.select(pairs.c.votes))} == {after}
-        assert sit(address, "r4") == "complete"
+        assert sit(app, "r4") == "complete"
         assert events(desk.store, "hit") == [
             {"name": "votes_per_pair", "before": before, "after": after, "rule": "votes counted anew"}
         ]
@@ -200,9 +201,9 @@ def test_a_study_stays_what_its_first_vote_made_it_from_every_door(url, tmp_path
 
 
 def test_no_visitor_can_say_that_he_is_simulated_where_people_vote(url, tmp_path):
-    with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk, live(url, SHORT) as (address, _):
-        assert Visitor(address).arrive("robot", source="simulated") == 403
-        assert Visitor(address).arrive("person") == 200
+    with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk, live(url, SHORT) as app:
+        assert Visitor(app).arrive("robot", source="simulated") == 403
+        assert Visitor(app).arrive("person") == 200
         assert len(rows(desk.store, sa.select(raters))) == 1
 
 
@@ -212,8 +213,8 @@ def test_a_person_at_a_simulated_study_is_told_so_by_either_server_and_leaves_no
         desk.consent(robot)
         vote(desk, robot)
         for source in ("local", "simulated"):
-            with live(url, SHORT, source=source) as (address, _):
-                person = Visitor(address)
+            with live(url, SHORT, source=source) as app:
+                person = Visitor(app)
                 page = person.client.get("/", params={"rater": "person"})
                 if page.status_code == 200:
                     page = person.client.post("/consent", data=PageForm(page.text).fields)
@@ -226,7 +227,7 @@ def test_a_person_at_a_simulated_study_is_told_so_by_either_server_and_leaves_no
 
 def test_simulated_raters_at_a_server_for_people_are_told_what_to_do(url, tmp_path):
     made = make_pairs(6)
-    with desk_of(url, tmp_path, SHORT, made), live(url, SHORT) as (address, _):
+    with desk_of(url, tmp_path, SHORT, made), live(url, SHORT) as app, served(app) as address:
         crowd = SimulatedCrowd(address, Reader(made, seed=0), [habits(0, seed=0)], 1)
         with pytest.raises(InputError, match=r"is for people, so simulated raters.*serve STUDY --simulated"):
             crowd.work()

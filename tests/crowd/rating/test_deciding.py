@@ -40,10 +40,10 @@ def write_pairs(folder, wrong=()):
 
 
 class Study:
-    """A study folder with its server."""
+    """A study folder with its application."""
 
-    def __init__(self, folder, url, address, app):
-        self.folder, self.url, self.address, self.app = folder, url, address, app
+    def __init__(self, folder, url, app):
+        self.folder, self.url, self.app = folder, url, app
 
     def run(self, command, *words):
         options = [str(self.folder), *map(str, words), "--database", self.url]
@@ -61,7 +61,7 @@ class Study:
         return sum(row.counted for row in self.rows(sa.select(votes.c.counted)))
 
     def sit(self, name, choice=careful):
-        visitor = Visitor(self.address)
+        visitor = Visitor(self.app)
         visitor.arrive(name)
         return visitor.work(choice)
 
@@ -72,8 +72,8 @@ def study(url, tmp_path):
     write_pairs(tmp_path, wrong=("c1", "c3", "c5"))
     hit = study_hit(tmp_path)
     prepare_study(tmp_path, None, hit, url, seed=0, simulated=False)
-    with live(url, hit) as (address, app):
-        yield Study(tmp_path, url, address, app)
+    with live(url, hit) as app:
+        yield Study(tmp_path, url, app)
 
 
 def test_wrong_keys_block_the_careful_are_named_and_mending_them_lets_everybody_in_and_counts(study, capsys):
@@ -134,7 +134,7 @@ def test_a_rater_is_blocked_let_in_again_and_excluded_by_hand(study):
     assert study.counted() == before and study.status() == ["passed"]
     study.run("exclude", "ann", "--why", "knew the systems")
     assert study.counted() == 0 and study.status() == ["excluded"]
-    visitor = Visitor(study.address)
+    visitor = Visitor(study.app)
     visitor.arrive("ann", "2")
     assert visitor.look()["status"] == "task"  # and is not told
     assert study.rows(sa.select(sa.func.sum(pairs.c.votes))) == [(0,)]
@@ -148,7 +148,7 @@ def test_who_is_unblocked_after_the_gate_starts_anew_and_can_be_blocked_again(st
     assert study.sit("r0")[1]["status"] == "no_more"
     study.run("unblock", "r0")
     assert study.status() == ["passed"]
-    visitor = Visitor(study.address)
+    visitor = Visitor(study.app)
     for n in range(5):
         visitor.arrive("r0", f"s{n}")
         visitor.work(lambda name: "tie")
@@ -161,9 +161,9 @@ def test_a_good_check_that_clickers_fail_does_not_look_wrong(url, tmp_path):
     write_pairs(tmp_path)
     hit = dataclasses.replace(study_hit(tmp_path), max_failures=9)
     prepare_study(tmp_path, None, hit, url, seed=0, simulated=False)
-    with live(url, hit) as (address, app):
+    with live(url, hit) as app:
         for n in range(9):
-            visitor = Visitor(address)
+            visitor = Visitor(app)
             visitor.arrive(f"r{n}")
             visitor.work(lambda name, n=n: "aaaaabb"[n] if n < 7 else "tie")
         with app.extensions["desk"].store.read() as connection:

@@ -1,6 +1,6 @@
 """The gate over HTTP: no door, no sitting and no undo leads round a hidden check, and nothing counts before the first.
 
-Each test is a person at a real server, on SQLite and on PostgreSQL.
+Each test is a person at the application, on SQLite and on PostgreSQL.
 """
 
 import dataclasses
@@ -29,9 +29,9 @@ def url(request, tmp_path):
 
 @pytest.fixture
 def study(url, tmp_path):
-    """A served study of 60 pairs and 8 checks: its address and its desk."""
-    with desk_of(url, tmp_path, GATED, make_pairs(60, checks=8)) as desk, live(url, GATED) as (address, _):
-        yield address, desk
+    """A served study of 60 pairs and 8 checks: its application and its desk."""
+    with desk_of(url, tmp_path, GATED, make_pairs(60, checks=8)) as desk, live(url, GATED) as app:
+        yield app, desk
 
 
 def rows(desk, query):
@@ -40,8 +40,8 @@ def rows(desk, query):
 
 
 def test_looking_once_in_eight_sittings_uses_no_check_up_and_always_tie_counts_nowhere(study):
-    address, desk = study
-    visitor, shown = Visitor(address), []
+    app, desk = study
+    visitor, shown = Visitor(app), []
     for n in range(8):
         visitor.arrive("walker", f"s{n}")
         shown.append(visitor.pair(visitor.look()))
@@ -56,13 +56,13 @@ def test_looking_once_in_eight_sittings_uses_no_check_up_and_always_tie_counts_n
 
 
 @pytest.mark.parametrize(
-    ("study", "pairs_a_sitting"),
+    ("url", "pairs_a_sitting"),
     [("sqlite", 1), ("sqlite", 2), ("sqlite", 7), ("postgresql", 2)],
-    indirect=["study"],
+    indirect=["url"],
 )
 def test_a_new_sitting_after_every_few_pairs_meets_as_many_later_checks_as_one_long_one(study, pairs_a_sitting):
-    address, _ = study
-    hopper, stayer, met = Visitor(address), Visitor(address), {}
+    app, _ = study
+    hopper, stayer, met = Visitor(app), Visitor(app), {}
     met["hopper"] = []
     for n in range(40):
         hopper.arrive("hopper", f"s{n}")
@@ -79,8 +79,8 @@ def test_a_new_sitting_after_every_few_pairs_meets_as_many_later_checks_as_one_l
 
 
 def test_a_check_that_was_shown_comes_again_in_every_browser_and_sitting(study):
-    address, desk = study
-    first, second = Visitor(address), Visitor(address)
+    app, desk = study
+    first, second = Visitor(app), Visitor(app)
     first.arrive("two doors", "one")
     shown = first.pair(first.look())
     second.arrive("two doors", "another browser")

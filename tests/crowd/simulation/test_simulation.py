@@ -4,8 +4,6 @@ import math
 import signal
 import sqlite3
 import statistics
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -26,7 +24,9 @@ from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Rater, Utterance, Vote
 from dialogue.seeds import child_random
 from tests.crowd.study import make_pairs
+from tests.house.forked import Forked
 from tests.house.waiting import PATIENCE, wait_for
+from tests.house.warm import SERVING, warm_python
 
 ROOT = Path(__file__).resolve().parents[3]
 WORDS = [
@@ -140,15 +140,24 @@ def cast(study):
         return 0
 
 
+# A simulation whose server is forked too.
+SIMULATE = """
+import sys
+sys.executable = sys.argv.pop(1)
+from crowd.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+dispatch("crowd", "", COMMANDS, ["simulate", *sys.argv[1:]])
+"""
+
+
 def simulate(study, kill_at=None):
     """Send the crowd; kill it as soon as the study holds so many votes."""
-    command = [sys.executable, "-m", "crowd", "simulate", str(study), "--raters", "6", "--seed", "2"]
-    command += ["--clickers", "0.2"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if kill_at is not None:
-        wait_for(lambda: cast(study) >= kill_at)
-        process.kill()
-    return process.wait(PATIENCE)
+    words = [str(study), "--raters", "6", "--seed", "2", "--clickers", "0.2"]
+    with Forked(["-c", SIMULATE, warm_python(SERVING), *words], cwd=ROOT) as process:
+        if kill_at is not None:
+            wait_for(lambda: cast(study) >= kill_at)
+            process.kill()
+        return process.wait(PATIENCE)
 
 
 def exported(study):

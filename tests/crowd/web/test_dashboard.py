@@ -3,11 +3,10 @@
 import itertools
 import json
 import math
+import os
 import re
 import sqlite3
 import statistics
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
@@ -45,13 +44,21 @@ from tests.crowd.conversations import make_talks
 from tests.crowd.questions import make_questions
 from tests.crowd.sets import make_sets
 from tests.crowd.study import SHORT, SO_FAR, database, desk_of, make_pairs, seated, work
+from tests.house.forked import PIPE, Forked
 from tests.house.typed import typed
 from tests.house.waiting import wait_for
+from tests.house.warm import SERVING, warm_python
 
 ROOT = Path(__file__).resolve().parents[3]
 HIT = Hit(pairs_per_sitting=8, later_checks=2, pay_per_sitting=1.5, currency="EUR")
 START = 1_800_000_000.0
 DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf", "so_far.json")
+
+
+@pytest.fixture(autouse=True)
+def steps_are_forked(monkeypatch):
+    """The commands behind buttons."""
+    monkeypatch.setattr(refreshing, "PYTHON", ("nice", warm_python(SERVING), "-m"))
 
 
 class Clock:
@@ -411,11 +418,23 @@ def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
     folder = study[0].extensions["config"].folder
     (tmp_path / "pairs.jsonl").write_bytes((ROOT / "examples/pairs.jsonl").read_bytes())
     (tmp_path / "crowd.sqlite").write_bytes(snapshot(folder / "crowd.sqlite"))
-    command = [sys.executable, "-m", "crowd", "serve", str(tmp_path), "--port", "0", "--dashboard", "--stop-with-stdin"]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert b"http://" in server.stdout.readline()
+    command = ["-c", WITH_FIGURES, warm_python(), "serve", str(tmp_path), "--port", "0", "--dashboard"]
+    environment = os.environ | {"SKETCHED": "1"}  # to render them takes longer than all the rest
+    with Forked([*command, "--stop-with-stdin"], cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE) as server:
+        assert "http://" in server.stdout.readline()
         wait_for(lambda: all((tmp_path / name).exists() for name in DRAWN))
         assert read_json(tmp_path / "ties.json")["pooled"]["votes"] == 56
+
+
+# `crowd serve` that types the commands of its figures at a warm Python.
+WITH_FIGURES = """
+import sys
+from crowd.watching import refreshing
+refreshing.PYTHON = ("nice", sys.argv.pop(1), "-m")
+from crowd.__main__ import COMMANDS
+from dialogue.command_line import dispatch
+dispatch("crowd", "", COMMANDS, sys.argv[1:])
+"""
 
 
 def snapshot(path):

@@ -13,7 +13,7 @@ from crowd.simulation.browser import PageForm
 from crowd.store.identity import invited_id
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import raters, votes
-from crowd.study_folder import opened, prepare_study
+from crowd.study_folder import hit_of, opened, prepare_study
 from crowd.web.app import ServerConfig, create_app
 from crowd.web.invitations import invitation
 from dialogue.command_line import dispatch
@@ -44,17 +44,20 @@ def study(tmp_path):
     return make_study(tmp_path / "study", RULES, real=9)
 
 
-@pytest.mark.parametrize("later", [-HOUR, -10.0, 10.0, HOUR], ids=lambda seconds: f"{seconds:+.0f} s")
-def test_a_seat_survives_a_clock_that_is_set_or_a_second_server_whose_clock_differs(study, later):
+def test_a_seat_survives_a_clock_that_is_set_or_a_second_server_whose_clock_differs(study):
+    (study / "hit.toml").write_text(RULES.replace("= 3", "= 9"))
     with Browser() as ann, serving(study, "--walk-in") as url:
         assert "Pair 2" in ann.answer(ann.arrive(f"{url}/?rater=ann")).text
-        with serving(study, "--walk-in", clock=later) as other:  # on the same store; the cookie goes to both
-            page = ann.get(f"{other}/task")
-            assert "Pair 2" in page.text and "I have read this" not in page.text
-            assert "Pair 3" in ann.answer(page).text
-        assert "Pair 3" in ann.get(f"{url}/").text
+        for number, later in enumerate((-HOUR, -10.0, 10.0, HOUR), start=2):
+            with serving(study, "--walk-in", clock=later) as other:  # on the same store; the cookie goes to both
+                page = ann.get(f"{other}/task")
+                assert f"Pair {number}" in page.text and "I have read this" not in page.text, later
+                assert f"Pair {number + 1}" in ann.answer(page).text, later
+            assert f"Pair {number + 1}" in ann.get(f"{url}/").text, later
     assert len(found(study, sa.select(raters))) == 1
-    assert all(row.seconds >= 0 for row in found(study, sa.select(votes)))
+    cast = found(study, sa.select(votes))
+    assert all(row.seconds >= 0 for row in cast)
+    assert max(row.submitted for row in cast) - min(row.submitted for row in cast) > HOUR  # the clocks did differ
 
 
 def test_an_invitation_lets_one_person_in_and_is_the_same_person_in_every_browser(study, capsys):
@@ -128,8 +131,8 @@ def test_a_second_browser_that_knows_an_id_takes_no_answer_back(study):
 
 
 def test_links_are_written_as_a_table_and_a_name_has_the_same_link_again(study, capsys, tmp_path):
-    with serving(study) as url:
-        pass
+    prepare_study(study, None, hit_of(study, None), None, seed=0, simulated=False)
+    url = "http://127.0.0.1:8765"
     table = tmp_path / "links.csv"
     words = ["invite", str(study), "3", "--name", "ann b.c@example.org", "--url", f"{url}/x/", "--out", str(table)]
     assert dispatch("crowd", "", COMMANDS, words) == 0
@@ -152,8 +155,7 @@ def test_links_are_written_as_a_table_and_a_name_has_the_same_link_again(study, 
     ],
 )
 def test_what_cannot_be_invited_is_one_sentence(study, words, told):
-    with serving(study):
-        pass
+    prepare_study(study, None, hit_of(study, None), None, seed=0, simulated=False)
     with pytest.raises(InputError, match=told):
         dispatch("crowd", "", COMMANDS, ["invite", str(study), *words])
 
