@@ -43,6 +43,7 @@ class Size:
     pairs: int
     raters: int
     judgements: int
+    preset: str = "small"
     tasks: str = "UtteranceLoc,IsMultiTopic,RecentTopic,AllSlots,RepeatInfo,ActionSelect"
     alone: bool = False  # each command in one process, which loads torch once
 
@@ -50,13 +51,14 @@ class Size:
 SIZES = {
     "full": Size(dialogues=500, seeds="0-2", epochs=5, contexts=200, pairs=240, raters=50, judgements=200),
     "tiny": Size(
-        dialogues=60,
+        dialogues=30,
         seeds="0-1",
         epochs=1,
-        contexts=20,
+        contexts=12,
         pairs=12,
         raters=12,
         judgements=10,
+        preset="tiny",
         tasks="UtteranceLoc,IsMultiTopic",
         alone=True,
     ),  # tests that everything runs; not a study
@@ -89,7 +91,7 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Train two architectures under several seeds",
-            f"-m generation train {study} {grid} --preset small --epochs {size.epochs} {jobs}",
+            f"-m generation train {study} {grid} --preset {size.preset} --epochs {size.epochs} {jobs}",
             *("corpus", "models vocabulary.json", "generation"),
         ),
         stage(

@@ -43,7 +43,7 @@ NOT_RUN = {
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
-    "generation train": "--models seq2seq --seeds 0-1 --epochs 1 --jobs 1",
+    "generation train": "--models seq2seq --seeds 0-1 --preset tiny --epochs 1 --jobs 1",
     "generation sample": "--limit 12 --jobs 1",
     "generation encode": "--jobs 1",
     "generation pair": "--pairs 12 --checks 6",

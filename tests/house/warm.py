@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import weakref
 import zlib
 from pathlib import Path
 
@@ -108,6 +109,8 @@ def serve(path, names):
     for name in names:
         load(name)
     del sys.path[0]
+    for one in weakref.finalize._registry:
+        one.atexit = False  # what libraries tidy up at the end takes longer than many a command
     gc.collect()
     gc.freeze()  # a command that looks for garbage would write into, so copy, all pages of what is loaded
     with socket.socket(socket.AF_UNIX) as listener:
