@@ -1,7 +1,7 @@
-"""Adam (Kingma and Ba 2015), step by step by torch's fused kernel.
+"""Adam (Kingma and Ba 2015), for whatever is trained here: models, discriminators, dual encoders, probes.
 
-It is torch.optim.Adam(fused=True) to the bit, without that class: its first step loads torch's compiler, which nothing
-here uses, and that is 1.5 s of processor time in every process that trains.
+It is torch.optim.Adam to the bit, without that class: its first step loads torch's compiler, which nothing here uses,
+and that is 1.5 s of processor time in every process that trains.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8  # the paper's
 
 
 class Adam:
-    """Both moments of every weight, and how many steps it has made."""
+    """Both moments of every weight, and how many steps it has made; by one kernel for all weights where `fused`."""
 
-    def __init__(self, parts: Iterable[Tensor], rate: float) -> None:
-        self.parts, self.rate = list(parts), rate
+    def __init__(self, parts: Iterable[Tensor], rate: float, *, decay: float = 0.0, fused: bool | None = None) -> None:
+        self.parts, self.rate, self.decay, self.fused = list(parts), rate, decay, fused
         self.moments = {name: [torch.zeros_like(part) for part in self.parts] for name in ("exp_avg", "exp_avg_sq")}
         self.steps = [torch.zeros((), device=part.device) for part in self.parts]
 
@@ -37,7 +37,7 @@ class Adam:
             [self.parts[number] for number in moved],
             [grad for part in self.parts if (grad := part.grad) is not None],
             first, second, [], [self.steps[number] for number in moved],
-            fused=True, amsgrad=False, maximize=False, weight_decay=0.0,
+            fused=self.fused, amsgrad=False, maximize=False, weight_decay=self.decay,
             lr=self.rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
         )  # fmt: skip
 

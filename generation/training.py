@@ -21,12 +21,12 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from dialogue.adam import Adam
 from dialogue.errors import InputError
 from dialogue.files import atomic, read_json, write_json
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 from generation import checkpoints
-from generation.adam import Adam
 from generation.batches import Batch, plan_batches, stack
 from generation.devices import keep_freed_memory, threads
 from generation.loss import summed_cross_entropy
@@ -155,7 +155,7 @@ class _Run:
         self.folder, self.settings, self.data, self.device = folder, settings, data, device
         torch.manual_seed(child_seed(settings.seed, "weights"))
         self.model = build(settings.model, len(data.vocabulary), settings.sizes).to(device)
-        self.optimizer = Adam(self.model.parameters(), settings.learning_rate)
+        self.optimizer = Adam(self.model.parameters(), settings.learning_rate, fused=True)
         self.done = _Progress()
         self.batches_an_epoch = len(self._plan(1))
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from dialogue.adam import Adam
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
@@ -136,12 +137,12 @@ def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEnco
     """Train until the loss on validation pairs has not fallen for two epochs; the best weights are kept."""
     stream = torch.Generator().manual_seed(child_seed(seed, "dual encoder"))
     network = DualEncoder(material.words, how, stream)
-    adam = torch.optim.Adam(network.parameters(), lr=how.rate)
+    adam = Adam(network.parameters(), how.rate)
     best, when, weights = float("inf"), 0, copy.deepcopy(network.state_dict())
     for epoch in range(1, EPOCHS + 1):
         order = torch.randperm(len(material.train), generator=stream).tolist()
         for rows in _batches(order, how.batch):
-            adam.zero_grad()
+            adam.forget_gradients()
             loss = _loss(network, [material.train[row] for row in rows], how, stream)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 5.0)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from dialogue.adam import Adam
 from dialogue.jobs import JOB_THREADS
 from evaluators.detection.material import SELF, Occasion, Tokens
 from evaluators.detection.trials import Showing
@@ -89,14 +90,14 @@ def fit_discriminator(fit: Sequence[Showing], choose: Sequence[Showing], words: 
     """Train until the loss on the dialogues put aside gets no better, and keep the best epoch."""
     with one_thread(), torch.random.fork_rng(devices=[]):
         network = Discriminator(words, seed)
-        optimizer = torch.optim.Adam(network.parameters(), RATE)
+        optimizer = Adam(network.parameters(), RATE)
         groups = _by_context(fit)
         order = np.random.default_rng(seed)
         best, kept, when = float("inf"), copy.deepcopy(network.state_dict()), 0
         for epoch in range(1, EPOCHS + 1):
             network.train()
             for batch in _batches([groups[n] for n in order.permutation(len(groups))]):
-                optimizer.zero_grad()
+                optimizer.forget_gradients()
                 _loss(network, batch).backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                 optimizer.step()

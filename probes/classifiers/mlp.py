@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
+from dialogue.adam import Adam
 from dialogue.seeds import child_seed
 from probes.classifiers.logistic import decide
 from probes.scoring import count_hits
@@ -50,7 +51,7 @@ def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | Non
     # A generator of its own: with the global one a score would depend on what was fitted before.
     draw = torch.Generator(features.device).manual_seed(child_seed(seed, "mlp", labels.task))
     inner, outer = (_first_weights(*shape, draw) for shape in _shapes(features, labels))
-    adam = torch.optim.Adam([inner, outer], lr=RATE, weight_decay=DECAY)
+    adam = Adam([inner, outer], RATE, decay=DECAY)
     targets = torch.from_numpy(labels.dense()).to(features.device)
     best, best_f1 = Mlp(labels.many, inner.detach().clone(), outer.detach().clone(), 0), -1.0
     for epoch in range(1, (EPOCHS if valid else EPOCHS_UNSEEN) + 1):

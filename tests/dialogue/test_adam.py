@@ -3,9 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 
-from generation.adam import Adam
+from dialogue.adam import Adam
 from tests.house.doc_blocks import ROOT
 
 SHAPES = [(7, 5), (5,), (3, 4), ()]
@@ -31,10 +32,12 @@ def moved(parts, optimizer, numbers):
     return parts
 
 
-def test_it_moves_weights_to_the_bit_as_torchs_own_does():
+@pytest.mark.parametrize("fused", [None, True])
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_it_moves_weights_to_the_bit_as_torchs_own_does(fused, decay):
     ours, theirs = weights(), weights()
-    moved(ours, Adam(ours, 0.004), range(30))
-    moved(theirs, torch.optim.Adam(theirs, 0.004, fused=True), range(30))
+    moved(ours, Adam(ours, 0.004, decay=decay, fused=fused), range(30))
+    moved(theirs, torch.optim.Adam(theirs, 0.004, weight_decay=decay, fused=fused), range(30))
     assert all(map(torch.equal, ours, theirs))
     assert not any(map(torch.equal, ours, weights()))
 
@@ -62,10 +65,9 @@ def test_without_gradients_nothing_moves():
 SCRIPT = """
 import sys
 import torch
-from generation.adam import Adam
+from dialogue.adam import Adam
 part = torch.ones(3, requires_grad=True)
-optimizer = Adam([part], 0.1)
-for _ in range(2):
+for optimizer in (Adam([part], 0.1), Adam([part], 0.1, decay=0.01, fused=True)):
     optimizer.forget_gradients()
     torch.autograd.backward(part.square().sum())
     optimizer.step()
