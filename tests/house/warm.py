@@ -46,7 +46,7 @@ HEAVY = (
     "scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet",
     "pandas", "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch", *(f"{name}.*" for name in OURS),
 )  # fmt: skip
-ASIDE = ("__main__", "marketplaces", "postgresql")  # modules and rooms that need libraries which few commands take
+ASIDE = ("__main__", "marketplaces", "postgresql", "adam")  # modules and rooms that need what few commands take
 
 
 @functools.cache
