@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
 from crowd.hit_about import ToldOfRater
@@ -25,14 +26,24 @@ from crowd.rating.ending import over_for_all
 from crowd.rating.gate import asked_of, standing
 from crowd.rating.leasing import Step
 from crowd.rating.next_pair import version_for
-from crowd.rating.rules import StudyRules, first_source, fits, kept_hit, revision_of, rules_of
+from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, StudyRules, fits, kept_hit, rules_of, source_in, value_in
 from crowd.rating.seating import Moment, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, sitting_hash, study_page_token
-from crowd.store.store import Store, settings
+from crowd.store.store import Store, fetch, later, settings
 from crowd.store.tables import payments, raters, sittings, votes
 from dialogue.records import Source
 
+# Statements are built once, because with SQLAlchemy building one costs more than running it.
+_RATER, _THIS = raters.c.rater == param("rater"), sa.update(raters).where(raters.c.rater == param("this"))
+_SITTING = sa.select(sittings.c.sitting).where(sittings.c.rater == param("rater"), sittings.c.key == param("key"))
+_KNOWN = sa.select(raters.c.consent).where(_RATER)
+_LAST = sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == param("rater")).scalar_subquery()
+_CHECKS = votes.c.rater == param("rater"), votes.c.failed.is_not(None)
+_BEFORE = sa.select(sa.func.count().label("answered"), _LAST.label("sittings")).select_from(votes).where(*_CHECKS)
+_NEWCOMER, _BEGUN, _PAYMENT = sa.insert(raters), sa.insert(sittings), sa.insert(payments)
+_CONSENTED = _THIS.values(consent=param("version"), consented=param("now"))
+_INSTRUCTED, _NO_UNDO = _THIS.values(instructed=param("number")), _THIS.values(last_vote=None)
 LONGEST_ID = 128
 CHANGES_AT_ONCE = 30  # of the rules, while one request waits its turn: somebody sets one key after the other
 
@@ -114,16 +125,14 @@ class Desk:
 
     def has_consented(self, worker: str) -> bool:
         """Whether this person has agreed to the present version of the text, wherever they came from."""
-        query = sa.select(raters.c.consent).where(raters.c.rater == self.rater_id(worker))
-        with self.store.read() as connection:
-            return connection.scalar(query) == self.hit.consent_version
+        with self.store.glance() as connection:
+            (found,) = fetch(connection, (_KNOWN, {"rater": self.rater_id(worker)}))
+        return bool(found) and found[0].consent == self.hit.consent_version
 
     def knows(self, worker: str) -> bool:
         """Whether anything is stored about this person."""
-        with self.store.read() as connection:
-            return (
-                connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == self.rater_id(worker))) is not None
-            )
+        with self.store.glance() as connection:
+            return bool(fetch(connection, (_KNOWN, {"rater": self.rater_id(worker)}))[0])
 
     @_by_rules_in_force
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
@@ -132,16 +141,18 @@ class Desk:
         rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
         with self.store.write() as connection:
             moment = self._moment(connection)
-            if revision_of(connection) != moment.revision:
+            revision, mine, first = fetch(
+                connection, REVISION_NOW, (_SITTING, {"rater": rater, "key": key}), (FIRST_SOURCE, {})
+            )
+            if value_in(revision) != moment.revision:
                 raise StaleRules
-            mine = sa.and_(sittings.c.rater == rater, sittings.c.key == key)
-            if number := connection.scalar(sa.select(sittings.c.sitting).where(mine)):
-                return Seat(rater, number)
-            if not fits(first_source(connection), source):
+            if mine:
+                return Seat(rater, mine[0].sitting)
+            if not fits(source_in(first), source):
                 raise WrongKind("a study is of people or of simulated raters, from its first vote on")
             number = _begin(moment, rater, key, source)
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
-            connection.execute(sa.insert(payments), line)
+            later(connection, (_PAYMENT, line))
             event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
 
@@ -169,8 +180,7 @@ class Desk:
             moment = self._moment(connection)
             if seated_rater(moment, seat).consent != self.hit.consent_version:
                 version = self.hit.consent_version
-                query = sa.update(raters).where(raters.c.rater == seat.rater)
-                connection.execute(query.values(consent=version, consented=moment.now))
+                later(connection, (_CONSENTED, {"this": seat.rater, "version": version, "now": moment.now}))
                 event_log.append(connection, "consented", moment.now, seat.rater, version=version)
             return leasing.next_step(moment, seat)
 
@@ -224,8 +234,7 @@ class Desk:
             if seated.consent != self.hit.consent_version or not 1 <= number <= last:
                 raise Refused("this worked example is not the next one")
             if number > seated.instructed:
-                query = sa.update(raters).where(raters.c.rater == seat.rater)
-                connection.execute(query.values(instructed=number))
+                later(connection, (_INSTRUCTED, {"this": seat.rater, "number": number}))
                 event_log.append(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
             return leasing.next_step(moment, seat)
 
@@ -260,26 +269,26 @@ class Desk:
 
     def settle(self, seat: Seat) -> None:
         """What a sitting holds has left this house: its last answer can no longer be taken back."""
-        query = sa.update(raters).where(raters.c.rater == seat.rater)
         with self.store.write() as connection:
-            connection.execute(query.values(last_vote=None))
+            later(connection, (_NO_UNDO, {"this": seat.rater}))
 
 
 def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     """A new sitting; what the rater held in another one waits in this one."""
-    connection = moment.connection
-    if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
-        known = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
-        known["version"] = version_for(connection)
+    connection, who = moment.connection, {"rater": rater}
+    known, before = fetch(connection, (_KNOWN, who), (_BEFORE, who))
+    if not known:
         asked = asked_of(0, moment.gate, None)
-        connection.execute(sa.insert(raters).values(known | {"asked": asked}))
+        newcomer = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
+        later(
+            connection, (_NEWCOMER, {**newcomer, "version": version_for(connection), "asked": asked, "instructed": 0})
+        )
         if asked is not None:
             event_log.append(connection, "admitted", moment.now, rater, asked=asked)
-    connection.execute(sa.update(raters).where(raters.c.rater == rater).values(last_vote=None))
-    number = 1 + (connection.scalar(sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == rater)) or 0)
+    number, answered = 1 + (before[0].sittings or 0), before[0].answered
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
-    answered = sa.select(sa.func.count()).where(votes.c.rater == rater, votes.c.failed.is_not(None))
-    length = length_of_sitting(moment.assignment, connection.scalar(answered) or 0)
+    length = length_of_sitting(moment.assignment, answered)
     there = min(length, leasing.left_for(moment, rater, length, held=source not in ASKED_LATER))
-    connection.execute(sa.insert(sittings).values(**line, slots="." * there + leasing.UNTOLD * (length - there)))
+    slots = "." * there + leasing.UNTOLD * (length - there)
+    later(connection, (_NO_UNDO, {"this": rater}), (_BEGUN, {**line, "slots": slots}))
     return number

@@ -94,7 +94,7 @@ _AT_WORK = (
 
 def version_for(connection: sa.Connection) -> int | None:
     """The version of a newcomer: one that is short of answers, then the one with the fewest raters."""
-    there = connection.execute(_OPEN_PARTS).all()
+    (there,) = fetch(connection, (_OPEN_PARTS, {}))
     at_work = {row.version: row.raters for row in connection.execute(_AT_WORK)} if there else {}
     order = [(row.open == 0, at_work.get(row.version, 0), row.version) for row in there]
     return min(order)[-1] if order else None

@@ -7,15 +7,17 @@ that, so that a file that was edited meanwhile cannot make two of them count dif
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit, hit_as_kept, hit_from_kept
 from crowd.rating.assignment import AssignmentRules
 from crowd.rating.gate import GateRule, rule_within
-from crowd.store.store import put
+from crowd.store.store import Query, fetch, put
 from crowd.store.tables import pairs, study_settings, votes
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -43,14 +45,19 @@ class StudyRules:
     """Turned whenever anything here changes, so that every server of the study sees it in its next transaction."""
 
 
+# Statements are built once, because with SQLAlchemy building one costs more than running it.
+_VALID = sa.and_(pairs.c.kind == "check", sa.or_(pairs.c.mended.is_(None), pairs.c.mended != "void"))
+_CHECKS = sa.select(pairs.c.pair, pairs.c.version).where(_VALID)
+_OFFERED = sa.select(pairs.c.version, sa.func.count().label("n")).where(pairs.c.offered == 1).group_by(pairs.c.version)
+_SETTING = sa.select(study_settings.c.value).where(study_settings.c.key == param("key"))
+# By its answer, `value_in`, a server sees that the rules are no longer those that it has read.
+REVISION_NOW: Query = (_SETTING, {"key": REVISION})
+
+
 def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
     """The rules that this HIT makes in this store."""
-    valid = sa.and_(pairs.c.kind == "check", sa.or_(pairs.c.mended.is_(None), pairs.c.mended != "void"))
-    checks = connection.execute(sa.select(pairs.c.pair, pairs.c.version).where(valid)).all()
-    counts = (
-        sa.select(pairs.c.version, sa.func.count().label("n")).where(pairs.c.offered == 1).group_by(pairs.c.version)
-    )
-    offered = {row.version: row.n for row in connection.execute(counts)}
+    checks, counts, revision = fetch(connection, (_CHECKS, {}), (_OFFERED, {}), REVISION_NOW)
+    offered = {row.version: row.n for row in counts}
     versions = [version for version in offered if version] or [0]
     parts = {v: tuple(row.pair for row in checks if row.version in (0, v)) for v in (0, *versions)}
     fewest = min(len(parts[version]) for version in versions)
@@ -58,7 +65,7 @@ def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
     assignment = replace(assignment_of(hit), first_checks=gate.first_checks)
     smallest = min(offered.get(0, 0) + (offered[version] if version else 0) for version in versions)
     names = tuple(row.pair for row in checks)
-    return StudyRules(hit, assignment, gate, names, parts, fewest, smallest, _setting(connection, REVISION))
+    return StudyRules(hit, assignment, gate, names, parts, fewest, smallest, value_in(revision))
 
 
 def rules_in_force(connection: sa.Connection) -> StudyRules:
@@ -93,8 +100,13 @@ FIRST_SOURCE = sa.select(votes.c.source).order_by(votes.c.vote).limit(sa.literal
 
 def first_source(connection: sa.Connection) -> Source | None:
     """Where the first vote of the study came from: it makes the study one of people or of simulated raters."""
-    source: Source | None = connection.scalar(FIRST_SOURCE)
-    return source
+    (found,) = fetch(connection, (FIRST_SOURCE, {}))
+    return source_in(found)
+
+
+def source_in(found: Sequence[Any]) -> Source | None:
+    """The source among the rows of FIRST_SOURCE."""
+    return found[0].source if found else None
 
 
 def fits(first: Source | None, source: Source) -> bool:
@@ -106,14 +118,14 @@ def fits(first: Source | None, source: Source) -> bool:
     return first is None or (first == "simulated") == (source == "simulated")
 
 
-def revision_of(connection: sa.Connection) -> str | None:
-    """By this a server sees that the rules are no longer those that it has read."""
-    return _setting(connection, REVISION)
+def value_in(found: Sequence[Any]) -> str | None:
+    """The value among the rows of a setting."""
+    return found[0].value if found else None
 
 
 def _setting(connection: sa.Connection, key: str) -> str | None:
-    value: str | None = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == key))
-    return value
+    (found,) = fetch(connection, (_SETTING, {"key": key}))
+    return value_in(found)
 
 
 def assignment_of(hit: Hit) -> AssignmentRules:
