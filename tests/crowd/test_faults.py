@@ -418,9 +418,18 @@ def test_gunicorn_serves_a_study_on_postgresql_with_two_workers(tmp_path, monkey
 
 
 def test_two_workers_that_start_on_an_empty_database_answer_every_first_request(tmp_path):
+    ask_at_once(tmp_path, times=1)
+
+
+@pytest.mark.slow
+def test_two_workers_that_start_on_ten_empty_databases_answer_every_first_request(tmp_path):
+    ask_at_once(tmp_path, times=10)
+
+
+def ask_at_once(tmp_path, times):
     write_records(tmp_path / "pairs.jsonl", make_pairs(40, checks=2), signature="test", kind=Pair)
     (tmp_path / "hit.toml").write_text(HIT_TOML)
-    for number in range(2):
+    for number in range(times):
         folder = tmp_path / str(number)
         folder.mkdir()
         with database("postgresql", folder) as url:

@@ -191,9 +191,7 @@ def live_through(desk, folder, seed, steps, every):
     assert known == crowd.asked
 
 
-@pytest.mark.parametrize(
-    ("url", "seed"), [("sqlite", 0), ("sqlite", 1), ("sqlite", 2), ("postgresql", 3)], indirect=["url"]
-)
+@pytest.mark.parametrize(("url", "seed"), [("sqlite", 0), ("sqlite", 1), ("postgresql", 3)], indirect=["url"])
 def test_any_interleaving_leaves_what_the_event_log_gives(url, tmp_path, seed):
     with desk_of(url, tmp_path, HIT, make_pairs(10, checks=6, identical=2), seed=seed) as desk:
         desk.reals = 10

@@ -201,9 +201,18 @@ def test_a_fetch_is_one_message_and_a_submission_three(url, tmp_path, messages):
 
 
 def test_workers_that_start_at_once_on_an_empty_database_make_one_study(tmp_path):
+    start_at_once(tmp_path, times=3)
+
+
+@pytest.mark.slow
+def test_workers_that_start_at_once_on_thirty_empty_databases_make_one_study_each(tmp_path):
+    start_at_once(tmp_path, times=30)
+
+
+def start_at_once(tmp_path, times):
     path = tmp_path / "pairs.jsonl"
     write_records(path, make_pairs(6), signature="test", kind=Pair)
-    for number in range(8):
+    for number in range(times):
         folder = tmp_path / str(number)
         folder.mkdir()
         with database("postgresql", folder) as url:
