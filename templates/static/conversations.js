@@ -2,7 +2,7 @@
 "use strict";
 {
   let inStep = false;
-  let led = null; // the column that was moved by the other one, which must not move it back
+  let led = null; // the column that was moved by the other one, which must not move it back, and to where
   const columns = () => [...document.querySelectorAll(".talk")];
   const turns = (column) => [...column.querySelectorAll("li")];
   const scrolls = (column) => column.scrollHeight > column.clientHeight + 1;
@@ -21,13 +21,14 @@
     if (Math.abs(place - to.scrollTop) < 1) return;
     const before = to.scrollTop;
     to.scrollTop = place;
-    if (to.scrollTop !== before) led = to;
+    if (to.scrollTop !== before) led = { column: to, place: to.scrollTop };
   }
 
   document.addEventListener("scroll", ({ target }) => {
     if (!inStep || !target.matches?.(".talk")) return;
-    if (led === target) led = null;
-    else columns().filter((one) => one !== target && scrolls(one)).forEach((one) => follow(target, one));
+    const moved = led?.column === target && led.place === target.scrollTop; // else the rater went on in the same moment
+    if (led?.column === target) led = null;
+    if (!moved) columns().filter((one) => one !== target && scrolls(one)).forEach((one) => follow(target, one));
   }, true);
 
   document.addEventListener("change", ({ target }) => {
