@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 RULES = """
 examples = []
-pairs_per_sitting = 3
+pairs_per_sitting = 2
 first_checks = 0
 later_checks = 0
 votes_per_pair = 90
@@ -52,7 +52,7 @@ def arrive(chromium):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{server.url}/?rater={rater}&source=simulated")
         page.locator("button.go").click()
-        page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+        page.get_by_role("heading", name="Pair 1 of 2").wait_for()
         return page
 
     yield go
@@ -97,19 +97,19 @@ def fill(page, way):
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_stores_the_same_answers(arrive, server, way):
     page = arrive(server, way.replace(" ", "-"), **WAYS[way])
-    for number in (1, 2, 3):
-        page.get_by_role("heading", name=f"Pair {number} of 3").wait_for()
+    for number in (1, 2):
+        page.get_by_role("heading", name=f"Pair {number} of 2").wait_for()
         fill(page, way)
     page.get_by_role("heading", name="Thank you").wait_for()
     votes, said = rows(server)
-    assert [by_place(vote) for vote in votes] == [(True, 2, None), (4, 2)] * 3
-    assert said == ([] if way == "keyboard" else ["Weil A passt. u1"] * 3)
+    assert [by_place(vote) for vote in votes] == [(True, 2, None), (4, 2)] * 2
+    assert said == ([] if way == "keyboard" else ["Weil A passt. u1"] * 2)
 
 
 def test_u_takes_back_answer_by_answer_and_then_the_last_pair(arrive, server):
     page = arrive(server, "undo")
     fill(page, "keyboard")
-    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     page.wait_for_timeout(350)
     page.keyboard.press("3")
     page.keyboard.press("5")
@@ -118,7 +118,7 @@ def test_u_takes_back_answer_by_answer_and_then_the_last_pair(arrive, server):
         page.keyboard.press("u")
         assert page.locator("input:checked[type=radio]").count() == left
     page.keyboard.press("u")
-    page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 1 of 2").wait_for()
     assert rows(server)[0] == []
 
 
@@ -132,9 +132,9 @@ def chosen(page):
 def test_what_was_taken_back_stands_there_filled_in_and_is_changed_or_saved_again(arrive, server, way):
     page = arrive(server, f"filled-{way[:2]}", **WAYS[way])
     fill(page, way)
-    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     page.locator("button.undo").click()
-    page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 1 of 2").wait_for()
     given = ["q-better=left-2", "q-fluency-left=4", "q-fluency-right=2", "Weil A passt. u1"]
     assert chosen(page) == given and rows(server) == ([], [])
     page.locator("input[name=q-fluency-right][value='1']").check(force=True)
@@ -142,7 +142,7 @@ def test_what_was_taken_back_stands_there_filled_in_and_is_changed_or_saved_agai
     if way == "mouse":
         page.locator("button.save:not([aria-disabled])").wait_for()
     page.locator("button.save").click()
-    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     assert chosen(page) == [""]
     votes, said = rows(server)
     assert [by_place(vote) for vote in votes] == [(True, 2, None), (4, 1)] and said == ["Weil A passt. u1"]
@@ -151,13 +151,13 @@ def test_what_was_taken_back_stands_there_filled_in_and_is_changed_or_saved_agai
 def test_number_keys_go_through_what_was_taken_back(arrive, server):
     page = arrive(server, "again")
     fill(page, "keyboard")
-    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     page.keyboard.press("u")
-    page.get_by_role("heading", name="Pair 1 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 1 of 2").wait_for()
     page.locator("button.save:not([aria-disabled])").wait_for()
     page.wait_for_timeout(350)
     fill(page, "keyboard")
-    page.get_by_role("heading", name="Pair 2 of 3").wait_for()
+    page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     assert [by_place(vote) for vote in rows(server)[0]] == [(True, 2, None), (4, 2)]
 
 
@@ -168,7 +168,7 @@ def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no
     assert page.locator("textarea").input_value() == "u1 a2" and page.locator("input:checked[type=radio]").count() == 0
     page.locator(".response").last.scroll_into_view_if_needed()
     page.locator("button.save:not([aria-disabled])").click()
-    assert page.get_by_role("heading", name="Pair 1 of 3").is_visible() and rows(server)[0] == []
+    assert page.get_by_role("heading", name="Pair 1 of 2").is_visible() and rows(server)[0] == []
 
 
 def test_the_page_has_no_barrier(arrive, server):

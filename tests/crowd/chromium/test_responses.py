@@ -12,7 +12,7 @@ from crowd.web.app import ServerConfig, create_app
 from dialogue.command_line import dispatch
 from dialogue.files import read_records, write_records
 from dialogue.records import ResponseSet
-from tests.crowd.chromium.test_hit import WAYS, follow
+from tests.crowd.chromium.test_hit import READ, WAYS, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
 from tests.house.barriers import barriers_of
@@ -98,9 +98,8 @@ def answer(page, way, ranks, scores):
         for name, value in pressed.items():
             label = page.locator(f"label:has(input[name=q-{name}-{place}][value='{value}'])")
             label.tap() if way == "phone" else label.click()
-    for response in page.locator(".response").all() if way == "phone" else ():
-        response.evaluate("element => element.scrollIntoView({block: 'center'})")
-        page.wait_for_timeout(620)
+    if way == "phone":
+        assert page.evaluate(READ, PATIENCE) == [True, False]
     save = page.locator(".answers button.save")
     if way != "no JavaScript":
         page.locator(".answers button:not([aria-disabled])").wait_for()
