@@ -7,12 +7,13 @@ import pytest
 from dialogue.command_line import dispatch
 from dialogue.files import write_records
 from dialogue.records import Pair
-from tests.crowd.chromium.test_seen import SCREENS, locked
+from tests.crowd.chromium.test_seen import SCREENS, at, locked
 from tests.crowd.conversations import candidate
 from tests.house.barriers import barriers_of
 from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.browser
+__all__ = ["at"]  # a fixture
 
 QUESTIONS = """
 [[questions]]
@@ -49,23 +50,6 @@ def pages(tmp_path_factory):
         words = ["--hit", str(folder / f"{name}.toml"), "--pairs", str(folder / "pairs.jsonl")]
         dispatch("crowd", "", {"preview": ""}, ["preview", *words, "--out", str(folder / name)])
     return folder
-
-
-@pytest.fixture
-def at(chromium, pages):
-    """A page of the preview on a screen."""
-    contexts = []
-
-    def go(screen, name, **options):
-        width, height = SCREENS[screen]
-        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, **options))
-        page = contexts[-1].new_page()
-        page.goto((pages / f"{name}.html").as_uri())
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
 
 
 def to_the_end(page, number):
@@ -159,21 +143,25 @@ def test_in_step_the_same_turn_stands_at_the_top_of_both(at):
 
 @pytest.mark.parametrize("screen", ["desktop", "phone", "320 pixels"])
 def test_without_a_script_all_of_both_stands_above_the_answers(at, screen):
-    page = at(screen, "one/conversation-1", java_script_enabled=False)
+    page = at(screen, "one/conversation-1", script=False)
     ends = [page.locator(".talk li").nth(number).bounding_box() for number in (59, 119)]
     top = page.locator(".answers").bounding_box()["y"]
     assert all(box["y"] + box["height"] <= top for box in ends) and locked(page) == 0
     assert not page.locator("#step").is_visible()
 
 
-def test_no_page_of_conversations_has_a_barrier(chromium, at, pages):
+LOOKS = {"usual": [("light", "desktop"), ("dark", "phone")], "the rest": [("dark", "desktop"), ("light", "phone")]}
+
+
+@pytest.mark.parametrize("looks", ["usual", pytest.param("the rest", marks=pytest.mark.slow)])
+def test_no_page_of_conversations_has_a_barrier(chromium, at, pages, looks):
     names = ["one/conversation-4", "one/example-1", "one/example-2-answered", "one/consent"]
     for name in ("one/conversation-5", "many/conversation-5"):
         scrolled = at("desktop", name).locator(".talk").first
         assert scrolled.evaluate("one => one.scrollHeight > 2 * one.clientHeight")
         names.append(name)
     addresses = {name: (pages / f"{name}.html").as_uri() for name in names}
-    screens = [(scheme, *SCREENS[screen]) for scheme in ("light", "dark") for screen in ("desktop", "phone")]
+    screens = [(scheme, *SCREENS[screen]) for scheme, screen in LOOKS[looks]]
     assert barriers_of(chromium, addresses, screens) == []
 
 

@@ -76,7 +76,7 @@ def test_by_keyboard_alone_they_are_sent_and_the_way_out_is_the_next_thing(last_
     assert stored() == [{"answers": {"hard": "easy"}, "comments": {"remarks": "All well."}}]
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Back to the pool"
-    assert page.evaluate("sessionStorage.length") == 0
+    wait_for(lambda: page.evaluate("sessionStorage.length") == 0)  # by the script of the page, which may still load
 
 
 def test_what_somebody_else_filled_in_at_this_machine_is_not_shown(last_page):

@@ -30,21 +30,22 @@ def pages(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def at(chromium, pages):
-    """A pair of the preview on a screen."""
-    contexts = []
+    """A page of the preview on a screen: one tab, which loads it anew, and another one without a script."""
+    tabs = {}
 
-    def go(screen, name, **options):
+    def go(screen, name, script=True):
         width, height = SCREENS[screen]
-        contexts.append(chromium.new_context(viewport={"width": width, "height": height}, **options))
-        page = contexts[-1].new_page()
-        page.goto((pages / f"{name}.html").as_uri())
-        return page
+        if script not in tabs:
+            tabs[script] = chromium.new_page(java_script_enabled=script)
+        tabs[script].set_viewport_size({"width": width, "height": height})
+        tabs[script].goto((pages / f"{name}.html").as_uri())
+        return tabs[script]
 
     yield go
-    for context in contexts:
-        context.close()
+    for tab in tabs.values():
+        tab.close()
 
 
 def locked(page):
@@ -130,12 +131,12 @@ def test_a_long_conversation_shows_its_last_turns_and_all_of_them_on_request(at,
 
 
 def test_without_script_the_conversation_unfolds_too_and_the_answers_stand_below_both_responses(at):
-    page = at("desktop", "pair-2", java_script_enabled=False)
+    page = at("desktop", "pair-2", script=False)
     for screen, (width, height) in SCREENS.items():
         page.set_viewport_size({"width": width, "height": height})
         ends = [box["y"] + box["height"] for box in (one.bounding_box() for one in page.locator(".said").all())]
         assert page.locator("button[value=left]").bounding_box()["y"] >= max(ends), screen
-    page = at("phone", "pair-1", java_script_enabled=False)
+    page = at("phone", "pair-1", script=False)
     page.get_by_label("Show all 40 turns").check()
     assert page.locator(".chat li:visible").count() == 40
 
