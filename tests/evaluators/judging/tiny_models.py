@@ -1,6 +1,12 @@
 """A language model of a few thousand weights, as a folder in the form of Hugging Face: no network, no download."""
 
+import contextlib
+
 import torch
+
+with contextlib.suppress(ImportError):  # once, before the workers part; without them test_local.py skips
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -10,9 +16,6 @@ TEMPLATE = (
 
 def tiny_model(folder, *, chat=True, longest=4096):
     """Its weights are drawn at random, so it has opinions and no knowledge."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
     signs = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
     known = {word: n for n, word in enumerate([*signs, *sorted(pre_tokenizers.ByteLevel.alphabet())])}
     spelling = Tokenizer(models.BPE(vocab=known, merges=[]))
