@@ -17,8 +17,8 @@ import re
 import stat
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
@@ -152,13 +152,33 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
 
 def as_json(record: Any) -> dict[str, Any]:
     """The record as plain JSON values, with the fields of `extra` beside the known ones, without empty sparse ones."""
-    values = dataclasses.asdict(record)
+    values = _values(record)
     kind: Any = type(record)
     _leave_out_empty(kind, values)
     for name, part in _parts(kind):
         for one in values[name] if isinstance(values[name], (list, tuple)) else [values[name]]:
             _leave_out_empty(part, one)
     return {**values.pop("extra", {}), **values}
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _values(value: Any) -> Any:
+    """What dataclasses.asdict gives of a record, without a copy of every text and number in it."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if dataclasses.is_dataclass(kind):
+        return {name: _values(getattr(value, name)) for name in _names(kind)}
+    if isinstance(value, (list, tuple)):
+        return [_values(part) for part in value]
+    return {name: _values(part) for name, part in value.items()} if isinstance(value, Mapping) else value
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(kind))
 
 
 def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
@@ -222,7 +242,7 @@ def read_field(path: str | Path, kind: type, name: str) -> Iterator[Any]:
         if number == 1 and "format" in value and "version" in value:
             _check_header(value, kind, where)
         elif name in value:
-            yield _checked(_fields(kind)[name][0], value[name], f"{where}: {name}")
+            yield _check_of(_fields(kind)[name][0])(value[name], f"{where}: {name}")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -304,8 +324,8 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
             f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
             f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
         )
-    known = {n: _checked(t, value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
-    if any(f.name == "extra" for f in dataclasses.fields(kind)):  # type: ignore[arg-type]
+    known = {n: _check_of(t)(value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
+    if "extra" in _names(kind):  # type: ignore[arg-type]
         known["extra"] = {name: part for name, part in value.items() if name not in fields}
     record = kind(**known)
     if wrong := complaint(record):
@@ -313,23 +333,33 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
     return record
 
 
-def _checked(expected: Any, value: Any, where: str) -> Any:
-    origin = typing.get_origin(expected)
+@cache
+def _check_of(expected: Any) -> Callable[[Any, str], Any]:
+    """How a value of this type is checked, and what becomes of it; found once for each type, as it takes longer."""
+    origin, options = typing.get_origin(expected), typing.get_args(expected)
+    plain = partial(_plain, expected)
     if expected is Any:
-        return value
+        return lambda value, _: value
     if origin is Literal:
-        return _legal(typing.get_args(expected), value, where)
+        return partial(_legal, options)
     if origin in (typing.Union, types.UnionType):
-        options = typing.get_args(expected)
-        return None if value is None and type(None) in options else _checked(options[0], value, where)
-    if origin is tuple and isinstance(value, (list, tuple)):
-        return tuple(value)
-    if origin is not None and issubclass(origin, Mapping) and isinstance(value, dict):
-        return {k: _checked(typing.get_args(expected)[1], v, f"{where}.{k}") for k, v in value.items()}
-    if origin is not None and issubclass(origin, Sequence) and isinstance(value, list):
-        inner = typing.get_args(expected)[0]
-        return tuple(_checked(inner, part, f"{where}[{i}]") for i, part in enumerate(value))
-    return _plain(expected, value, where)
+        absent, inner = type(None) in options, _check_of(options[0])
+        return lambda value, where: None if absent and value is None else inner(value, where)
+    if origin is tuple:
+        return lambda value, where: tuple(value) if isinstance(value, (list, tuple)) else plain(value, where)
+    if origin is not None and issubclass(origin, Mapping):
+        part_of = _check_of(options[1])
+        return lambda value, where: (
+            {name: part_of(part, f"{where}.{name}") for name, part in value.items()}
+            if isinstance(value, dict) else plain(value, where)
+        )  # fmt: skip
+    if origin is not None and issubclass(origin, Sequence):
+        each = _check_of(options[0])
+        return lambda value, where: (
+            tuple(each(part, f"{where}[{i}]") for i, part in enumerate(value))
+            if isinstance(value, list) else plain(value, where)
+        )  # fmt: skip
+    return plain
 
 
 def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -344,17 +374,15 @@ def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
 
 
 def _plain(expected: Any, value: Any, where: str) -> Any:
+    if type(value) is expected:
+        return value
     if dataclasses.is_dataclass(expected) and isinstance(value, dict):
         return from_json(expected, value, where)  # type: ignore[arg-type]
     if expected is float and type(value) in (int, float):
         return float(value)
-    # Not isinstance: True is an int in Python, and would pass for a whole number.
-    if type(value) is not expected:
-        wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(
-            expected, "an object"
-        )
-        raise InputError(f"{where} is {_short(value)}, which is not {wanted}.")
-    return value
+    # The type was compared, as True is an int in Python and would pass for a whole number.
+    wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(expected, "an object")
+    raise InputError(f"{where} is {_short(value)}, which is not {wanted}.")
 
 
 def _short(value: object) -> str:

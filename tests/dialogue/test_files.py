@@ -28,7 +28,7 @@ from dialogue.files import (
     write_json,
     write_records,
 )
-from dialogue.records import Candidate, Pair, Utterance, Vote
+from dialogue.records import Candidate, Pair, Response, Utterance, Vote
 
 PAIR = Pair(
     pair="p1",
@@ -53,6 +53,20 @@ def test_records_come_back_as_they_were_with_unknown_fields_kept(tmp_path):
     assert read_header(path) == {"format": "pairs", "version": 1, "signature": "pairs:1|v:0"}
     assert json.loads(path.read_text().split("\n")[1])["colour"] == "red"
     assert as_json(PAIR)["colour"] == "red"
+
+
+def test_a_record_as_json_holds_every_value_and_leaves_out_only_what_says_nothing():
+    """Against the slow way through dataclasses.asdict."""
+    odd = dataclasses.replace(PAIR, extra={"colour": {"hue": [1, 0.5, None, True]}})
+    told = Response("d1:1", "m", 0, "last", "yes .", -1.5, state={"hotel": {"area": "north"}}, domains=("hotel",))
+    for record in (PAIR, odd, told, dataclasses.replace(told, state=None, domains=None)):
+        found, slow = as_json(record), dataclasses.asdict(record)
+        extra = slow.pop("extra")
+        assert not any(slow[name] for name in slow.keys() - found.keys())
+        for part in (slow.get("a", {}), slow.get("b", {})):
+            assert not any(part.pop(name) for name in ("turns", "speaker") if part)  # later fields of whole conversations
+        same = {name: value for name, value in slow.items() if name in found}
+        assert json.loads(json.dumps(found)) == json.loads(json.dumps({**extra, **same}))
 
 
 def test_a_file_without_header_is_read_and_says_so(tmp_path):
