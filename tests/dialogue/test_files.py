@@ -64,7 +64,7 @@ def test_a_record_as_json_holds_every_value_and_leaves_out_only_what_says_nothin
         extra = slow.pop("extra")
         assert not any(slow[name] for name in slow.keys() - found.keys())
         for part in (slow.get("a", {}), slow.get("b", {})):
-            assert not any(part.pop(name) for name in ("turns", "speaker") if part)  # later fields of whole conversations
+            assert not any(part.pop(name) for name in ("turns", "speaker") if part)  # of conversations
         same = {name: value for name, value in slow.items() if name in found}
         assert json.loads(json.dumps(found)) == json.loads(json.dumps({**extra, **same}))
 
