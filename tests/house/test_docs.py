@@ -47,7 +47,7 @@ KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study
     "generation sample": "--limit 12 --jobs 1",
     "generation encode": "--jobs 1",
     "generation pair": "--pairs 12 --checks 6",
-    "probes run": "--tasks UtteranceLoc,IsMultiTopic --jobs 1",
+    "probes run": "--tasks IsMultiTopic --jobs 1",
 }
 MTURK = "AssignmentId,WorkerId,SubmitTime,Input.pair,Input.left,Answer.better\n"
 SMALLER = {  # in the documents' own commands, for the same reason

@@ -29,11 +29,24 @@ def imported(path):
 
 
 def names_imported(path):
-    for node in ast.walk(parsed(path)):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             yield node.module or ""
+
+
+@functools.cache
+def imports(path):
+    """Its import statements, wherever they stand. No expression holds one, and expressions are most of a file."""
+    left, found = [parsed(path)], []
+    while left:
+        node = left.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append(node)
+        for inside in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, inside, [])
+    return found
 
 
 # A room (a folder, or a file that stands alone in its package) may import the rooms named here, itself and dialogue.
@@ -103,10 +116,10 @@ def arrows(package):
     """(module, module of the same package that it imports, wherever in the file), each once."""
     known, found = modules(package), set()
     for name, path in known.items():
-        for node in ast.walk(parsed(path)):
+        for node in imports(path):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
+            elif node.module:
                 full = [f"{node.module}.{alias.name}" for alias in node.names]
                 names = [one if one in known else node.module for one in full]
             else:

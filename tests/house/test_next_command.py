@@ -4,12 +4,14 @@ import ast
 import importlib
 import re
 import shutil
+import sys
 
 import pytest
 
 from analysis.report.paper import kit
 from dialogue.command_line import dispatch
 from tests.house.doc_blocks import PACKAGES, ROOT, checkout, parse
+from tests.house.warm import SERVING, warm_python
 
 COMMANDS = sorted(path for package in PACKAGES for path in (ROOT / package / "commands").glob("[!_]*.py"))
 NONE_NEXT = {"dialogue/completion": "prints a script that the shell reads; a further line would be run"}
@@ -122,6 +124,7 @@ def last_line(line, capsys):
 @pytest.mark.usefixtures("sketched")
 def test_a_command_ends_with_one_that_its_parser_takes(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "executable", warm_python(SERVING))  # the server that simulated raters start
     monkeypatch.setattr(kit, "_drawn", lambda figures: iter(()))  # pictures for the paper take longer than all the rest
     ends = {line: last_line(line, capsys) for line in (TOY, SIMULATE)}
     for line in QUICK:

@@ -4,9 +4,12 @@ import contextlib
 import importlib
 import io
 import subprocess
+import sys
+import unittest.mock
 from pathlib import Path
 
 from dialogue.command_line import dispatch, exit_with, run_command
+from tests.house.warm import SERVING, warm_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -14,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def typed(package, *words):
     """What `python -m package words` prints in the checkout, and the code it ends with."""
     commands = importlib.import_module(f"{package}.__main__").COMMANDS
-    return _done(lambda: dispatch(package, "", commands, [*map(str, words)]))
+    python = warm_python(SERVING) if words[:1] == ("simulate",) else sys.executable  # of the server that it starts
+    with unittest.mock.patch("sys.executable", python):
+        return _done(lambda: dispatch(package, "", commands, [*map(str, words)]))
 
 
 def typed_program(module, name, *words):
