@@ -29,7 +29,7 @@ OPENINGS = {
 }
 DIALECT: sa.Dialect = dialects.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
-Statement = sa.Select[Any] | sa.Insert | sa.Update
+Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
 Values = Mapping[str, Any]
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import sqlite as dialects
 
 DIALECT: sa.Dialect = dialects.dialect(paramstyle="qmark")
 
-Statement = sa.Select[Any] | sa.Insert | sa.Update
+Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
 Values = Mapping[str, Any]
 
 

@@ -29,7 +29,7 @@ from dialogue.errors import InputError
 
 SCHEMA_VERSION = 8
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
-Change = tuple[sa.Insert | sa.Update, Mapping[str, Any]]
+Change = tuple[sa.Insert | sa.Update | sa.Delete, Mapping[str, Any]]
 
 
 class Store:
@@ -116,16 +116,19 @@ def fetch(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
     return [connection.execute(query, values).all() for query, values in queries]
 
 
+_SETTINGS, _SET = sa.select(study_settings), sa.insert(study_settings)
+_UNSET = sa.delete(study_settings).where(study_settings.c.key == sa.bindparam("this"))
+
+
 def settings(connection: sa.Connection) -> Mapping[str, str]:
     """The study's own table of settings: schema, seed, keys, state."""
-    return {row.key: row.value for row in connection.execute(sa.select(study_settings))}
+    return {row.key: row.value for row in fetch(connection, (_SETTINGS, {}))[0]}
 
 
 def put(connection: sa.Connection, key: str, value: str) -> None:
     """Set one of the study's settings."""
     # delete and insert, because SQLAlchemy has an upsert for each database but none for both
-    connection.execute(sa.delete(study_settings).where(study_settings.c.key == key))
-    connection.execute(sa.insert(study_settings).values(key=key, value=value))
+    later(connection, (_UNSET, {"this": key}), (_SET, {"key": key, "value": value}))
 
 
 def _shown(url: str) -> str:

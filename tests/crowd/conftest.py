@@ -10,6 +10,7 @@ import httpx._transports.default as transports
 import pytest
 import sqlalchemy as sa
 from botocore.loaders import JSONFileLoader
+from werkzeug.routing.rules import Rule
 
 MEMORY = Path("/dev/shm")
 
@@ -70,4 +71,20 @@ def statements_are_compiled_once():
     create, known = sa.create_engine, OfEveryEngine()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sa, "create_engine", functools.partial(create, execution_options={"compiled_cache": known}))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def routes_are_compiled_once():
+    """Werkzeug writes, and compiles, two functions for each route of each application; they follow from its parts."""
+    write, known = Rule._compile_builder, {}
+
+    def written(rule, append_unknown=True):
+        parts = (*map(tuple, rule._trace), repr(rule.defaults), append_unknown)
+        if parts not in known:
+            known[parts] = write(rule, append_unknown)
+        return known[parts]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rule, "_compile_builder", written)
         yield

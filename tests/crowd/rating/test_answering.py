@@ -16,6 +16,7 @@ from crowd.watching.progress import set_state
 from crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import Clock, database, desk_of, make_pairs, seated, work
 
+REALS = 5  # as few as the longest story needs, for one of them fills every pair
 FETCH = {"X-Requested-With": "fetch"}
 # Where the pair under test comes first, and where it comes last, in sittings that say the same number of pairs.
 PLAIN = Hit(first_checks=0, later_checks=0, max_failures=2, examples=(), completion_code="CODE")
@@ -134,7 +135,7 @@ def filled(player):
     player.look()
     player.clock.now += 601
     desk = player.app.extensions["desk"]
-    for n in range(40):
+    for n in range(3 * REALS):
         work(desk, seated(desk, f"other {n}"))
     assert desk.next_step(seated(desk, "late-comer")).stage == "complete"
     player.look()
@@ -168,7 +169,7 @@ def played(folder, hit, story, *, script, last):
     """Every reply of one story, on a study of its own, from the pair in question on."""
     folder.mkdir()
     with database("sqlite", folder) as url:
-        with desk_of(url, folder, hit, make_pairs(9, checks=6)):
+        with desk_of(url, folder, hit, make_pairs(REALS, checks=6)):
             pass
         app = create_app(ServerConfig(url, hit, rate=0))
         app.extensions["desk"].clock = Clock()
@@ -196,7 +197,7 @@ def test_the_stories_do_meet_a_check(tmp_path):
     for last, hits in ((False, FIRST), (True, LAST)):
         folder = tmp_path / str(last)
         folder.mkdir()
-        with database("sqlite", folder) as url, desk_of(url, folder, hits["check"], make_pairs(9, checks=6)) as desk:
+        with database("sqlite", folder) as url, desk_of(url, folder, hits["check"], make_pairs(REALS, checks=6)) as desk:
             seat = desk.arrive("ann", "1", "local")
             desk.consent(seat)
             kinds = []
