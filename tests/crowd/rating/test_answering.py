@@ -197,7 +197,8 @@ def test_the_stories_do_meet_a_check(tmp_path):
     for last, hits in ((False, FIRST), (True, LAST)):
         folder = tmp_path / str(last)
         folder.mkdir()
-        with database("sqlite", folder) as url, desk_of(url, folder, hits["check"], make_pairs(REALS, checks=6)) as desk:
+        made = make_pairs(REALS, checks=6)
+        with database("sqlite", folder) as url, desk_of(url, folder, hits["check"], made) as desk:
             seat = desk.arrive("ann", "1", "local")
             desk.consent(seat)
             kinds = []
