@@ -27,6 +27,7 @@ COMMANDS = (
     "probes run STUDY --tasks IsMultiTopic --subset",
     "probes codelength STUDY --tasks IsMultiTopic --subset",
 )
+BRIEF = "--epochs 2 --dialogues 12"  # said behind the first command where nobody is to be killed in mid-run
 DONE = (
     "2 of 2 models were already trained", "2 of 2 models had already answered", "2 of 2 matrices were already",
     "14 of 14 probes were already done", "13 of 13 code lengths were already",
@@ -41,6 +42,11 @@ WRITTEN = {  # by the first so many commands
 def run(command, study, *options):
     package, name, *words = command.replace("STUDY", str(study)).split()
     assert dispatch(package, "", {name: ""}, [name, *words, *options]) == 0
+
+
+def asked_for(number, more):
+    """The first so many commands, of which the first is told more."""
+    return f"{COMMANDS[0]} {more}", *COMMANDS[1:number]
 
 
 def results(study):
@@ -61,10 +67,13 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, corpus):
     """The study made by the first so many commands, one job after another in the command's own process."""
-    study, left = tmp_path_factory.mktemp("undisturbed"), list(COMMANDS)
-    (study / "corpus").symlink_to(corpus)
+    begun = {}
 
-    def made(number):
+    def made(number, more=""):
+        if more not in begun:
+            begun[more] = tmp_path_factory.mktemp("undisturbed"), list(asked_for(len(COMMANDS), more))
+            (begun[more][0] / "corpus").symlink_to(corpus)
+        study, left = begun[more]
         while len(COMMANDS) - len(left) < number:
             run(left.pop(0), study, "--jobs", "1")
         return study
@@ -98,9 +107,10 @@ def test_every_engine_leaves_the_same_bits_and_none_does_again_what_another_did(
 ):
     if module and find_spec(module) is None:
         pytest.skip(f"{module} is not installed: requirements-scale.txt")
+    more = BRIEF if number < len(COMMANDS) else ""
     alone = number == 1  # a job of submitit's rehearsal loads the libraries anew, so there is but one
-    commands = [one.replace("--seeds 0-1", "--seeds 0") if alone else one for one in COMMANDS[:number]]
-    whole = undisturbed(number)
+    commands = [one.replace("--seeds 0-1", "--seeds 0") if alone else one for one in asked_for(number, more)]
+    whole = undisturbed(number, more)
     (tmp_path / "corpus").symlink_to(whole / "corpus")
     for command in commands:
         run(command, tmp_path, "--on", on, "--jobs", "2")
