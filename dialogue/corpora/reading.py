@@ -51,8 +51,10 @@ class Corpus:
 
 def read_corpus(path: str | Path) -> Corpus:
     """Detect the form of the corpus under `path` and read it whole."""
-    path = Path(path)
-    files = open_source(path)
+    return _whole(Path(path), open_source(path))
+
+
+def _whole(path: Path, files: Sequence[File]) -> Corpus:
     shapes = _shapes(files)
     if len(shapes) != 1:
         held = f"holds {len(shapes)} corpora at once ({', '.join(shapes)}); give one" if shapes else "holds no corpus"

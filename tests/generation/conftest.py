@@ -1,0 +1,3 @@
+"""What the tests of generation have in common: a toy corpus is read once."""
+
+from tests.house.corpora import toy_corpora_are_read_once  # noqa: F401 (a fixture)
