@@ -1,6 +1,16 @@
 """A page under axe-core (WCAG 2.0, 2.1, 2.2, levels A and AA, and its good practices) on one screen after another."""
 
+import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+
+# Both colours, both ends of the width; what lies between is for make test-slow.
+LOOKS = pytest.mark.parametrize(
+    "screens",
+    [
+        pytest.param([("light", 1280), ("dark", 320)], id="ends"),
+        pytest.param([("dark", 390), ("light", 320)], id="between", marks=pytest.mark.slow),
+    ],
+)
 
 # Only what is asked for goes from the browser to the test: the whole answer is a megabyte on a long page.
 RUN = """() => "axe" in window && axe.run({resultTypes: ["violations"]}).then(({passes, violations}) => [

@@ -16,7 +16,7 @@ from analysis.reading.votes import read_votes
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 from tests.analysis.report_study import add_votes
-from tests.house.barriers import barriers
+from tests.house.barriers import LOOKS, barriers
 from tests.house.typed import typed
 from tests.house.waiting import wait_for
 
@@ -238,9 +238,9 @@ def test_keys_go_through_the_list_and_a_place_is_found_behind_a_filter(opened):
 
 
 @pytest.mark.browser
-def test_the_page_has_no_barrier_and_fits(opened):
+@LOOKS
+def test_the_page_has_no_barrier_and_fits(opened, screens):
     view = opened()
-    screens = (("light", 1280), ("dark", 390), ("light", 320))
     assert [one for scheme, width in screens for one in barriers(view, scheme, width)] == []
 
 

@@ -5,7 +5,7 @@ import pytest
 from crowd.exchange.exporting import export
 from crowd.study_folder import opened
 from tests.crowd.chromium.test_hit import SAMPLE, WAYS, WIDE, serve
-from tests.house.barriers import barriers
+from tests.house.barriers import LOOKS, barriers
 
 pytestmark = pytest.mark.browser
 
@@ -171,7 +171,8 @@ def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no
     assert page.get_by_role("heading", name="Pair 1 of 2").is_visible() and rows(server)[0] == []
 
 
-def test_the_page_has_no_barrier(arrive, server):
+@LOOKS
+def test_the_page_has_no_barrier(arrive, server, screens):
     page = arrive(server, "axe")
-    for scheme, width in (("light", 1280), ("dark", 390), ("light", 320)):
+    for scheme, width in screens:
         assert barriers(page, scheme, width) == []

@@ -205,6 +205,15 @@ def test_right_to_left_text_is_set_from_the_right_and_motion_is_left_out_on_requ
     page.context.close()
 
 
+def test_axe_finds_a_barrier_where_there_is_one_of_several_pages(chromium, tmp_path):
+    for name, words in (("fine", 'lang="en"'), ("foul", "")):
+        body = "<title>Title</title><main><h1>Heading</h1></main>"
+        (tmp_path / f"{name}.html").write_text(f"<!doctype html><html {words}>{body}", encoding="utf-8")
+    addresses = {name: (tmp_path / f"{name}.html").as_uri() for name in ("fine", "foul")}
+    found = [one.partition(": <")[0] for one in barriers_of(chromium, addresses, SCREENS)]
+    assert found == ["foul dark 320: html-has-lang", "foul light 1280: html-has-lang"]
+
+
 def test_axe_finds_a_barrier_where_there_is_one(chromium, pages):
     page = chromium.new_page()
     page.goto((pages / "pair-1.html").as_uri())

@@ -10,7 +10,7 @@ from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.questions import read_questions
 from tests.crowd.chromium.test_hit import READ, WAYS, follow
-from tests.house.barriers import barriers_of
+from tests.house.barriers import LOOKS, barriers_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
 
@@ -159,8 +159,9 @@ def test_keys_correct_themselves_and_nothing_half_picked_is_sent(chromium, serve
     page.context.close()
 
 
-def test_no_page_of_questions_has_a_barrier(chromium, tmp_path):
+@LOOKS
+def test_no_page_of_questions_has_a_barrier(chromium, tmp_path, screens):
     dispatch("crowd", "", {"preview": ""}, ["preview", "--questions", str(SAMPLE), "--out", str(tmp_path)])
     names = ("consent", "glance", "about", "example-1", "example-1-answered", "choice-1", "choice-2", "message-time")
     addresses = {name: (tmp_path / f"{name}.html").as_uri() for name in names}
-    assert barriers_of(chromium, addresses, (("light", 1280), ("dark", 390), ("light", 320))) == []
+    assert barriers_of(chromium, addresses, screens) == []
