@@ -95,9 +95,10 @@ def warm_python(names=HEAVY):
 
 
 def load(name):
-    """Import a module, or every module of a package of ours."""
+    """Import a module, or every module of a package of ours; what cannot be is left to the command that needs it."""
     package = name.removesuffix(".*")
-    importlib.import_module(package)
+    with contextlib.suppress(ImportError):
+        importlib.import_module(package)
     for module in pkgutil.iter_modules([str(ROOT.joinpath(*package.split(".")))]) if package != name else ():
         if module.name not in ASIDE:
             load(f"{package}.{module.name}{'.*' * module.ispkg}")
