@@ -103,12 +103,13 @@ def components(
             "Name fewer factors: --factors model,seed,item"
         )
     inverse = np.linalg.inv(expected)  # of a handful of terms, and used again for every simulated table
-    values = inverse @ _squares(score, codes)
+    sizes = [np.bincount(code) for code in codes]
+    values = inverse @ _squares(score, codes, sizes)
     draws = np.empty((sets, len(values)))
     for row in draws:
-        row[:] = inverse @ _squares(_simulated(values, codes, n, generator), codes)
+        row[:] = inverse @ _squares(_simulated(values, codes, sizes, n, generator), codes, sizes)
     total = np.maximum(values, 0).sum()
-    levels = [*(int(code.max()) + 1 for code in codes), n]
+    levels = [*map(len, sizes), n]
     freedoms = _freedoms(terms, levels)
     parts = []
     for k, (names, freedom) in enumerate(zip([*terms, (RESIDUAL,)], freedoms, strict=True)):
@@ -141,11 +142,11 @@ def _same(one: Ints, other: Ints) -> bool:
     return int(group({"one": one, "other": other}, ("one", "other")).max()) + 1 == groups
 
 
-def _squares(score: Floats, codes: Sequence[Ints]) -> Floats:
-    """Sum of squares within the groups of every term, and about the mean."""
+def _squares(score: Floats, codes: Sequence[Ints], sizes: Sequence[Ints]) -> Floats:
+    """Sum of squares within the groups of every term, of these sizes, and about the mean."""
     centred = score - score.mean()  # else large means lose the digits of a small spread
     whole = float(centred @ centred)
-    within = [whole - float((np.bincount(c, centred) ** 2 / np.bincount(c)).sum()) for c in codes]
+    within = [whole - float((np.bincount(c, centred) ** 2 / size).sum()) for c, size in zip(codes, sizes, strict=True)]
     return np.array([*within, whole])
 
 
@@ -169,12 +170,14 @@ def _expectations(codes: Sequence[Ints], n: int) -> Floats:
     return expected
 
 
-def _simulated(values: Floats, codes: Sequence[Ints], n: int, generator: np.random.Generator) -> Floats:
+def _simulated(
+    values: Floats, codes: Sequence[Ints], sizes: Sequence[Ints], n: int, generator: np.random.Generator
+) -> Floats:
     """Scores of a normal model with these components on the same design."""
     made: Floats = np.sqrt(max(values[-1], 0.0)) * generator.standard_normal(n)
-    for value, code in zip(values, codes, strict=False):
+    for value, code, size in zip(values, codes, sizes, strict=False):
         if value > 0:
-            made += np.sqrt(value) * generator.standard_normal(int(code.max()) + 1)[code]
+            made += np.sqrt(value) * generator.standard_normal(len(size))[code]
     return made
 
 
