@@ -13,13 +13,13 @@ from dialogue.cards import cards_from
 from dialogue.command_line import parser_of
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError
 from dialogue.files import write_json, write_records
 from dialogue.records import Response
 from dialogue.tokens import tokenize
 from evaluators.commands import discriminate
 from evaluators.detection import figures
+from tests.evaluators.toys import held_out_toy
 
 TURNS = 3  # of each dialogue that the models answer
 
@@ -33,13 +33,7 @@ def undrawn(monkeypatch):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     """Fifty-six dialogues to test, and of those to train as few as hold all words: every command reads all of them."""
-    folder = tmp_path_factory.mktemp("toy") / "corpus"
-    write_toy(folder, dialogues=280, seed=0)
-    held_out = {name for split in ("test", "val") for name in (folder / f"{split}ListFile.txt").read_text().split()}
-    every = json.loads((folder / "data.json").read_text())
-    train = [name for name in every if name not in held_out]
-    write_json(folder / "data.json", {name: said for name, said in every.items() if name in {*held_out, *train[:40]}})
-    return folder
+    return held_out_toy(tmp_path_factory.mktemp("toy") / "corpus", 280, train=40)
 
 
 def response(item, text, model="copy", **more):

@@ -8,7 +8,6 @@ import pytest
 import sacrebleu
 
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
 from dialogue.domains.delexicalizing import delexicalized
 from evaluators.task.bleu import as_kinds, bleu4, counts, tokens_13a
 from evaluators.task.comparing import ranked
@@ -19,15 +18,14 @@ from evaluators.task.rates import rates, weights
 from evaluators.task.states import gold_states, tracked
 from evaluators.task.success import Reached
 from evaluators.task.world import world_of
+from tests.evaluators.toys import held_out_toy
 
 SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("toy")
-    write_toy(folder, dialogues=300, seed=0)
-    return folder
+    return held_out_toy(tmp_path_factory.mktemp("toy"), 300)
 
 
 @pytest.fixture(scope="module")

@@ -8,20 +8,18 @@ import pytest
 
 from dialogue.command_line import parser_of
 from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
 from dialogue.domains.delexicalizing import delexicalized
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Response
 from evaluators.commands import task
 from evaluators.task.states import gold_states
+from tests.evaluators.toys import held_out_toy
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("toy") / "corpus"
-    write_toy(folder, dialogues=120, seed=0)
-    return folder
+    return held_out_toy(tmp_path_factory.mktemp("toy") / "corpus", 120)
 
 
 @pytest.fixture(scope="module")
