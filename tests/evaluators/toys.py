@@ -1,4 +1,4 @@
-"""The built-in corpus with few dialogues to train on, where a test looks at the held-out ones: every command reads all."""
+"""The built-in corpus with few dialogues to train on, for tests of the held-out ones: every command reads all of it."""
 
 import json
 
