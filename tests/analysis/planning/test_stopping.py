@@ -124,7 +124,7 @@ def test_several_comparisons_share_the_error():
     assert {look.alpha for look in five.looks} == {0.01}
     assert five.looks[0].now.high - five.looks[0].now.low > one.looks[0].now.high - one.looks[0].now.low
     price = [found.differences[0].peeking.most / found.differences[0].effort.votes_clustered for found in (one, five)]
-    assert price[1] > price[0] > 1
+    assert price[1] > 1.2 * price[0] > 1.2  # by luck of the draw alone it is 2 % dearer
 
 
 def test_many_comparisons_are_a_table_and_one_without_votes_enough_is_open():
