@@ -165,8 +165,9 @@ def test_the_index_says_what_is_not_there_and_how_to_make_it(tmp_path):
     assert page.rstrip().endswith("NOT THE OFFICIAL SPLIT")
 
 
+@pytest.mark.usefixtures("sketched", "few_baselines")
 def test_one_command_writes_every_table_and_draws_every_figure(tmp_path, capsys):
-    dispatch("dialogue", "", {"toy": ""}, ["toy", str(tmp_path / "corpus"), "--dialogues", "60", "--seed", "1"])
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(tmp_path / "corpus"), "--dialogues", "40", "--seed", "1"])
     members = list(examples(read_corpus(tmp_path / "corpus").dialogues))
     (tmp_path / "states").mkdir()
     every = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_encoder")
@@ -190,6 +191,7 @@ def test_one_command_writes_every_table_and_draws_every_figure(tmp_path, capsys)
     assert page.count("**not here**") == 4
 
 
+@pytest.mark.usefixtures("few_baselines")
 def test_before_anything_is_probed_all_else_is_made_and_the_index_names_a_command_that_makes_the_rest(
     tmp_path, capsys, monkeypatch
 ):

@@ -1,6 +1,7 @@
 """Names that are alike, spellings, databases: each against a slow twin of the published rule."""
 
 import difflib
+import functools
 import random
 
 import pytest
@@ -14,6 +15,7 @@ from dialogue.domains.spelling import NO_MATTER, minutes, placeholder, placehold
 NAMES = st.text("abc de", max_size=12)
 
 
+@functools.cache
 def windows(first, second):
     """The rule in the plainest words: every window at a matching block, nothing pruned, nothing ended early."""
     if not first or not second:

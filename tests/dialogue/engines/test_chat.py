@@ -1,5 +1,6 @@
 """The chat client against a server that fails in every way: patient, resumable, and nothing is paid for twice."""
 
+import functools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx._transports.default as transports
 import pytest
 
 from dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all, read_journal, sent_hash
@@ -17,6 +19,15 @@ from tests.house.waiting import PATIENCE
 
 KEY = "sk-a-key-that-nobody-may-see"
 ROOT = Path(__file__).resolve().parents[3]
+SLOW = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def certificates_are_read_once():
+    """Each client reads all of the machine's, which is a quarter of the time of these tests; they do not change."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transports, "create_ssl_context", functools.cache(transports.create_ssl_context))
+        yield
 
 
 @pytest.fixture
@@ -271,7 +282,7 @@ ask_all(Endpoint(url, "any", concurrency=4), calls, Path(journal), lambda: None)
 """
 
 
-@pytest.mark.parametrize("after", [1, 7, 23])
+@pytest.mark.parametrize("after", [pytest.param(1, marks=SLOW), 7, pytest.param(23, marks=SLOW)])
 def test_kill_minus_nine_after_a_call_pays_for_no_kept_reply_twice(tmp_path, after):
     """What is lost at most is what was under way: one call for each of four threads."""
     journal, running = tmp_path / "j.jsonl", []

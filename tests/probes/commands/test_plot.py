@@ -26,7 +26,7 @@ def probes(*words):
 
 
 def write_study(folder, checkpoints):
-    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "60", "--seed", "1"])
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
     members = list(examples(read_corpus(folder / "corpus").dialogues))
     (folder / "states").mkdir()
     rows = []
@@ -68,7 +68,7 @@ def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same
     assert (study / "probes" / "evolution.png").read_bytes() == before
 
 
-@pytest.mark.usefixtures("sketched")
+@pytest.mark.usefixtures("sketched", "few_baselines")
 def test_arrays_of_ones_own_are_drawn_by_layer_and_in_every_picture_that_they_have_data_for(tmp_path, capsys):
     folder = tmp_path / "own"
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
@@ -92,7 +92,7 @@ def test_arrays_of_ones_own_are_drawn_by_layer_and_in_every_picture_that_they_ha
     assert "evolution: not drawn" in out and "beside-bleu2: not drawn" in out
 
 
-@pytest.mark.usefixtures("sketched")
+@pytest.mark.usefixtures("sketched", "few_baselines")
 def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     write_study(tmp_path, ("last",))
     with pytest.raises(InputError, match=rf"Make it: python -m probes run {tmp_path}\."):
@@ -113,6 +113,7 @@ def test_what_cannot_be_drawn_is_said(tmp_path, capsys):
     assert out.index(first) < out.index(then)  # to probe them before they are encoded would change nothing
 
 
+@pytest.mark.usefixtures("sketched", "few_baselines")
 def test_one_epoch_is_no_course_and_is_not_asked_for_again(tmp_path, capsys):
     """All was encoded and probed: to name these commands once more would send people round for ever."""
     write_study(tmp_path, ("untrained", "epoch-1", "last"))

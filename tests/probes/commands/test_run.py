@@ -19,7 +19,7 @@ from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
 from dialogue.records import Score
-from probes import baselines, codelength, suite
+from probes import codelength, suite
 from probes.__main__ import COMMANDS
 from probes.convergence import warnings
 from probes.plan import Options
@@ -73,12 +73,6 @@ def small(tmp_path_factory):
             folder / "states", list(examples(read_corpus(folder / "corpus").dialogues)), "seq2seq", seed, "last"
         )
     return folder
-
-
-@pytest.fixture
-def few_baselines(monkeypatch):
-    """One bag of words instead of four, where it does not matter with how many baselines states are compared."""
-    monkeypatch.setattr(baselines, "BAGS", {"bag_of_words": baselines.bag_of_words})
 
 
 @pytest.fixture(scope="module")
