@@ -131,7 +131,7 @@ def belief(metadata: Mapping[str, Any]) -> dict[str, str]:
         for domain, sections in metadata.items()
         for section, slots in sections.items()
         for slot, found in slots.items()
-        if slot != "booked" and (value := first_value(found)) not in EMPTY
+        if found != "" and slot != "booked" and (value := first_value(found)) not in EMPTY
     }
 
 

@@ -8,9 +8,11 @@ probe tasks go by that name.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,7 +53,20 @@ class Corpus:
 
 def read_corpus(path: str | Path) -> Corpus:
     """Detect the form of the corpus under `path` and read it whole."""
-    return _whole(Path(path), open_source(path))
+    with _nothing_collected():
+        return _whole(Path(path), open_source(path))
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Nothing of a corpus is garbage: to look for some among millions of new objects takes longer than to read them."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _whole(path: Path, files: Sequence[File]) -> Corpus:

@@ -1,5 +1,7 @@
 """Every form in which the corpora are published, each as a small file made here."""
 
+import contextlib
+import gc
 import gzip
 import json
 import lzma
@@ -7,9 +9,10 @@ import zipfile
 
 import pytest
 
-from dialogue.corpora import multiwoz, multiwoz22, splits
+from dialogue.corpora import multiwoz, multiwoz22, reading, splits
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
+from dialogue.errors import InputError
 
 BLANK = {"taxi": {"book": {"booked": []}, "semi": {"destination": ""}}}
 
@@ -306,3 +309,21 @@ def test_multiwoz_examples_are_system_turns_and_personachat_examples_all_but_the
     (tmp_path / "valid_self_original.txt").write_text(parlai(personas=("your",)))
     chats = read_corpus(tmp_path / "valid_self_original.txt")
     assert [example.item for example in examples(chats.dialogues)] == ["valid-0:1", "valid-0:2", "valid-0:3"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("content", ['{"turns": ["a", "b"]}\n', "no object\n"])
+def test_whether_garbage_is_collected_is_as_before_whatever_was_read(tmp_path, before, content, monkeypatch):
+    """While a corpus is read nothing is collected, for nothing of it is garbage."""
+    (tmp_path / "test.jsonl").write_text(content)
+    seen, shape = [], reading._shape
+    monkeypatch.setattr(reading, "_shape", lambda file: seen.append(gc.isenabled()) or shape(file))
+    was = gc.isenabled()
+    (gc.enable if before else gc.disable)()
+    try:
+        with contextlib.suppress(InputError):
+            read_corpus(tmp_path)
+        assert gc.isenabled() is before
+    finally:
+        (gc.enable if was else gc.disable)()
+    assert seen == [False]
