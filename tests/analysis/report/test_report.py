@@ -196,8 +196,18 @@ def test_what_is_not_in_the_sentence_is_counted_with_its_noun():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("parts", ["everything", "votes", "scores", "one seed"])
-def test_the_page_is_accessible_and_fits_whatever_the_study_holds(chromium, tmp_path, parts):
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
+@pytest.mark.parametrize("parts", ["votes", "scores", "one seed"])
+def test_the_page_of_a_part_of_a_study_is_accessible_and_fits(chromium, tmp_path, parts, width):
+    assert barriers_of_page(chromium, tmp_path, parts, [width]) == []
+
+
+@pytest.mark.browser
+def test_the_page_of_a_whole_study_is_accessible_and_fits(chromium, tmp_path):
+    assert barriers_of_page(chromium, tmp_path, "everything", [1280, 390]) == []
+
+
+def barriers_of_page(chromium, tmp_path, parts, widths):
     if parts in ("everything", "votes"):
         add_votes(tmp_path)
     if parts != "votes":
@@ -208,8 +218,9 @@ def test_the_page_is_accessible_and_fits_whatever_the_study_holds(chromium, tmp_
     path.write_text(made(tmp_path)[0], encoding="utf-8")
     view = chromium.new_page(viewport={"width": 1280, "height": 900})
     view.goto(path.as_uri())
-    assert barriers(view, "light", 1280) + barriers(view, "light", 390) == []
+    found = [one for width in widths for one in barriers(view, "light", width)]
     view.close()
+    return found
 
 
 @pytest.mark.browser
