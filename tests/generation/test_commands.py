@@ -23,6 +23,7 @@ from generation.curves import draw_curves
 from generation.metrics.wordnet import find_wordnet
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
+GRID += ["--dialogues", "16"]
 HERE = ["--jobs", "1"]  # in this process: each other one would load torch
 
 
