@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx._transports.default as transports
 import pytest
 import sqlalchemy as sa
-from botocore.loaders import JSONFileLoader
+from botocore.loaders import JSONFileLoader, Loader, create_loader
 from werkzeug.routing.rules import Rule
 
 MEMORY = Path("/dev/shm")
@@ -38,15 +38,17 @@ def tmp_path(tmp_path):
 
 @pytest.fixture(scope="session", autouse=True)
 def files_of_libraries_are_read_once():
-    """Each HTTP client reads all certificates of the machine, and each of Mechanical Turk the addresses of all of AWS.
+    """Each HTTP client reads all certificates of the machine, and each of Mechanical Turk lists and reads all of AWS.
 
     Those two take a third of the time of whoever sends two requests to a server on this machine; they do not change.
     """
     read = JSONFileLoader().load_file
-    kept = functools.cache(lambda path: read(path))
+    kept, services = functools.cache(lambda path: read(path)), Loader.list_available_services
+    listed = functools.cache(lambda kind: services(create_loader(), kind))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transports, "create_ssl_context", functools.cache(transports.create_ssl_context))
         patch.setattr(JSONFileLoader, "load_file", lambda self, path: kept(path))
+        patch.setattr(Loader, "list_available_services", lambda self, kind: listed(kind))
         yield
 
 

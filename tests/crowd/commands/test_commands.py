@@ -15,7 +15,7 @@ from dialogue.files import read_header, read_records
 from dialogue.records import Pair, Rater, Vote
 from tests.house.typed import typed
 from tests.house.waiting import PATIENCE
-from tests.house.warm import SERVING, warm, warm_python
+from tests.house.warm import SERVING, warm
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = ROOT / "examples" / "pairs.jsonl"
@@ -34,14 +34,6 @@ def crowd_itself(*arguments):
         text=True,
         timeout=PATIENCE,
     )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def servers_are_forked():
-    """Those that simulations start for themselves."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.executable", warm_python(SERVING))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def app(tmp_path, mephisto, request):
         def take(self, *who, **more):
             if entrance.run is None:
                 token = entrance.desk.study_token()
-                task = module.MephistoTask(token, "A study", "Say which", reward=0.0, sittings=9)
+                task = module.MephistoTask(token, "A study", "Say which", reward=0.0, sittings=4)
                 entrance.run = module.MephistoRun(task, module.Deployment(self, "https://x.org"))
                 entrance.run.launch()
                 ending.append(threading.Thread(target=entrance.run.wait))
