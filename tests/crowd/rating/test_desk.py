@@ -226,6 +226,17 @@ def test_identical_responses_are_shown_or_left_out_by_option(sqlite, tmp_path, i
         assert len(votes_of(desk)) == shown
 
 
+def test_a_new_sitting_takes_nothing_back_of_the_one_before(url, tmp_path):
+    with desk_of(url, tmp_path) as desk:
+        seat = seated(desk, "r", "one")
+        token = desk.next_step(seat).shown.token
+        vote(desk, seat)
+        assert desk.next_step(seat).undo
+        again = desk.arrive("r", "two", "local")
+        assert not desk.next_step(again).undo and not desk.undo(again, token)[0]
+        assert len(votes_of(desk)) == 1
+
+
 def test_a_rater_at_the_cap_is_done(url, tmp_path):
     with desk_of(url, tmp_path, dataclasses.replace(SHORT, max_votes_per_rater=2)) as desk:
         assert work(desk, seated(desk, "r")) == "cap"
