@@ -185,15 +185,17 @@ def test_three_failed_checks_block_for_good_and_the_pairs_are_offered_again(url,
 
 
 def test_the_three_first_checks_come_first_and_only_once_in_a_rater_s_life(url, tmp_path):
-    with desk_of(url, tmp_path, GATED, make_pairs(8, checks=9)) as desk:
-        kinds = {}
+    with desk_of(url, tmp_path, GATED, make_pairs(12, checks=12)) as desk:
+        kinds, told = {}, {}
         for sitting in ("one", "two"):
             seat, kinds[sitting] = seated(desk, "r", sitting), []
+            told[sitting] = desk.next_step(seat).of
             while (place := desk.next_step(seat)).stage == "task":
                 kinds[sitting].append(place.shown.pair.kind)
                 vote(desk, seat)
         assert kinds["one"][:4] == ["check"] * 3 + ["real"] and kinds["one"].count("check") == 5
         assert kinds["two"][0] == "real" and kinds["two"].count("check") == 2
+        assert told == {"one": 9, "two": 6}  # with the first checks, and without
 
 
 def test_leaving_a_sitting_before_its_checks_does_not_get_round_them(sqlite, tmp_path):

@@ -11,6 +11,9 @@ import sqlalchemy as sa
 from crowd.rating.change_control import take_up
 from crowd.rating.deciding import mend
 from crowd.rating.desk import Desk
+from crowd.rating.replaying import replay
+from crowd.rating.rules import rules_in_force
+from crowd.store import event_log
 from crowd.store.tables import leases, raters, votes
 from crowd.study_folder import prepare_study
 from dialogue.files import write_records
@@ -175,6 +178,22 @@ def test_who_passed_stays_in_when_a_first_check_is_no_longer_void(url, tmp_path)
             assert statuses(desk)[begun.rater] == "incomplete"
             vote(desk, begun)
         assert statuses(desk)[begun.rater] == "passed"
+
+
+def test_who_came_when_there_was_no_check_stays_in_when_there_is_one_and_the_log_alone_tells_it(url, tmp_path):
+    with desk_of(url, tmp_path, GATED, make_pairs(9, checks=3)) as desk:
+        for name in ("c0", "c1", "c2"):
+            mend(desk.store, name, "void", 1.0)
+        early = seated(desk, "early")
+        for _ in range(2):
+            vote(desk, early)
+        assert counted(desk) == 2
+        mend(desk.store, "c0", "a", 2.0)
+        assert statuses(desk) == {early.rater: "passed"} and counted(desk) == 2
+        with desk.store.read() as connection:
+            gate = rules_in_force(connection).gate
+            told = replay(event_log.read_events(connection), gate, votes_per_pair=3, late_votes="keep")
+        assert gate.first_checks == 1 and told.status == statuses(desk) and list(told.counted.values()) == [True, True]
 
 
 def test_who_passed_stays_in_when_the_pairs_file_gets_more_first_checks(url, tmp_path):

@@ -1,5 +1,6 @@
 """Creating, opening, migrating and loading a store."""
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -8,7 +9,7 @@ import sqlalchemy as sa
 from crowd.rating import pool
 from crowd.store import store
 from crowd.store.store import open_store, put, settings
-from crowd.store.tables import pairs
+from crowd.store.tables import METADATA, pairs
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Pair
@@ -30,6 +31,21 @@ def test_a_store_is_created_once_and_keeps_its_keys(url):
     with again.read() as connection:
         assert dict(settings(connection)) == before and before["seed"] == "7"
     again.close()
+
+
+def shape(engine):
+    """Every table with its columns, indexes and what must be unique, as the database tells it."""
+    seen = sa.inspect(engine)
+    told = (seen.get_columns, seen.get_pk_constraint, seen.get_unique_constraints, seen.get_indexes)
+    return {name: [repr(ask(name)) for ask in told] for name in seen.get_table_names()}
+
+
+def test_a_new_store_has_every_table_and_index_that_sqlalchemy_would_make(url):
+    with contextlib.closing(open_store(url, seed=0)) as made:
+        found = shape(made.engine)
+        METADATA.drop_all(made.engine)
+        METADATA.create_all(made.engine)
+        assert found == shape(made.engine) and "leases_due" in str(found)
 
 
 def test_keys_are_random_but_for_the_rater_key_of_a_simulated_study(tmp_path):
