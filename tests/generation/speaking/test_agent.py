@@ -33,10 +33,9 @@ from tests.generation.small_sizes import small_sizes
 CPU = torch.device("cpu")
 GREEDY = parse_decoding("greedy")
 # What agents add is the same code for every architecture, and that each answers row by row is in tests/generation/
-# test_decoding.py: so one that keeps a state and one that looks back are asked here, the others in make test-slow.
-ASKED = [
-    pytest.param(name, marks=[] if name in ("hred", "transformer") else pytest.mark.slow) for name in ARCHITECTURES
-]
+# test_decoding.py: so three of them are asked here, the others in make test-slow.
+FAST = ("seq2seq_attn", "hred", "transformer")
+ASKED = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in ARCHITECTURES]
 
 
 def generation(*arguments):
