@@ -43,7 +43,7 @@ def test_a_generator_that_writes_as_people_do_is_not_detected(tmp_path):
 
 
 def test_a_generator_that_differs_by_length_alone_shows_nothing_beyond_length(tmp_path):
-    found = told(tmp_path, material(long_winded, seed=1, turns=2, dialogues=160), seeds=[0])
+    found = told(tmp_path, material(long_winded, seed=1, turns=2), seeds=[0])
     one = found.found[0]
     assert one.length.low > 0.5
     assert one.best == "length"
