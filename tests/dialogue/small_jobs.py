@@ -40,8 +40,9 @@ def killed(shared, piece):
     return once(lambda: os.kill(os.getpid(), signal.SIGKILL))(shared, piece)
 
 
-def preempted(shared, piece):
-    return once(lambda: signal.raise_signal(signal.SIGUSR2))(shared, piece)
+def first_preempted(shared, piece):
+    """The first piece is preempted once, and no other."""
+    return piece if piece else once(lambda: signal.raise_signal(signal.SIGUSR2))(shared, piece)
 
 
 def full(shared, piece):

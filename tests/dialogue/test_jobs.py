@@ -13,7 +13,7 @@ import pytest
 from dialogue import jobs
 from dialogue.engines import on_ray, running
 from dialogue.errors import InputError
-from tests.dialogue.small_jobs import add, add_at_last, divide, full, killed, preempted
+from tests.dialogue.small_jobs import add, add_at_last, divide, first_preempted, full, killed
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,9 +103,10 @@ def test_ray_gives_up_at_last_and_says_so(on, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("on", ["slurm:local"])
-def test_a_preempted_job_goes_back_into_the_queue(on, tmp_path):
-    assert carry_out(preempted, tmp_path, [0], tmp_path, on) == [0]
-    assert (tmp_path / "job-0.log").read_text().count(" begun on ") == 2
+def test_a_preempted_job_goes_back_into_the_queue_and_the_others_go_on(on, tmp_path):
+    assert sorted(carry_out(first_preempted, tmp_path, [0, 1], tmp_path, on)) == [0, 1]
+    begun = [(tmp_path / f"job-{piece}.log").read_text().count(" begun on ") for piece in (0, 1)]
+    assert begun == [2, 1]
 
 
 @pytest.mark.parametrize("on", ["slurm:local"])

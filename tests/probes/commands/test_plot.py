@@ -12,7 +12,7 @@ from dialogue.command_line import dispatch
 from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
-from probes import baselines, plots
+from probes import plots
 from probes.__main__ import COMMANDS
 from probes.comparisons import means_by_difficulty
 from probes.layers import layer_curves
@@ -48,9 +48,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("drawn")
     rows = write_study(folder, EVERY)
     pq.write_table(pa.Table.from_pylist(rows).drop_columns("ids"), folder / "metrics.parquet")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(baselines, "BAGS", {"bag_of_words": baselines.bag_of_words})  # few_baselines is for one test
-        probes("run", folder, "--tasks", "IsMultiTopic,UtteranceLoc", "--checkpoints", "all", "--jobs", 1)
+    probes("run", folder, "--tasks", "IsMultiTopic,UtteranceLoc", "--checkpoints", "all", "--jobs", 1)
     return folder
 
 
