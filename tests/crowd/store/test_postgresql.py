@@ -201,7 +201,7 @@ def test_a_fetch_is_one_message_and_a_submission_three(url, tmp_path, messages):
 
 
 def test_workers_that_start_at_once_on_an_empty_database_make_one_study(tmp_path):
-    start_at_once(tmp_path, times=3)
+    start_at_once(tmp_path, times=8)
 
 
 @pytest.mark.slow
