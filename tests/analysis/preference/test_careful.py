@@ -9,6 +9,7 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook import preference
+from analysis.preference import careful
 from analysis.preference.answer import answer
 from analysis.preference.careful import FEW_RATERS, MOST_VOTES, Credible, careful_answer, disagreeing
 from analysis.preference.careful_text import careful_points, careful_sentences
@@ -16,6 +17,7 @@ from analysis.preference.text import document
 from analysis.reading.systems import fixed_sides
 from analysis.reading.votes import votes_from_columns
 from analysis.showing.words import signed
+from analysis.stats.paired import bayes_davidson
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
@@ -131,28 +133,68 @@ def test_the_report_names_the_leader_first_in_points():
     assert careful_points(turned) == said
 
 
-@pytest.mark.usefixtures("hasty")
-def test_command_notebook_and_report_show_the_same_careful_answer(tmp_path, capsys):
+@pytest.fixture
+def of_four(tmp_path):
+    """A study whose votes are of four raters."""
     add_votes(tmp_path)
     votes = [
         Vote(**{f: getattr(v, f) for f in Vote.__slots__ if f != "rater"}, rater=f"r{int(v.rater[1:]) % 4}")
         for v in read_records(tmp_path / "votes.jsonl", Vote)
     ]
     write_records(tmp_path / "votes.jsonl", votes, signature="votes:few|v:0", kind=Vote)
+    return tmp_path
 
-    def say(*words):
+
+@pytest.fixture
+def say(capsys):
+    """What a command of the analysis writes."""
+
+    def told(*words):
         assert dispatch("analysis", "", COMMANDS, [*map(str, words)]) == 0
         return capsys.readouterr().out
 
-    told = json.loads(say("preference", tmp_path, "--json", "-"))
+    return told
+
+
+@pytest.mark.usefixtures("hasty")
+def test_chains_that_never_agree_are_drawn_longer_twice_and_every_door_warns(of_four, say, monkeypatch):
+    for module in (bayes_davidson, careful):
+        monkeypatch.setattr(module, "AGREED", 0.0)
+    lengths, draws = [], bayes_davidson.hamiltonian_draws
+
+    def seen(*args, **options):
+        lengths.append((options["warm_up"], options["draws"]))
+        return draws(*args, **options)
+
+    monkeypatch.setattr(bayes_davidson, "hamiltonian_draws", seen)
+    found = preference(of_four)
+    assert lengths == [(12, 12), (24, 24), (48, 48)]
+    (warning,) = (one for one in found.document["warnings"] if "chains of the careful answer" in one)
+    r_hat = found.document["careful"]["r_hat"]
+    assert warning.startswith(f"The chains of the careful answer disagree (R-hat {r_hat:.2f}), so do not rely on it")
+    assert found.document["careful"]["draws"] == 4 * 48
+    assert warning in str(found)
+    assert warning in json.loads(say("preference", of_four, "--json", "-"))["warnings"]
+    assert warning in say("preference", of_four)
+    say("report", of_four)
+    assert warning in json.loads((of_four / "report.json").read_text())["preference"]["warnings"]
+    for suffix, heading in (("html", "<h2"), ("md", "\n## ")):
+        page = (of_four / f"report.{suffix}").read_text().replace("\\", "")
+        (section,) = (one for one in page.split(heading) if "The careful answer stands beside the default" in one)
+        assert warning in section, suffix
+
+
+@pytest.mark.usefixtures("hasty")
+def test_command_notebook_and_report_show_the_same_careful_answer(of_four, say):
+    told = json.loads(say("preference", of_four, "--json", "-"))
     assert told["careful"]["reason"] == "the votes of 4 raters are worth 3.9 equally busy ones"
-    shown = say("preference", tmp_path)
+    shown = say("preference", of_four)
     assert "Careful answer: Bayesian hierarchical Davidson" in shown and "P(best)" in shown
-    say("report", tmp_path)
-    assert json.loads((tmp_path / "report.json").read_text())["preference"] == told
+    say("report", of_four)
+    assert json.loads((of_four / "report.json").read_text())["preference"] == told
     for suffix in ("html", "md"):
-        page = (tmp_path / f"report.{suffix}").read_text().replace("\\", "")
+        page = (of_four / f"report.{suffix}").read_text().replace("\\", "")
         assert "The careful answer stands beside the default" in page
         assert "By the careful answer, in points with 95" in page
-    assert preference(tmp_path, careful=False).document["careful"] is None
-    assert json.loads(say("preference", tmp_path, "--no-careful", "--json", "-"))["careful"] is None
+    assert preference(of_four, careful=False).document["careful"] is None
+    assert json.loads(say("preference", of_four, "--no-careful", "--json", "-"))["careful"] is None
