@@ -133,15 +133,5 @@ def test_the_report_opens_without_an_error_or_an_outside_request(study, chromium
     assert errors == []
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     assert barriers(page, "light", 1280, 900) == []
-    page.set_viewport_size({"width": 390, "height": 900})
-    assert page.evaluate("[document.documentElement.scrollWidth <= innerWidth, innerWidth]") == [True, 390]
-    page.close()
-
-
-@pytest.mark.slow  # what holds on a phone is held of smaller reports too (tests/analysis/report)
-@pytest.mark.browser
-def test_the_report_has_no_barrier_on_a_phone(study, chromium):
-    page = chromium.new_page()
-    page.goto((study / "report.html").as_uri())
     assert barriers(page, "light", 390, 900) == []
     page.close()

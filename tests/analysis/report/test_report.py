@@ -196,8 +196,17 @@ def test_what_is_not_in_the_sentence_is_counted_with_its_noun():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
-@pytest.mark.parametrize("parts", ["votes", "scores", "one seed"])
+@pytest.mark.parametrize(
+    ("parts", "width"),
+    [
+        ("votes", 1280),
+        ("scores", 390),
+        ("one seed", 390),
+        pytest.param("votes", 390, marks=pytest.mark.slow),
+        pytest.param("scores", 1280, marks=pytest.mark.slow),
+        pytest.param("one seed", 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_the_page_of_a_part_of_a_study_is_accessible_and_fits(chromium, tmp_path, parts, width):
     assert barriers_of_page(chromium, tmp_path, parts, [width]) == []
 

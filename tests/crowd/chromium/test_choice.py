@@ -9,7 +9,7 @@ from crowd.exchange.exporting import export
 from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.questions import read_questions
-from tests.crowd.chromium.test_hit import READ, WAYS, follow
+from tests.crowd.chromium.test_hit import BLIND, READ, WAYS, awaited, follow
 from tests.house.barriers import LOOKS, barriers_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
@@ -151,8 +151,10 @@ def test_keys_correct_themselves_and_nothing_half_picked_is_sent(chromium, serve
     )  # it is a hidden check, and one failure ends all
     page.keyboard.press(str(truth + 1))
     page.keyboard.press(str((truth + 1) % 5 + 1))
+    page.evaluate(BLIND)
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Question 2").wait_for()
+    assert awaited(page, ".option") == 5
     page.keyboard.press("u")
     page.get_by_role("status").filter(has_text="Undone: answer this question again").wait_for()
     page.get_by_role("heading", name="Question 1").wait_for()

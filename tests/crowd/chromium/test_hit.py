@@ -162,7 +162,7 @@ def follow(page, way, selector):
 
 
 def learn(page, way):
-    """Consent and worked examples: two with the mouse, in the other ways the first."""
+    """Consent and worked examples: two with the mouse, in the other ways the first; without a script the last, too."""
     follow(page, way, "button.go")
     shown = 2 if way == "mouse" else 1
     for number in range(1, shown + 1):
@@ -172,7 +172,14 @@ def learn(page, way):
         page.locator(".feedback").wait_for()
         follow(page, way, "a.go")
     page.get_by_role("heading", name=f"Example {shown + 1}").wait_for()
-    skip(page, seat, shown + 1)
+    if way == "no JavaScript":
+        skip(page, seat, shown + 1, 3)
+        page.get_by_role("heading", name="Example 4").wait_for()
+        press(page, way, "left")
+        page.locator(".feedback").wait_for()
+        follow(page, way, "a.go")  # the one page of this kind whose link leads to a pair
+    else:
+        skip(page, seat, shown + 1)
     page.locator("button[value=tie]").wait_for()
 
 
@@ -183,9 +190,9 @@ def begin(page):
     skip(page, SEAT.search(reply.text())[1], 1)
 
 
-def skip(page, seat, first):
-    """From worked example number `first` to the first pair."""
-    for number in range(first, 5):
+def skip(page, seat, first, last=4):
+    """Past the worked examples from number `first` to `last`, by default to the first pair."""
+    for number in range(first, last + 1):
         form = {"seat": seat, "choice": "tie"}
         page.request.post(f"{root_of(page)}/instructions/{number}", form=form)
     page.goto(f"{root_of(page)}/task")  # by the cookie
@@ -218,6 +225,21 @@ READ = """async (patience) => {
     const buttons = [...document.querySelectorAll(".answers button")];
     return [buttons.length > 0, buttons.some((one) => one.hasAttribute("aria-disabled"))];
 }"""
+
+
+BLIND = "IntersectionObserver.prototype.observe = () => {}"  # from here on nothing counts as seen
+
+
+def awaited(page, selector):
+    """How many of these the answers wait for, each from its head to its end; None where they wait for anything else."""
+    return page.evaluate(
+        """selector => {
+            const all = [...document.querySelectorAll(selector)];
+            const parts = all.flatMap((one) => [one.querySelector("h3"), one.querySelector(".said").lastChild]);
+            return unseen.size === parts.length && parts.every((part) => unseen.has(part)) ? all.length : null;
+        }""",
+        selector,
+    )
 
 
 def look(page):
@@ -264,8 +286,10 @@ def test_one_judgement_is_one_request_and_the_focus_goes_to_the_next_pair(arrive
     sent = []
     page.on("request", lambda request: sent.append((request.method, request.url.removeprefix(server.url))))
     look(page)
+    page.evaluate(BLIND)
     page.keyboard.press("3")
     page.get_by_role("heading", name="Pair 2").wait_for()
+    assert awaited(page, ".response") == 2
     page.get_by_role("status").filter(has_text="Saved").wait_for()
     assert [what for what in sent if "icon.svg" not in what[1]] == [("POST", "/answer")]
     assert page.evaluate("document.activeElement.textContent") == "Pair 2 of 5"

@@ -12,7 +12,7 @@ from crowd.web.app import ServerConfig, create_app
 from dialogue.command_line import dispatch
 from dialogue.files import read_records, write_records
 from dialogue.records import ResponseSet
-from tests.crowd.chromium.test_hit import READ, WAYS, follow
+from tests.crowd.chromium.test_hit import BLIND, READ, WAYS, awaited, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
 from tests.house.barriers import barriers_of
@@ -137,9 +137,11 @@ def test_what_is_stored_are_the_responses_that_were_ranked_whatever_their_places
 def test_keys_and_drag_agree_no_rank_is_given_twice_and_u_takes_back(chromium, served):
     url, _ = served
     page = chromium.new_context(viewport={"width": 1280, "height": 1600}).new_page()
+    page.add_init_script(BLIND)
     page.goto(f"{url}/?rater=keys&source=simulated")
     page.locator("button.go").click()
     page.get_by_role("heading", name="Conversation 1").wait_for()
+    assert awaited(page, ".response") == 4
     lane = lambda place: page.locator(f".lane:has(.chip[data-place='{place}'])").get_attribute("data-rank")  # noqa: E731
     assert [lane(place) for place in range(4)] == [""] * 4  # nothing is ranked before the rater ranks it
     until_keys_count(page)

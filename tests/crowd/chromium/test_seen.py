@@ -32,13 +32,15 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def at(chromium, pages):
-    """A page of the preview on a screen: one tab, which loads it anew, and another one without a script."""
+    """A page of the preview on a screen, as a first visitor sees it: one tab, and another one without a script."""
     tabs = {}
 
     def go(screen, name, script=True):
         width, height = SCREENS[screen]
         if script not in tabs:
             tabs[script] = chromium.new_page(java_script_enabled=script)
+        elif script:
+            tabs[script].evaluate("localStorage.clear()")  # what the test before has set holds for its own pages
         tabs[script].set_viewport_size({"width": width, "height": height})
         tabs[script].goto((pages / f"{name}.html").as_uri())
         return tabs[script]
