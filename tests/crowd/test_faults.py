@@ -5,6 +5,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -46,7 +48,8 @@ HIT_TOML = "pairs_per_sitting = 5\nfirst_checks = 1\nlater_checks = 1\nmax_failu
 class Server:
     """A server process of a study, to be killed and started again on the same port."""
 
-    def __init__(self, study, url, *, gunicorn=False, wait=True):
+    def __init__(self, study, url, *, gunicorn=False, fresh=False, wait=True):
+        self.fresh = fresh
         self.port, self.kills = free_port(), 0
         self.environment = os.environ | {"SEEDVOTE_STUDY": str(study), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
         self.environment |= {"SEEDVOTE_SIMULATED": "1"}
@@ -59,7 +62,12 @@ class Server:
         self.start(wait=wait)
 
     def start(self, *, wait=True):
-        self.process = Forked(self.command, cwd=ROOT, env=self.environment)
+        if self.fresh:  # with nothing loaded, and with all that an interpreter does at its end
+            command, nowhere = [sys.executable, *self.command], subprocess.DEVNULL
+            streams = {"stdin": nowhere, "stdout": nowhere, "stderr": nowhere}
+            self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, start_new_session=True, **streams)
+        else:
+            self.process = Forked(self.command, cwd=ROOT, env=self.environment)
         if wait:
             wait_for(self.answers)
 
@@ -405,13 +413,16 @@ def test_twenty_kills_under_64_raters_of_sets_lose_nothing_and_balance_places(tm
 
 def test_a_server_that_is_asked_to_end_ends_well(tmp_path):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
-    with served(tmp_path, url, 4) as (server, _):
+    with served(tmp_path, url, 4, fresh=True) as (server, _):
         assert server.end(signal.SIGTERM) == 0
         server.start()
 
 
 def test_gunicorn_serves_a_study_on_postgresql_with_two_workers(tmp_path, monkeypatch):
-    with database("postgresql", tmp_path) as url, served(tmp_path, url, 10, gunicorn=True) as (server, made):
+    with (
+        database("postgresql", tmp_path) as url,
+        served(tmp_path, url, 10, gunicorn=True, fresh=True) as (server, made),
+    ):
         acknowledged = load(server, made, monkeypatch, raters=8, concurrency=4)
         found, counted = stored(url, made)
         assert acknowledged.items() <= found.items() and set(counted.values()) == {3}

@@ -22,6 +22,7 @@ SCRIPT = "import os, sys\nprint(sys.argv, os.getcwd(), os.environ['WORD'], __nam
         (["-"], SCRIPT),
         (["-"], SCRIPT + "sys.exit('the end')\n"),
         (["-"], "raise SystemExit(3)"),
+        (["-"], "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.2), print('late'))).start()\n"),
         (["-"], "1 / 0"),
     ],
 )

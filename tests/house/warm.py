@@ -23,6 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 import weakref
 import zlib
@@ -158,6 +159,7 @@ def carry_out(connection):
     except BaseException:  # noqa: BLE001 (what Python does at the top)
         traceback.print_exc()
         code = 1
+    threading._shutdown()  # a thread that lives on holds up the end, as it would that of a fresh one
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.flush()
         sys.stderr.flush()

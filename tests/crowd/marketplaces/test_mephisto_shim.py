@@ -26,9 +26,9 @@ def test_what_stands_in_for_distutils_copies_a_folder_over_another(tmp_path, mon
     monkeypatch.delitem(sys.modules, "distutils.dir_util", raising=False)
 
 
-def python(code, **environment):
+def python(code, *command, **environment):
     done = subprocess.run(
-        [*warm(SERVING), "-c", code],
+        [*(command or warm(SERVING)), "-c", code],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -60,7 +60,8 @@ print(get_root_data_dir(), os.environ["HOME"])
 """
     home = tmp_path / "home"
     home.mkdir()
-    said = python(code, HOME=str(home)).split()
+    fresh = [] if before else [sys.executable]  # once with nothing loaded before
+    said = python(code, *fresh, HOME=str(home)).split()
     assert said == [str(tmp_path / "study" / "data"), str(home)]
     assert list(home.iterdir()) == []
 

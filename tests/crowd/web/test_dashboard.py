@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 import statistics
+import sys
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
@@ -57,7 +58,8 @@ DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf", "so
 
 @pytest.fixture(autouse=True)
 def steps_are_forked(monkeypatch):
-    """The commands behind buttons."""
+    """The commands behind buttons, which the product starts by its own Python."""
+    assert ("nice", sys.executable, "-m") == refreshing.PYTHON
     monkeypatch.setattr(refreshing, "PYTHON", ("nice", warm_python(SERVING), "-m"))
 
 
