@@ -173,6 +173,6 @@ def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no
 
 @LOOKS
 def test_the_page_has_no_barrier(arrive, server, screens):
-    page = arrive(server, "axe")
+    page = arrive(server, f"axe-{len(screens)}")
     for scheme, width in screens:
         assert barriers(page, scheme, width) == []
