@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import gammaincinv
 
+from analysis.stats.spread import chi_square
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -198,6 +198,5 @@ def _interval(value: float, draws: Floats, freedom: int) -> tuple[float, float]:
     """
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.nan
     square = spread * np.sqrt(freedom / 2)
-    upper, lower = (2 * gammaincinv(freedom / 2, p) for p in (0.975, 0.025))  # chi-square's quantiles, to the bit
-    below, above = 1 - freedom / upper, freedom / lower - 1
+    below, above = 1 - freedom / chi_square(0.975, freedom), freedom / chi_square(0.025, freedom) - 1
     return max(float(value - square * below), 0.0), max(float(value + square * above), 0.0)

@@ -13,7 +13,8 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv
+
+from analysis.stats.spread import chi_square
 
 Floats = NDArray[np.float64]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)  # for one law
@@ -57,15 +58,10 @@ def _variances(way: Way) -> Floats:
 
 @cache
 def _spread(freedom: float) -> Floats:
-    return _chi_square((FEWER + 1) / 2, freedom) / freedom
+    return chi_square((FEWER + 1) / 2, freedom) / freedom
 
 
 @cache
 def _errors(freedom: float) -> Floats:
     """Nodes of Gauss and Legendre on the cumulative law."""
-    return np.sqrt(_chi_square((NODES + 1) / 2, freedom) / freedom)
-
-
-def _chi_square(share: Floats, freedom: float) -> Floats:
-    """Its quantiles, as scipy.stats.chi2.ppf has them, to the bit."""
-    return np.asarray(2 * gammaincinv(freedom / 2, share))
+    return np.sqrt(chi_square((NODES + 1) / 2, freedom) / freedom)

@@ -15,9 +15,10 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from scipy.special import chdtrc, gammaincinv
+from scipy.special import chdtrc
 
 from analysis.stats.power import MOST_TIMES, POWER, t_power
+from analysis.stats.spread import chi_square
 from dialogue.errors import InputError
 
 MOST_SEEDS = 2**13
@@ -108,7 +109,7 @@ def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
     """
 
     def power(n: int, more: float) -> float:
-        return float(chdtrc(n - 1, _chi_square(0.95, n - 1) * (noise / more) / (variance + noise / more)))
+        return float(chdtrc(n - 1, chi_square(0.95, n - 1) * (noise / more) / (variance + noise / more)))
 
     votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if power(seeds, k / 10) >= POWER), None)
     return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST_TIMES) if power(n, 1.0) >= POWER), None))
@@ -120,9 +121,4 @@ def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:
     >>> seeds_for_sd(2.0)
     9
     """
-    return next(n for n in range(2, 1000) if ((n - 1) / _chi_square((1 - level) / 2, n - 1)) ** 0.5 <= factor)
-
-
-def _chi_square(share: float, freedom: int) -> float:
-    """Its quantile, as scipy.stats.chi2.ppf has it, to the bit."""
-    return float(2 * gammaincinv(freedom / 2, share))
+    return next(n for n in range(2, 1000) if ((n - 1) / chi_square((1 - level) / 2, n - 1)) ** 0.5 <= factor)
