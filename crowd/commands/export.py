@@ -21,6 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="form of the files (default: jsonl)"
     )
+    parser.add_argument(
+        "--preferences",
+        action="store_true",
+        help="write preference data as well: prompt, chosen, rejected and soft labels, into DIR/preferences",
+    )
+    parser.add_argument(
+        "--licence", metavar="NAME", help="licence of the preference data, for its card, e.g. cc-by-4.0"
+    )
     parser.add_argument("--events", action="store_true", help="write the event log as well")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write them (default: STUDY)")
 
@@ -29,11 +37,14 @@ def run(args: argparse.Namespace) -> None:
     """Read once, write each file whole."""
     import time
 
-    from crowd.exchange import exporting
+    from crowd.exchange import exporting, preference_data
     from crowd.rating.excluding import exclude_by_rule
     from crowd.study_folder import hit_in_force, not_yet_in_force, opened
+    from dialogue.errors import InputError
     from dialogue.records import Comment, Rater
 
+    if args.licence and not args.preferences:
+        raise InputError("--licence is the licence of preference data; give --preferences as well.")
     out = args.out or args.study
     with opened(args.study, args.database) as store:
         hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
@@ -42,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
         with store.read() as connection:
             found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
             log = list(exporting.exported_events(connection)) if args.events else []
+    preferences = preference_data.preference_data(found) if args.preferences else None
     answers = out / f"{found.name}.{args.format}"
     exporting.write(answers, found.votes, found.kind, found.recipe)
     exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
@@ -53,6 +65,20 @@ def run(args: argparse.Namespace) -> None:
     if found.comments:
         exporting.write(out / f"comments.{args.format}", found.comments, Comment, found.recipe)
         print(f"{len(found.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")
+    if preferences:
+        folder = out / preference_data.FOLDER
+        preference_data.write_preferences(
+            folder,
+            preferences,
+            form=args.format,
+            licence=args.licence or "unknown",
+            title=args.study.resolve().name,
+        )
+        clear, even = len(preferences.preferences), len(preferences.ties)
+        print(f"{clear} preference{'s' * (clear != 1)} and {even} pair{'s' * (even != 1)} without one: {folder}")
+        told += [f"Left out: {reason}." for reason in preferences.omitted]
+        if not args.licence:
+            told.append("The card of the preferences says licence: unknown. State it with --licence, e.g. cc-by-4.0.")
     if recorded := len(found.votes) - found.given:
         print(f"And {recorded} ties recorded for identical responses: nobody gave them, and they say so (auto).")
     if unverified := sum(vote.extra.get("verified") is False for vote in found.votes):

@@ -7,7 +7,7 @@ import json
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
@@ -49,6 +49,7 @@ class Export:
     recipe: str
     form: FormName = "pairs"
     comments: Sequence[Comment] = ()
+    shown: Mapping[str, Any] = field(default_factory=dict)  # id -> the record that raters saw
 
     @property
     def name(self) -> str:
@@ -119,7 +120,7 @@ def export(
     )
     doubts = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
     people = _raters(raters, rows, status, doubts, page_events(connection))
-    return Export(votes, people, recipe, form, comments)
+    return Export(votes, people, recipe, form, comments, pairs)
 
 
 def _votes(
