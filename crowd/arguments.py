@@ -17,6 +17,7 @@ from dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from crowd.rating.gate import Ruling
+    from crowd.store.store import Store
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -95,10 +96,10 @@ def _value(name: str, typed: Any, wording: Wording) -> Any:
     return wording.read(typed) if wording.read and typed is not None else typed
 
 
-def market_of(args: argparse.Namespace) -> Market:
+def market_of(args: argparse.Namespace, store: Store) -> Market:
     """The launch that the command is about."""
-    row = launch_of(args.study, [row.source for row in chosen(args)])
-    return row.launched(options_of(args, row.options))
+    row = launch_of(store, args.study, [row.source for row in chosen(args)])
+    return row.launched(options_of(args, row.options), store)
 
 
 def again(args: argparse.Namespace, **others: Any) -> list[str]:

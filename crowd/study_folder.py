@@ -16,6 +16,7 @@ from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from crowd.rating.excluding import exclude_by_rule
 from crowd.rating.rules import first_source, fits, kept_hit, rules_of
+from crowd.store.launches import take_up_files
 from crowd.store.store import Store, open_store, sqlite_url
 from dialogue.errors import InputError
 from dialogue.files import atomic
@@ -139,6 +140,7 @@ def opened(study: Path, database: str | None) -> Iterator[Store]:
         raise InputError(f"{study} has no crowd.sqlite yet. Serve it (python -m crowd serve {study}) or simulate.")
     store = open_store(database or sqlite_url(study))
     try:
+        take_up_files(store, study)
         yield store
     finally:
         store.close()

@@ -41,9 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print whom; with --yes, open the HITs and settle those that came in."""
-    from crowd.marketplaces.alone import alone
+    from crowd.marketplaces.money_lock import money_lock
 
-    with alone(args.study, needed=args.yes):
+    with money_lock(args.study, args.database, needed=args.yes):
         _run(args)
 
 
@@ -54,12 +54,13 @@ def _run(args: argparse.Namespace) -> None:
     from crowd.study_folder import opened
     from dialogue.errors import InputError
 
-    market, named = market_of(args), args.worker or []
-    if not isinstance(market, MTurkMarket):
-        raise InputError(f"{market.title} pays people who could not hand in by `crowd pay --compensate AMOUNT`.")
-    if bool(named) != bool(args.amount):
-        raise InputError("give --worker and --amount together, or neither: then what came in is approved.")
+    named = args.worker or []
     with opened(args.study, args.database) as store:
+        market = market_of(args, store)
+        if not isinstance(market, MTurkMarket):
+            raise InputError(f"{market.title} pays people who could not hand in by `crowd pay --compensate AMOUNT`.")
+        if bool(named) != bool(args.amount):
+            raise InputError("give --worker and --amount together, or neither: then what came in is approved.")
         due = _due(args, market, store)
         if not args.yes:
             print("Nothing was opened or paid. Add --yes to do it.")

@@ -17,11 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Close it; without --yes, only say so."""
     from crowd.arguments import again, market_of
+    from crowd.study_folder import opened
 
-    market = market_of(args)
-    if args.yes:
-        print(market.close())
-        tell_next("python -m crowd pay", args.study, *given(args, "database"))
-    else:
-        print(f"{market.title} would send no new raters. Add --yes to do it.")
-        tell_next("python -m crowd expire", *again(args), "--yes")
+    with opened(args.study, args.database) as store:
+        market = market_of(args, store)
+        if args.yes:
+            print(market.close())
+            tell_next("python -m crowd pay", args.study, *given(args, "database"))
+        else:
+            print(f"{market.title} would send no new raters. Add --yes to do it.")
+            tell_next("python -m crowd expire", *again(args), "--yes")

@@ -13,6 +13,7 @@ from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from crowd.marketplaces.market import Market
+    from crowd.store.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print what it costs; with --yes, add."""
-    from crowd.marketplaces.alone import alone
+    from crowd.marketplaces.money_lock import money_lock
 
-    with alone(args.study, needed=args.yes):
+    with money_lock(args.study, args.database, needed=args.yes):
         _run(args)
 
 
@@ -38,55 +39,47 @@ def _run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.checklist import read_planned
     from crowd.marketplaces.money import check_budget
     from crowd.marketplaces.options import LaunchOptions
-    from crowd.study_folder import hit_of
+    from crowd.study_folder import hit_of, opened
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:
         raise InputError(f"--sittings is {args.sittings}; it must be a whole number, 1 or more.")
-    market = market_of(args)
-    study = read_planned(args.study, hit_of(args.study, None), args.database)
-    if args.yes and (finished := _finish(args, market)):
-        print(f"{market.title}: {finished} places of an earlier command, which had stopped, are there now.")
-        if args.sittings:  # those were asked for before, by the same words
-            tell_next("python -m crowd status", args.study, *given(args, "database"))
-            return
-    open_ = market.open_places()
-    sittings = args.sittings or max(0, study.sittings - open_)
-    print(f"{market.title}: {study.sittings} sittings are needed, {open_} places are open")
-    if not sittings:
-        print("There is nothing to add. Places that are closed are opened by `crowd resume`.")
-        tell_next("python -m crowd pay", args.study, *given(args, "database"))
-        return
-    price = market.more(sittings)
-    check_budget(price, options_of(args, LaunchOptions).budget)
-    print(f"{market.title}: {price}")
-    if args.yes:
-        _extend(args, market, sittings)
-        tell_next("python -m crowd status", args.study, *given(args, "database"))
-    else:
-        print("Nothing was added. Add --yes to do it.")
-        tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")
-
-
-def _finish(args: argparse.Namespace, market: Market) -> int:
-    """Resume what an interrupted command has planned, before another is planned."""
-    from crowd.study_folder import opened
-
     with opened(args.study, args.database) as store:
-        return market.finish_extension(store)
+        market = market_of(args, store)
+        study = read_planned(store, args.study, hit_of(args.study, None))
+        # what an interrupted command has planned comes before another plan
+        if args.yes and (finished := market.finish_extension(store)):
+            print(f"{market.title}: {finished} places of an earlier command, which had stopped, are there now.")
+            if args.sittings:  # those were asked for before, by the same words
+                tell_next("python -m crowd status", args.study, *given(args, "database"))
+                return
+        open_ = market.open_places()
+        sittings = args.sittings or max(0, study.sittings - open_)
+        print(f"{market.title}: {study.sittings} sittings are needed, {open_} places are open")
+        if not sittings:
+            print("There is nothing to add. Places that are closed are opened by `crowd resume`.")
+            tell_next("python -m crowd pay", args.study, *given(args, "database"))
+            return
+        price = market.more(sittings)
+        check_budget(price, options_of(args, LaunchOptions).budget)
+        print(f"{market.title}: {price}")
+        if args.yes:
+            _extend(args, store, market, sittings)
+            tell_next("python -m crowd status", args.study, *given(args, "database"))
+        else:
+            print("Nothing was added. Add --yes to do it.")
+            tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")
 
 
-def _extend(args: argparse.Namespace, market: Market, sittings: int) -> None:
+def _extend(args: argparse.Namespace, store: Store, market: Market, sittings: int) -> None:
     """Close out the blocked first: they would accept the new work in vain."""
     from crowd.arguments import options_of
     from crowd.marketplaces.ledger import set_cap
     from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.paying import shut_out
-    from crowd.study_folder import opened
 
-    with opened(args.study, args.database) as store:
-        if (cap := options_of(args, LaunchOptions).cap) is not None:
-            set_cap(store, cap)
-        for problem in shut_out(market, store)[1]:
-            print(f"skipped: {problem}")
-        print(market.extend(store, sittings))
+    if (cap := options_of(args, LaunchOptions).cap) is not None:
+        set_cap(store, cap)
+    for problem in shut_out(market, store)[1]:
+        print(f"skipped: {problem}")
+    print(market.extend(store, sittings))

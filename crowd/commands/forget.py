@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
         hit = hit_in_force(store, args.study)
         desk = Desk(store, hit)
         for rater in (*map(desk.rater_id, (args.rater, invited_id(desk.secret, args.rater))), args.rater):
-            if not args.unpaid and (owed := unpaid_visits(store, args.study, rater)):
+            if not args.unpaid and (owed := unpaid_visits(store, rater)):
                 raise InputError(
                     f"{', '.join(owed)} of this person may still be due their pay, and nobody could tell afterwards. "
                     "Run `crowd pay` first, or add --unpaid and pay them on the marketplace's own page. Nothing was "

@@ -30,10 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print the checklist; with --yes, create what it says."""
     from crowd.arguments import chosen
-    from crowd.marketplaces.alone import alone
+    from crowd.marketplaces.money_lock import money_lock
 
     (row,) = chosen(args)
-    with alone(args.study, needed=args.yes and row.kept):  # Mephisto serves from here on, and pays by itself
+    # Mephisto serves from here on, and pays by itself
+    with money_lock(args.study, args.database, needed=args.yes and row.kept):
         _run(args, row)
 
 
@@ -44,9 +45,9 @@ def _run(args: argparse.Namespace, row: Marketplace) -> None:
     from crowd.study_folder import hit_of, opened
 
     options = options_of(args, row.options)
-    study = read_planned(args.study, hit_of(args.study, None), args.database, options.pass_rate)
-    market = row.launch(options)
     with opened(args.study, args.database) as store:
+        study = read_planned(store, args.study, hit_of(args.study, None), options.pass_rate)
+        market = row.launch(options, store)
         tried = [("self-test", _self_test(store, market))] if row.kept else []
         lines, price = market.plan(study)
         check_budget(price, options.budget)

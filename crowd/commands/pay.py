@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Hold the two lists together, print what is due, and with --yes pay it."""
-    from crowd.marketplaces.alone import alone
+    from crowd.marketplaces.money_lock import money_lock
 
-    with alone(args.study, needed=args.yes or args.confirm or args.not_paid):
+    with money_lock(args.study, args.database, needed=args.yes or args.confirm or args.not_paid):
         _run(args)
 
 
@@ -56,8 +56,9 @@ def _run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.receipt import bill_lines
     from crowd.study_folder import opened
 
-    market, terms = market_of(args), _terms(args)
+    terms = _terms(args)
     with opened(args.study, args.database) as store:
+        market = market_of(args, store)
         if args.confirm or args.not_paid:
             _decide(args, market, store)
             return

@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print whom; with --yes, ask."""
-    from crowd.marketplaces.alone import alone
+    from crowd.marketplaces.money_lock import money_lock
 
-    with alone(args.study, needed=args.yes):
+    with money_lock(args.study, args.database, needed=args.yes):
         _run(args)
 
 
@@ -42,8 +42,8 @@ def _run(args: argparse.Namespace) -> None:
 
     if not args.reason.strip():
         raise InputError("--reason is empty; the person must be told why.")
-    market = market_of(args)
     with opened(args.study, args.database) as store:
+        market = market_of(args, store)
         asked = to_ask_back(market, store, args.submission)
         for one in asked:
             done = f"{one.answers} answers here: pay --compensate pays for them" if one.answers else "no answer here"

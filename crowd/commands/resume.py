@@ -22,9 +22,9 @@ def run(args: argparse.Namespace) -> None:
     from crowd.study_folder import opened
     from crowd.watching.progress import set_state
 
-    # Before anything changes: a wrong option, or a second launch that was not named, stops the command here.
-    market = market_of(args) if any(row.market for row in launched_on(args.study)) else None
     with opened(args.study, args.database) as store:
+        # Before anything changes: a wrong option, or a second launch that was not named, stops the command here.
+        market = market_of(args, store) if any(row.market for row in launched_on(store)) else None
         set_state(store, "running")
         print("Running: raters can take part.")
         if market and args.yes:

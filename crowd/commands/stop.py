@@ -25,7 +25,8 @@ def run(args: argparse.Namespace) -> None:
 
     with opened(args.study, args.database) as store:
         set_state(store, "stopped")
+        launched = any(row.market for row in launched_on(store))
     print("Stopped: raters are told that the study has ended. `resume` takes it up again.")
     # Where a marketplace still sends people, closing the launch comes first: they would come in vain.
-    following = "expire" if any(row.market for row in launched_on(args.study)) else "export"
+    following = "expire" if launched else "export"
     tell_next(f"python -m crowd {following}", args.study, *given(args, "database"))

@@ -70,8 +70,8 @@ def _ask(args: argparse.Namespace) -> None:
     from crowd.marketplaces.paying import PayTerms, bill_of, record_look
     from crowd.study_folder import opened
 
-    market = market_of(args)
     with opened(args.study, args.database) as store:
+        market = market_of(args, store)
         bill = bill_of(market, store, PayTerms(), time.time())
         seen = record_look(store, bill)
         print(
@@ -90,9 +90,11 @@ def _by_list(args: argparse.Namespace) -> None:
     from crowd.marketplaces.panel.market import panel_of
     from crowd.study_folder import hit_in_force, opened
 
-    if "panel" not in [row.source for row in launched_on(args.study)]:
-        raise InputError(f"{args.study} has no panel's door, so no list speaks of it: --list and --worked are for one.")
     with opened(args.study, args.database) as store:
+        if "panel" not in [row.source for row in launched_on(store)]:
+            raise InputError(
+                f"{args.study} has no panel's door, so no list speaks of it: --list and --worked are for one."
+            )
         panel = panel_of(hit_in_force(store, args.study).panel)
         if args.list:
             found = read_panel_list(args.list, panel, _columns(args.columns))

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from crowd.forms.known import FORMS, FormName
 from crowd.hit import Hit, hit_from
 from crowd.marketplaces.money import CENT, Price
+from crowd.store.store import Store
 from crowd.store.tables import pairs as pairs_table
 from crowd.store.tables import votes
-from crowd.study_folder import opened
-from crowd.watching.progress import Progress, progress, sittings_needed
+from crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
 from dialogue.errors import InputError
 from dialogue.files import digest
 
@@ -47,23 +47,23 @@ class Planned:
     seconds: float | None = None  # the median judgement so far; None where there are too few
 
 
-def read_planned(folder: Path, hit: Hit, database: str | None, pass_rate: Decimal | None = None) -> Planned:
-    """Read what a launch needs; the study must have been served once, so that its store exists."""
+def read_planned(store: Store, folder: Path, hit: Hit, pass_rate: Decimal | None = None) -> Planned:
+    """Read what a launch needs."""
     pairs = folder / FORMS[hit.form].FILE
-    with opened(folder, database) as store, store.read() as connection:
+    with store.read() as connection:
         now = progress(connection, hit.votes_per_pair)
         kinds = sa.select(sa.func.count()).select_from(pairs_table).where(pairs_table.c.kind == "check")
         checks = connection.scalar(kinds) or 0
+        missing = missing_votes(connection, hit.votes_per_pair)
         taken = connection.scalars(sa.select(votes.c.seconds).where(votes.c.source != "simulated")).all()
     if not pairs.exists():
         raise InputError(f"{pairs} does not exist, so nobody could check later what was launched. Put the file there.")
     known = [one for one in taken if one is not None]
-    sittings = sittings_needed(now.pairs, hit.votes_per_pair, hit.pairs_per_sitting, now.counted + now.waiting)
     return Planned(
         folder,
         pairs,
         hit,
-        sittings,
+        sittings_needed(missing, hit.pairs_per_sitting),
         checks,
         digest(pairs),
         now.waiting,

@@ -1,4 +1,4 @@
-"""The record of a launch (`STUDY/mturk.json`, `STUDY/prolific.json`), which makes a launch repeatable.
+"""The record of a launch, which makes a launch repeatable. It is in the store, so every host reads the same.
 
 It is on disk before anything is created, so the same command typed again continues an interrupted launch and creates
 nothing twice. It is never guessed at: a record with other fields, or pairs that have changed since, stop the command.
@@ -11,31 +11,34 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from crowd.store.launches import read_record, write_record
+from crowd.store.store import Store
 from dialogue.errors import InputError
-from dialogue.files import digest, read_json, write_json
+from dialogue.files import digest
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-def read_launch(path: Path, kind: type[Any]) -> Any:
+def read_launch(store: Store, source: str, kind: type[Any]) -> Any:
     """The record of an earlier launch, or None. Fields it does not know mean that another version wrote it."""
-    if not path.exists():
+    with store.read() as connection:
+        value = read_record(connection, source)
+    if value is None:
         return None
-    value = read_json(path)
     names = {field.name for field in dataclasses.fields(kind)}
     later = {field.name for field in dataclasses.fields(kind) if field.default is not dataclasses.MISSING}
-    if not isinstance(value, dict) or not names - later <= set(value) <= names:
+    if not names - later <= set(value) <= names:
         raise InputError(
-            f"{path} was not written by this version. Restore it from a copy: without it, nobody can tell which HITs "
-            "belong to this study."
+            f"The store's record of the launch on {source} was not written by this version. Restore the store from a "
+            "copy: without the record, nobody can tell what belongs to this study."
         )
     return kind(**value)
 
 
-def write_launch(path: Path, launch: Any) -> None:
-    """Write the record whole or not at all; only its owner may read it."""
-    write_json(path, dataclasses.asdict(launch))
-    path.chmod(0o600)  # its key is what request tokens are made from
+def write_launch(store: Store, source: str, launch: Any) -> None:
+    """Write the record whole or not at all."""
+    with store.write() as connection:
+        write_record(connection, source, dataclasses.asdict(launch))
 
 
 def check_pairs(pairs: Path, launched: str) -> None:

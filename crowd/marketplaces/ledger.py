@@ -27,6 +27,7 @@ CAP = "cap"  # the study's setting: what all payouts together may cost
 EXTRA: tuple[Purpose, ...] = ("bonus", "answers", "compensation")  # what comes on top of the reward
 STATES: tuple[State, ...] = get_args(State)
 BY_HAND = "looked up by hand: not paid"
+ZERO = Decimal(0)
 
 
 class NotDone(InputError):
@@ -54,6 +55,9 @@ class Payout:
     state: State = "intended"
     handle: str = ""  # what it takes to ask the marketplace about it
     why: str = ""  # of `refused` and `uncertain`, for people
+    vat: Decimal = ZERO  # a part of `cost`, where the marketplace says it
+    at: float = 0.0  # when its state last changed
+    sent: float | None = None  # when the call was made
 
 
 class Act(Protocol):
@@ -151,7 +155,8 @@ class PayoutLedger:
                 return
             if before is not None:
                 connection.execute(sa.delete(payouts).where(_same(due)))
-            connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed"), self.clock()))
+            now = self.clock()
+            connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed", sent=now), now))
 
     def _intend(self, due: Payout) -> Payout:
         """The row, which is on disk by then; a cap that it would pass is said before anything is sent."""
@@ -170,10 +175,11 @@ class PayoutLedger:
     def _claim(self, row: Payout, handle: str) -> Payout | None:
         """Write `sent`, in one step for whoever is first: two commands at once must not both send it."""
         mine = sa.and_(_same(row), payouts.c.state == "intended")
-        values = {"state": "sent", "handle": handle, "why": "", "at": self.clock()}
+        now = self.clock()
+        values = {"state": "sent", "handle": handle, "why": "", "at": now, "sent": now}
         with self.store.write() as connection:
             first = connection.execute(sa.update(payouts).where(mine).values(values)).rowcount == 1
-        return replace(row, state="sent", handle=handle) if first else None
+        return replace(row, state="sent", handle=handle, at=now, sent=now) if first else None
 
     def _move(self, row: Payout, state: State, *, why: str = "", only_from: State | None = None) -> Payout:
         """The row as it is now. What is confirmed stays so; `only_from`: so does what another command has moved."""
@@ -191,18 +197,13 @@ _ROWS = sa.select(payouts).order_by(payouts.c.at, payouts.c.submission, payouts.
 
 def _payout(row: sa.Row[tuple[object, ...]]) -> Payout:
     values = row._asdict()
-    values.pop("at")
-    return Payout(**{**values, "amount": Decimal(values["amount"]), "cost": Decimal(values["cost"])})
+    return Payout(**values | {name: Decimal(values[name]) for name in ("amount", "cost", "vat")})
 
 
 def _columns(row: Payout, now: float) -> dict[str, object]:
-    names = ("market", "submission", "purpose", "currency", "state", "handle", "why")
-    return {
-        **{name: getattr(row, name) for name in names},
-        "amount": f"{row.amount:f}",
-        "cost": f"{row.cost:f}",
-        "at": now,
-    }
+    names = ("market", "submission", "purpose", "currency", "state", "handle", "why", "sent")
+    money = {name: f"{getattr(row, name):f}" for name in ("amount", "cost", "vat")}
+    return {**{name: getattr(row, name) for name in names}, **money, "at": now}
 
 
 def _same(row: Payout) -> sa.ColumnElement[bool]:

@@ -115,12 +115,12 @@ class Market(Recruiting, Protocol):
 class Marketplace:
     """One row of the table."""
 
-    source: Source  # its one word: `source` of votes, flag of commands, name of the launch's record in the study folder
+    source: Source  # its one word: `source` of votes, flag of commands, name of the launch's record in the store
     title: str  # as people call it
     makes: str  # what a launch makes there
     options: type[LaunchOptions]  # what a person may say about a launch
-    launch: Callable[[Any], Launchable]
-    market: Callable[[Any], Market] | None = None  # None: it keeps no record here and pays its workers by itself
+    launch: Callable[[Any, Store], Launchable]
+    market: Callable[[Any, Store], Market] | None = None  # None: it keeps no record here and pays its workers by itself
     entrance: Callable[[Hit, str], Entrance | None] | None = None  # None: its own process lets its workers in
     trial: bool = False  # without --live it has a place where no money moves
     places: tuple[str, ...] = ()  # what `crowd serve --SOURCE` may name: where the workers come from
@@ -128,10 +128,10 @@ class Marketplace:
 
     @property
     def kept(self) -> bool:
-        """Whether a launch leaves a record in the study folder."""
+        """Whether a launch leaves a record in the store."""
         return self.market is not None or self.entrance is not None
 
-    def launched(self, options: LaunchOptions) -> Market:
+    def launched(self, options: LaunchOptions, store: Store) -> Market:
         """The market of an existing launch."""
         if self.market is None:
             rest = " Whom it should pay, and whose votes count: `crowd verify --worked FILE --list FILE`."
@@ -139,13 +139,13 @@ class Marketplace:
                 f"{self.title} pays its workers by itself; there is nothing to do for this command."
                 f"{rest if self.entrance else ''}"
             )
-        return self.market(options)
+        return self.market(options, store)
 
 
-def _mturk(options: MTurkOptions) -> Market:
+def _mturk(options: MTurkOptions, store: Store) -> Market:
     from crowd.marketplaces.mturk.market import MTurkMarket
 
-    return MTurkMarket(options)
+    return MTurkMarket(options, store)
 
 
 def _mturk_entrance(_hit: Hit, submit_to: str) -> Entrance:
@@ -160,10 +160,10 @@ def _mturk_sites(place: str) -> tuple[str, ...]:
     return mturk_sites(place)
 
 
-def _prolific(options: ProlificOptions) -> Market:
+def _prolific(options: ProlificOptions, store: Store) -> Market:
     from crowd.marketplaces.prolific.market import ProlificMarket
 
-    return ProlificMarket(options)
+    return ProlificMarket(options, store)
 
 
 def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
@@ -172,10 +172,10 @@ def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
     return ProlificEntrance(hit.completion_code, hit.screened_out_code)
 
 
-def _panel(options: PanelOptions) -> Launchable:
+def _panel(options: PanelOptions, store: Store) -> Launchable:
     from crowd.marketplaces.panel.market import PanelMarket
 
-    return PanelMarket(options)
+    return PanelMarket(options, store)
 
 
 def _panel_entrance(hit: Hit, _submit_to: str) -> Entrance | None:
@@ -184,7 +184,7 @@ def _panel_entrance(hit: Hit, _submit_to: str) -> Entrance | None:
     return PanelEntrance(hit.panel) if hit.panel else None
 
 
-def _mephisto(options: MephistoOptions) -> Launchable:
+def _mephisto(options: MephistoOptions, _store: Store) -> Launchable:
     from crowd.marketplaces.mephisto.market import MephistoMarket
 
     return MephistoMarket(options)
@@ -273,9 +273,9 @@ def adopt_launches(store: Store, folder: Path) -> None:
 
     with store.read() as connection:
         known = doors(connection)
-    for row in launched_on(folder):
+    for row in launched_on(store):
         if row.market and row.source not in known:
-            tasks = row.launched(row.options(folder)).tasks()
+            tasks = row.launched(row.options(folder), store).tasks()
             if tasks is None:
                 continue
             with store.write() as connection:
@@ -295,14 +295,18 @@ def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
         )
 
 
-def launched_on(folder: Path) -> list[Marketplace]:
+def launched_on(store: Store) -> list[Marketplace]:
     """The marketplaces on which a study has a launch."""
-    return [row for row in MARKETPLACES if row.kept and (folder / f"{row.source}.json").exists()]
+    from crowd.store.launches import launched_sources
+
+    with store.read() as connection:
+        there = launched_sources(connection)
+    return [row for row in MARKETPLACES if row.kept and row.source in there]
 
 
-def launch_of(folder: Path, named: Collection[str]) -> Marketplace:
+def launch_of(store: Store, folder: Path, named: Collection[str]) -> Marketplace:
     """The marketplace that is named, or the only one on which the study was launched."""
-    kept = launched_on(folder)
+    kept = launched_on(store)
     there = [row for row in kept if row.market or row.source in named] or kept
     chosen = [row for row in there if row.source in named] or there
     if not chosen and (folder / "mephisto").is_dir():

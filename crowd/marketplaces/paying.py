@@ -17,8 +17,6 @@ from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, S
 from crowd.rating.rules import rules_in_force
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from crowd.marketplaces.market import Market
     from crowd.store.store import Store
 
@@ -183,10 +181,10 @@ def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
     return market.close_to(blocked) if blocked else (0, [])
 
 
-def unpaid_visits(store: Store, study: Path, rater: str) -> list[str]:
+def unpaid_visits(store: Store, rater: str) -> list[str]:
     """The marketplaces' ids of this person's visits with answers that no reward is confirmed for."""
     owed = []
-    for row in launched_on(study):
+    for row in launched_on(store):
         if row.market is None:
             continue
         paid = {one.submission for one in PayoutLedger(store, row.source).rows("confirmed") if one.purpose in SETTLES}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from crowd.store.tables import events, leases, pairs, payments, payouts, raters, study_settings, votes
+from crowd.store.tables import events, holds, launches, leases, pairs, payments, payouts, raters, study_settings, votes
 
 Migration = Callable[[sa.Connection], None]
 
@@ -97,4 +97,25 @@ def _eighth(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN told TEXT"))
 
 
-MIGRATIONS: dict[int, Migration] = {1: _second, 2: _third, 3: _fourth, 4: _fifth, 5: _sixth, 6: _seventh, 7: _eighth}
+def _ninth(connection: sa.Connection) -> None:
+    """Launches and held payments; when a payment was sent, and its VAT. The fourth may have made `payouts` as it is."""
+    launches.create(connection, checkfirst=True)
+    holds.create(connection, checkfirst=True)
+    known = {column["name"] for column in sa.inspect(connection).get_columns("payouts")}
+    for column in ("sent DOUBLE PRECISION", "vat TEXT NOT NULL DEFAULT '0'"):
+        if column.split()[0] not in known:
+            connection.execute(sa.text(f"ALTER TABLE payouts ADD COLUMN {column}"))
+    began = payouts.c.state.in_(("sent", "confirmed", "uncertain"))
+    connection.execute(sa.update(payouts).where(began, payouts.c.sent.is_(None)).values(sent=payouts.c.at))
+
+
+MIGRATIONS: dict[int, Migration] = {
+    1: _second,
+    2: _third,
+    3: _fourth,
+    4: _fifth,
+    5: _sixth,
+    6: _seventh,
+    7: _eighth,
+    8: _ninth,
+}

@@ -27,7 +27,7 @@ from crowd.store.sqlite import DIALECT, DirectPipe
 from crowd.store.tables import METADATA, study_settings
 from dialogue.errors import InputError
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Change = tuple[sa.Insert | sa.Update | sa.Delete, Mapping[str, Any]]
 

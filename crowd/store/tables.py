@@ -147,5 +147,23 @@ payouts = sa.Table(  # the ledger, see crowd/marketplaces/ledger.py: what was pa
     sa.Column("currency", sa.Text, nullable=False),
     sa.Column("handle", sa.Text, nullable=False),
     sa.Column("why", sa.Text, nullable=False),
+    sa.Column("at", sa.Float, nullable=False),  # of the last change of its state
+    sa.Column("sent", sa.Float),  # when the call was made; null: never
+    sa.Column("vat", sa.Text, nullable=False, server_default="0"),  # a part of `cost`, where the marketplace says it
+)
+
+launches = sa.Table(  # what was created at a marketplace, see crowd/store/launches.py
+    "launches",
+    METADATA,
+    sa.Column("source", sa.Text, primary_key=True),
+    sa.Column("record", sa.Text, nullable=False),  # JSON; the fields are the marketplace's own
+)
+
+holds = sa.Table(  # visits that somebody wants to look at before they are paid; never exported
+    "holds",
+    METADATA,
+    sa.Column("market", sa.Text, primary_key=True),
+    sa.Column("submission", sa.Text, primary_key=True),
+    sa.Column("why", sa.Text, nullable=False),
     sa.Column("at", sa.Float, nullable=False),
 )

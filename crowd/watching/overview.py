@@ -22,7 +22,7 @@ from crowd.hit import Hit
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.disputes import Dispute, most_disputed
-from crowd.watching.progress import Progress, progress, sittings_needed
+from crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
 from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from crowd.watching.signals import Signals, rater_signals
 from crowd.watching.spending import Spending, spending_of
@@ -134,7 +134,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
         sittings=_earned(connection),
-        sittings_to_go=sittings_needed(counts.pairs, hit.votes_per_pair, hit.pairs_per_sitting, counts.counted),
+        sittings_to_go=sittings_needed(missing_votes(connection, hit.votes_per_pair), hit.pairs_per_sitting),
         signature=signature(
             votes=real,
             counted=True,

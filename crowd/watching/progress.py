@@ -56,13 +56,40 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     )
 
 
-def sittings_needed(pairs: int, votes_per_pair: int, pairs_per_sitting: int, votes: int = 0) -> int:
-    """Sittings that give every pair its votes, when `votes` of them are in already.
+@dataclass(frozen=True, slots=True)
+class MissingVotes:
+    """The votes that the pairs of one part of a study still need."""
 
-    >>> sittings_needed(300, 3, 20)
-    45
+    total: int
+    most: int  # that one pair needs: as many people, because nobody judges a pair twice
+
+    def sittings(self, pairs_per_sitting: int) -> int:
+        """The fewest sittings that can give every pair its votes.
+
+        >>> MissingVotes(total=900, most=3).sittings(20), MissingVotes(total=12, most=3).sittings(20)
+        (45, 3)
+        """
+        return max(-(-self.total // pairs_per_sitting), self.most)
+
+
+def missing_votes(connection: sa.Connection, votes_per_pair: int) -> dict[int, MissingVotes]:
+    """By version: votes that neither count nor hold a place until their marketplace confirms them."""
+    short = sa.case((pairs.c.votes < votes_per_pair, votes_per_pair - pairs.c.votes), else_=0)
+    query = sa.select(pairs.c.version, sa.func.sum(short), sa.func.max(short)).where(pairs.c.offered == 1)
+    rows = connection.execute(query.group_by(pairs.c.version)).all()
+    return {version: MissingVotes(int(total), int(most)) for version, total, most in rows}
+
+
+def sittings_needed(missing: dict[int, MissingVotes], pairs_per_sitting: int) -> int:
+    """The fewest sittings of a whole study. Each rater sees one version, and pairs of version 0.
+
+    >>> part = MissingVotes(total=12, most=3)
+    >>> sittings_needed({0: part}, 20), sittings_needed({1: part, 2: part}, 20)
+    (3, 6)
     """
-    return -(-max(0, pairs * votes_per_pair - votes) // pairs_per_sitting)
+    total, most = sum(part.total for part in missing.values()), max((part.most for part in missing.values()), default=0)
+    parts = sum(part.sittings(pairs_per_sitting) for version, part in missing.items() if version)
+    return max(MissingVotes(total, most).sittings(pairs_per_sitting), parts)
 
 
 def set_state(store: Store, state: StudyState) -> None:

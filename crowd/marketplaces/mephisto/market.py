@@ -72,7 +72,6 @@ class MephistoMarket:
 
     def create(self, store: Store) -> str:
         """Serve the page and run Mephisto's operator until every unit is done, or Ctrl-C."""
-        del store
         module = task_module(self.options.study)
         if not self.study.sittings:
             return "Every pair has its votes; there is nothing to launch."
@@ -85,7 +84,7 @@ class MephistoMarket:
             entrance.run = module.MephistoRun(self._task(module), deployment)
             entrance.run.launch()
             entrance.run.wait()
-        missing = read_planned(self.options.study, self.hit, self.options.database).sittings
+        missing = read_planned(store, self.options.study, self.hit).sittings
         if missing:
             return f"The Mephisto run has ended. {missing} sittings are still needed: run the same command again."
         return "The Mephisto run has ended. Every pair has its votes."

@@ -32,7 +32,7 @@ QUESTION_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSche
 
 @dataclass(frozen=True, slots=True)
 class MTurkLaunch:
-    """What a launch created, and what it takes to repeat it without creating anything twice (`STUDY/mturk.json`)."""
+    """What a launch created, and what it takes to repeat it without creating anything twice."""
 
     key: str  # random; every request token follows from it
     sandbox: bool

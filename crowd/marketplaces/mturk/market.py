@@ -44,10 +44,10 @@ class MTurkMarket:
     screen_out = Decimal(0)
     least_hourly: Mapping[str, Decimal] = {"USD": Decimal("7.25")}  # the least hourly wage of the United States
 
-    def __init__(self, options: MTurkOptions) -> None:
-        self.options, self.path = options, options.study / "mturk.json"
+    def __init__(self, options: MTurkOptions, store: Store) -> None:
+        self.options, self.store = options, store
         self.workers: dict[str, str] = {}  # by assignment, of the last look
-        self.launch: mturk.MTurkLaunch | None = read_launch(self.path, mturk.MTurkLaunch)
+        self.launch: mturk.MTurkLaunch | None = read_launch(store, self.source, mturk.MTurkLaunch)
 
     @cached_property
     def client(self) -> Client:
@@ -68,7 +68,7 @@ class MTurkMarket:
     def existing(self) -> mturk.MTurkLaunch:
         """The launch, which must exist by now."""
         if self.launch is None:
-            raise InputError(f"{self.path} does not exist: launch the study on Mechanical Turk first.")
+            raise InputError("This study has no launch on Mechanical Turk yet: launch it there first.")
         return self.launch
 
     # Launch
@@ -147,10 +147,10 @@ class MTurkMarket:
                 raise InputError(f"{done.why} Run the same command again: it goes on where it stopped.")
             return act.made or mturk.find_hit(self.client, known, token)
 
-        write_launch(self.path, launch)
+        write_launch(store, self.source, launch)
         self.launch = launch
         for step in mturk.create_missing(self.client, launch, terms, buy):
-            write_launch(self.path, step)
+            write_launch(store, self.source, step)
             self.launch = step
 
     def _limit(self) -> int:

@@ -27,7 +27,7 @@ TESTER = "SELFTEST"
 
 @dataclass(frozen=True, slots=True)
 class PanelLaunch:
-    """The record of the open door (`STUDY/panel.json`)."""
+    """The record of the open door."""
 
     public_url: str
     pairs: str  # SHA-256 of pairs.jsonl
@@ -49,11 +49,11 @@ class PanelMarket:
     title = "The panel"
     least_hourly: Mapping[str, Decimal] = {}  # each panel has its own; some pay no money: --least-hourly
 
-    def __init__(self, options: PanelOptions) -> None:
-        self.options, self.path = options, options.study / "panel.json"
+    def __init__(self, options: PanelOptions, store: Store) -> None:
+        self.options = options
         self.panel = panel_of(hit_of(options.study, None).panel)
         self.title = self.panel.name[0].upper() + self.panel.name[1:]
-        self.launch: PanelLaunch | None = read_launch(self.path, PanelLaunch)
+        self.launch: PanelLaunch | None = read_launch(store, "panel", PanelLaunch)
 
     def page(self) -> str:
         """Https, or this machine for a rehearsal."""
@@ -92,8 +92,7 @@ class PanelMarket:
 
     def create(self, store: Store) -> str:
         """The record of the door, which the command opens; nothing is bought."""
-        del store
-        write_launch(self.path, PanelLaunch(self.page(), self.study.digest, self.panel.name))
+        write_launch(store, "panel", PanelLaunch(self.page(), self.study.digest, self.panel.name))
         return f"The door is open. Give {self.panel.name} this address: {self._address()}."
 
     def tasks(self) -> list[str]:

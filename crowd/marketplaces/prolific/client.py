@@ -32,7 +32,7 @@ HUNDRED = Decimal(100)
 
 @dataclass(frozen=True, slots=True)
 class ProlificLaunch:
-    """What a launch created (`STUDY/prolific.json`)."""
+    """What a launch created."""
 
     key: str  # random; the study's internal name at Prolific, by which an interrupted launch finds it again
     public_url: str

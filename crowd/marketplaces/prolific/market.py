@@ -48,9 +48,9 @@ class ProlificMarket:
     source: Source = "prolific"
     least_hourly: Mapping[str, Decimal] = drafting.LEAST_HOURLY
 
-    def __init__(self, options: ProlificOptions) -> None:
-        self.options, self.path = options, options.study / "prolific.json"
-        self.launch: prolific.ProlificLaunch | None = read_launch(self.path, prolific.ProlificLaunch)
+    def __init__(self, options: ProlificOptions, store: Store) -> None:
+        self.options, self.store = options, store
+        self.launch: prolific.ProlificLaunch | None = read_launch(store, self.source, prolific.ProlificLaunch)
 
     @cached_property
     def client(self) -> httpx.Client:
@@ -61,7 +61,7 @@ class ProlificMarket:
     def existing(self) -> prolific.ProlificLaunch:
         """The launch, which must exist by now."""
         if self.launch is None:
-            raise InputError(f"{self.path} does not exist: launch the study on Prolific first.")
+            raise InputError("This study has no launch on Prolific yet: launch it there first.")
         return self.launch
 
     @property
@@ -177,12 +177,12 @@ class ProlificMarket:
             filters=self.filters,
             group=self.options.group,
         )
-        write_launch(self.path, self.existing)
+        write_launch(store, self.source, self.existing)
         purchase = self._purchase(self.existing.places, self.existing.places)
         check_cap(store, [purchase])
         PayoutLedger(store, self.source).note(purchase)  # the money moves when a person publishes the draft
         self.launch = prolific.create_draft(self.client, self.existing, drafting.draft(self.existing, terms))
-        write_launch(self.path, self.launch)
+        write_launch(store, self.source, self.launch)
         return (
             "The draft is on Prolific. Try it there (Preview), then publish it: "
             f"https://app.prolific.com/researcher/studies/{self.launch.study}"
@@ -247,7 +247,7 @@ class ProlificMarket:
         total = self._total() + sittings
         check_cap(store, [self._purchase(sittings, total)])
         self.launch = replace(self.existing, places=total)
-        write_launch(self.path, self.launch)
+        write_launch(store, self.source, self.launch)
         self.finish_extension(store)
         return f"The study has {total} places now."
 

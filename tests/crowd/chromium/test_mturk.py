@@ -7,9 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
+from crowd.store.launches import read_record
 from crowd.store.tables import raters
+from crowd.study_folder import opened
 from dialogue.command_line import dispatch
-from dialogue.files import read_json
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study, served
 from tests.house.waiting import wait_for
@@ -36,7 +37,8 @@ def hit(request, tmp_path, monkeypatch, capsys):
     with served(app) as url:
         dispatch("crowd", "", COMMANDS, ["launch", str(tmp_path), "--mturk", "--sandbox", "--public-url", url, "--yes"])
         server.site, server.app = site, app
-        server.hit = read_json(tmp_path / "mturk.json")["hits"][0]["hit"]
+        with opened(tmp_path, None) as store, store.read() as connection:
+            server.hit = read_record(connection, "mturk")["hits"][0]["hit"]
         yield server
     app.extensions["desk"].store.close()
     server.shutdown()

@@ -7,10 +7,10 @@ import boto3
 from crowd.__main__ import COMMANDS
 from crowd.exchange import exporting
 from crowd.marketplaces.ledger import PayoutLedger
+from crowd.store.launches import read_record
 from crowd.study_folder import opened
 from crowd.watching.progress import progress
 from dialogue.command_line import dispatch
-from dialogue.files import read_json
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study, served
 
@@ -28,7 +28,7 @@ class Study:
         return self.command("launch", "--mturk", "--sandbox", "--public-url", self.url, *arguments)
 
     def hits(self):
-        return [hit["hit"] for hit in read_json(self.folder / "mturk.json")["hits"]]
+        return [hit["hit"] for hit in self.record()["hits"]]
 
     def work(self, worker, prefers="a", hit=0, hand_in=True):
         """Accept a HIT, work through the sitting, hand the form in."""
@@ -46,6 +46,10 @@ class Study:
     def progress(self):
         with opened(self.folder, None) as store, store.read() as connection:
             return progress(connection, 3)
+
+    def record(self):
+        with opened(self.folder, None) as store, store.read() as connection:
+            return read_record(connection, "mturk")
 
     def ledger(self, *states):
         with opened(self.folder, None) as store:

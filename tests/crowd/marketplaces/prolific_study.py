@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from crowd.__main__ import COMMANDS
 from crowd.exchange import exporting
 from crowd.marketplaces.ledger import PayoutLedger
+from crowd.store.launches import read_record, write_record
 from crowd.study_folder import opened
 from crowd.watching.progress import progress
 from dialogue.command_line import dispatch
-from dialogue.files import read_json
 from tests.crowd.marketplaces.prolific_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study, served
 
@@ -28,7 +28,7 @@ class Study:
     def open(self, *arguments):
         """Launch, and publish the draft as the researcher does on Prolific's page."""
         self.launch("--live", "--yes", *arguments)
-        self.study = read_json(self.folder / "prolific.json")["study"]
+        self.study = self.record()["study"]
         self.prolific.publish(self.study)
 
     def come(self, participant, prefers="a", most=1000):
@@ -52,6 +52,15 @@ class Study:
     def progress(self):
         with opened(self.folder, None) as store, store.read() as connection:
             return progress(connection, 3)
+
+    def record(self):
+        with opened(self.folder, None) as store, store.read() as connection:
+            return read_record(connection, "prolific")
+
+    def rewrite(self, **values):
+        """As an interrupted command has left the record of the launch."""
+        with opened(self.folder, None) as store, store.write() as connection:
+            write_record(connection, "prolific", read_record(connection, "prolific") | values)
 
     def ledger(self, *states):
         with opened(self.folder, None) as store:

@@ -1,14 +1,19 @@
 """The record of a launch, and what a launch may name."""
 
-import stat
+import dataclasses
+import json
 from decimal import Decimal
 
 import pytest
 
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
+from crowd.marketplaces.market import launched_on
 from crowd.marketplaces.mturk.client import new_mturk_launch
+from crowd.store.launches import write_record
+from crowd.store.store import open_store, sqlite_url
+from crowd.study_folder import opened
 from dialogue.errors import InputError
-from dialogue.files import digest, write_json
+from dialogue.files import digest, read_json, write_json
 
 
 def launch(**changes):
@@ -40,18 +45,46 @@ def test_any_other_public_url_is_refused_in_one_sentence(url):
         check_public_url(url, rehearsal=True)
 
 
-def test_a_launch_record_comes_back_and_only_its_owner_may_read_it(tmp_path):
-    path = tmp_path / "mturk.json"
-    assert read_launch(path, type(launch())) is None
-    write_launch(path, launch())
-    assert read_launch(path, type(launch())).public_url == "https://x.org"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+@pytest.fixture
+def store(tmp_path):
+    store = open_store(sqlite_url(tmp_path), seed=0)
+    yield store
+    store.close()
 
 
-def test_a_record_of_another_version_is_not_guessed_at(tmp_path):
-    write_json(tmp_path / "mturk.json", {"key": "x"})
+def test_a_launch_record_comes_back(store):
+    assert read_launch(store, "mturk", type(launch())) is None
+    write_launch(store, "mturk", launch())
+    assert read_launch(store, "mturk", type(launch())).public_url == "https://x.org"
+
+
+def test_a_record_of_another_version_is_not_guessed_at(store):
+    with store.write() as connection:
+        write_record(connection, "mturk", {"key": "x"})
     with pytest.raises(InputError, match="not written by this version"):
-        read_launch(tmp_path / "mturk.json", type(launch()))
+        read_launch(store, "mturk", type(launch()))
+
+
+def test_a_launch_that_was_a_file_moves_into_the_store_once(store, tmp_path):
+    record = json.loads(json.dumps(dataclasses.asdict(launch())))
+    write_json(tmp_path / "mturk.json", record)
+    with opened(tmp_path, None) as again:
+        assert read_launch(again, "mturk", type(launch())).key == record["key"]
+    assert not (tmp_path / "mturk.json").exists() and read_json(tmp_path / "mturk.json.old") == record
+
+
+def test_a_second_host_reads_the_same_launch_and_one_with_another_file_must_say_which_is_right(store, tmp_path):
+    """Two folders on one store, as on two hosts: the second one's file is older than the launch."""
+    url, elsewhere = sqlite_url(tmp_path), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write_launch(store, "mturk", launch())
+    with opened(elsewhere, url) as again:
+        assert [row.source for row in launched_on(again)] == ["mturk"]
+        assert read_launch(again, "mturk", type(launch())) == read_launch(store, "mturk", type(launch()))
+    write_json(elsewhere / "mturk.json", {"key": "x"})
+    with pytest.raises(InputError, match="another host kept an older or newer one"), opened(elsewhere, url):
+        pass
+    assert read_launch(store, "mturk", type(launch())).public_url == "https://x.org"
 
 
 def test_pairs_that_changed_after_the_launch_are_noticed(tmp_path):

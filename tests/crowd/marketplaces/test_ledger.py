@@ -1,6 +1,5 @@
 """The ledger by itself, and a bonus whose reply is lost; random failures and kills are in test_under_fire.py."""
 
-import json
 from dataclasses import replace
 from decimal import Decimal
 
@@ -9,7 +8,6 @@ import pytest
 from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, check_cap, set_cap
 from crowd.store.store import open_store, sqlite_url
 from dialogue.errors import InputError
-from dialogue.files import read_json
 from tests.crowd.marketplaces.killing import Killed
 from tests.crowd.marketplaces.prolific_study import prolific_study
 
@@ -33,8 +31,7 @@ def forget_money(study):
         row.update(status="AWAITING REVIEW", bonus_payments=[])
     state.paid, state.coming, state.set_up, state.upset = [], [], {}, None
     study.prolific.studies[study.study]["total_available_places"] = 6
-    record = read_json(study.folder / "prolific.json") | {"places": 6}
-    (study.folder / "prolific.json").write_text(json.dumps(record))
+    study.rewrite(places=6)
     store = open_store(sqlite_url(study.folder))
     with store.write() as connection:
         connection.exec_driver_sql("DELETE FROM payouts")

@@ -14,6 +14,8 @@ from crowd.hit_tables import PanelDoor
 from crowd.marketplaces import market
 from crowd.marketplaces.options import LaunchOptions, option, wordings
 from crowd.rating.leasing import Step
+from crowd.store.launches import write_record
+from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -30,7 +32,7 @@ class Fair:
 
     title, source = "The fair", "fair"
 
-    def __init__(self, options):
+    def __init__(self, options, store):
         self.options = options
 
     def open(self):
@@ -68,8 +70,10 @@ def table(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    make_study(tmp_path).extensions["desk"].store.close()
-    (tmp_path / "fair.json").write_text("{}")
+    store = make_study(tmp_path).extensions["desk"].store
+    with store.write() as connection:
+        write_record(connection, "fair", {})
+    store.close()
     return tmp_path
 
 
@@ -102,7 +106,8 @@ def test_a_new_row_brings_its_flag_and_options(table):
 
 def test_a_new_row_brings_its_entrance_and_knows_its_launches(table, folder):
     assert isinstance(market.usual_entrances(Hit(), "")[-1], FairEntrance)
-    assert [row.source for row in market.launched_on(folder)] == ["fair"]
+    with opened(folder, None) as store:
+        assert [row.source for row in market.launched_on(store)] == ["fair"]
 
 
 def test_commands_work_on_a_new_row_and_end_with_the_next_command(table, folder, capsys):
@@ -154,11 +159,12 @@ def test_entrances_leave_each_others_visitors_alone():
 
 def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):
     with pytest.raises(InputError, match="Mephisto pays its workers by itself"):
-        market.MARKETPLACES[-1].launched(LaunchOptions(tmp_path))
+        market.MARKETPLACES[-1].launched(LaunchOptions(tmp_path), None)
 
 
 @pytest.mark.parametrize("command", ["pay", "verify", "extend"])
 def test_a_run_through_mephisto_is_told_who_settles_it(tmp_path, command):
+    make_study(tmp_path).extensions["desk"].store.close()
     (tmp_path / "mephisto").mkdir()
     with pytest.raises(InputError, match="launched through Mephisto, which keeps its own books"):
         crowd(command, tmp_path)

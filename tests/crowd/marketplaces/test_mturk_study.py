@@ -22,7 +22,7 @@ def test_without_yes_the_price_is_printed_and_nothing_is_created(study, capsys):
     assert said.splitlines()[1].startswith("  closing   AWS's documentation says that Mechanical Turk closes for good")
     again = f"python -m crowd launch {study.folder} --mturk --public-url {study.url} --sandbox --yes"
     assert said.endswith(f"Next: {again}\n")
-    assert not study.turk.calls["CreateHITWithHITType"] and not (study.folder / "mturk.json").exists()
+    assert not study.turk.calls["CreateHITWithHITType"] and study.record() is None
 
 
 def test_a_study_from_launch_to_verified_votes(study, capsys):
@@ -138,7 +138,7 @@ def test_an_account_with_too_little_money_creates_nothing(study):
     study.turk.available = Decimal("1.00")
     with pytest.raises(InputError, match=r"holds 1\.00 USD"):
         study.launch("--yes")
-    assert not study.turk.hits and not (study.folder / "mturk.json").exists()
+    assert not study.turk.hits and study.record() is None
 
 
 def test_pairs_that_changed_after_the_launch_are_refused(study):

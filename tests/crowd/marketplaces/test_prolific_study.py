@@ -4,9 +4,9 @@ import pytest
 
 from crowd.commands import verify
 from crowd.hit import read_hit
-from crowd.study_folder import prepare_study
+from crowd.store.launches import write_record
+from crowd.study_folder import opened, prepare_study
 from dialogue.errors import InputError
-from dialogue.files import read_json
 from tests.crowd.marketplaces.prolific_study import prolific_study
 from tests.crowd.marketplaces.study import Person, as_toml
 
@@ -209,14 +209,12 @@ def test_recruiting_is_stopped_and_started_again(study, capsys):
 
 
 def test_an_interrupted_launch_makes_no_second_draft(study, capsys):
-    import json
-
     study.open()
     study.prolific.studies[study.study]["status"] = "UNPUBLISHED"
-    record = read_json(study.folder / "prolific.json")
-    (study.folder / "prolific.json").write_text(json.dumps(record | {"study": ""}))
+    record = study.record()
+    study.rewrite(study="")
     study.launch("--live", "--yes")
-    assert read_json(study.folder / "prolific.json") == record and len(study.prolific.studies) == 1
+    assert study.record() == record and len(study.prolific.studies) == 1
     capsys.readouterr()
 
 
@@ -243,7 +241,8 @@ def test_pay_below_the_marketplaces_least_is_refused(study):
 
 def test_a_study_on_two_marketplaces_asks_which(study, capsys):
     study.open()
-    (study.folder / "mturk.json").write_text("{}")
+    with opened(study.folder, None) as store, store.write() as connection:
+        write_record(connection, "mturk", {})
     with pytest.raises(InputError, match="add --mturk or --prolific"):
         study.command("expire")
     study.command("expire", "--prolific")

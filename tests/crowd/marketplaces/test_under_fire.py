@@ -6,15 +6,14 @@ marketplace has is in the books.
 """
 
 import copy
-import json
 import random
 from collections import Counter
 from decimal import Decimal
 
 import pytest
 
+from crowd.store.launches import write_record
 from crowd.store.store import open_store, sqlite_url
-from dialogue.files import read_json
 from tests.crowd.marketplaces.killing import DONE, KILLED, REFUSED, in_a_process, in_here
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.prolific_study import prolific_study
@@ -43,24 +42,22 @@ class ProlificUnderFire:
         for n in range(6):
             study.work(f"p{n}", prefers="b" if n < 3 else "a")
         study.command("verify")
-        path = study.folder / "prolific.json"
-        path.write_text(json.dumps(read_json(path) | {"places": 6}))
+        study.rewrite(places=6)
         self.remember("studies", "submissions", "paid", "coming", "set_up")
 
     def remember(self, *names):
         """How it stood before any money moved."""
-        path = self.study.folder / f"{self.source}.json"
-        self.before = copy.deepcopy({name: getattr(self.state, name) for name in names}), path.read_text()
+        self.before = copy.deepcopy({name: getattr(self.state, name) for name in names}), self.study.record()
 
     def begin_again(self):
         """The marketplace as nobody was paid, the ledger as nothing was intended."""
         state, record = copy.deepcopy(self.before)
         for name, value in state.items():
             setattr(self.state, name, value)
-        (self.study.folder / f"{self.source}.json").write_text(record)
         self.state.upset = None
         store = open_store(sqlite_url(self.study.folder))
         with store.write() as connection:
+            write_record(connection, self.source, record)
             connection.exec_driver_sql("DELETE FROM payouts")
         store.close()
 
@@ -84,7 +81,7 @@ class ProlificUnderFire:
         return self.state.submissions
 
     def places_planned(self):
-        return read_json(self.study.folder / "prolific.json")["places"] - 6
+        return self.study.record()["places"] - 6
 
     def places_bought(self):
         return self.state.studies[self.study.study]["total_available_places"] - 6
@@ -125,7 +122,7 @@ class MTurkUnderFire(ProlificUnderFire):
         return self.state.assignments
 
     def places_planned(self):
-        hits = read_json(self.study.folder / "mturk.json")["hits"]
+        hits = self.study.record()["hits"]
         assert [hit["hit"] for hit in hits] == list(self.state.hits), "a HIT that the file does not name"
         return sum(hit["places"] for hit in hits) - self.places
 
