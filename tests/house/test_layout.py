@@ -182,6 +182,7 @@ PROMISES = {
     "commands": "every command line of the package",
     "notebook": "the face for notebooks",
     "one_answer": "command, report and notebook say the same",
+    "claims": "every interval, test and claim in every world of the grid",
     "planned_power": "plans keep their promise in simulated studies",
     "files": "what stands beside the page of the report",
     "faults": "kills, cuts and full disks",

@@ -13,7 +13,7 @@ from analysis.reading.systems import Contrast
 from analysis.reading.votes import Votes
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
-from tests.analysis.crowds import Crowd
+from tests.analysis.worlds import Crowd
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

@@ -14,7 +14,7 @@ from analysis.reading.votes import votes_from_columns
 from analysis.stats.intervals import mean_interval
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair
-from tests.analysis.crowds import Crowd
+from tests.analysis.worlds import Crowd
 
 GRID = [
     *(Crowd(200, raters=raters) for raters in (5, 10, 50, 500)),

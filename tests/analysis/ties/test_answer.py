@@ -15,7 +15,7 @@ from analysis.stats.intervals import mean_interval, share_test
 from analysis.stats.laws import CHANCE
 from analysis.ties.answer import answer
 from analysis.ties.text import document, sentences
-from tests.analysis.crowds import Crowd
+from tests.analysis.worlds import Crowd
 
 
 def excluded(interval, share=CHANCE):

@@ -25,9 +25,9 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair
-from tests.analysis.crowds import Crowd
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_components import crossed_study
+from tests.analysis.worlds import Crowd
 
 
 def score_rows(seed=0):

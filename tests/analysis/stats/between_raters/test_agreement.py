@@ -19,7 +19,7 @@ from analysis.stats.between_raters.jackknife import LeftOut, jackknife
 from analysis.stats.between_raters.raters import left_chance, rater_table, rows, split_half
 from dialogue.errors import InputError
 from tests.analysis.agreeing import VALUES, agreement_truth, coded
-from tests.analysis.crowds import Crowd
+from tests.analysis.worlds import Crowd
 
 ROOT = Path(__file__).resolve().parents[4]
 

@@ -6,7 +6,7 @@ from scipy.special import digamma
 
 from analysis.stats.between_raters.mace import mace
 from tests.analysis.agreeing import coded
-from tests.analysis.crowds import Crowd
+from tests.analysis.worlds import Crowd
 
 
 def crowd(items, raters, seed, *, spammers=0.2, per_pair=3, shares=(0.4, 0.4, 0.2)):

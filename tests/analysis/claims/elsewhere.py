@@ -1,0 +1,63 @@
+"""Fields of the analysis without a row: a test of their own draws their studies, or they promise nothing new."""
+
+SIMULATED = {  # class and fields -> the test that draws studies whose truth is known, below tests/analysis
+    "choice.answer.ShareCell: low high": "choice/test_answer.py::test_the_intervals_hold_the_truth",
+    "choice.paired.PeopleLessModel: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
+    "comparison.choosing_people.ChoosingPeople: low high": "choice/test_answer.py::test_the_intervals_hold_the_truth",
+    "comparison.orders.Generalisability: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
+    "planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all_times",
+    "preference.careful.Credible: low high": "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
+    "preference.ranking.Parameter: low high": "stats/paired/test_davidson_errors.py::test_strengths_ties_and_ranks",
+    "reading.discriminated.Told: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
+    "stats.between_raters.agreement.Coefficient: low high": "stats/between_raters/test_agreement.py::test_the_coverage",
+    "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
+    "stats.disparity.Disparity: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
+    "stats.equivalence.Equivalence: p low high": "preference/test_preference.py::test_tost_claims_equivalence",
+    "stats.gain.Gain: low high correlation_low correlation_high": "worth/test_worth.py::test_the_interval_holds",
+    "stats.mean_over_seeds.SeedMean: low high p": "stats/test_mean_over_seeds.py::test_intervals_of_drops_hold_the",
+    "stats.mixed.Estimate: low high": "stats/test_mixed.py::test_coverage_of_the_share_over_everybody",
+    "stats.multibootstrap.Bootstrapped: low high p": "stats/test_multibootstrap.py::test_coverage_of_the_difference",
+    "stats.ordinal.ProportionalOdds: low high p": "ratings/test_ratings.py::test_without_a_difference_the_odds_ratio",
+    "stats.paired.rank_sets.RankSets: low high all_low all_high": "stats/paired/test_rank_sets.py::test_sets_of_ranks",
+    "stats.reruns.Flip: p low high": "stats/test_reruns.py::test_the_interval_of_the_flip_probability_covers",
+    "stats.rivals.Margin: low p": "stats/test_rivals.py::test_where_training_helps_nothing",
+    "stats.sequential.Now: e low high": "stats/test_sequential.py::test_a_look_after_every_vote_errs",
+    "stats.sequential.Path: e low high": "stats/test_sequential.py::test_a_look_after_every_vote_errs",
+    "stats.spread.SeedSpread: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
+    "leaderboard.answer.Standing: low high best worst step_low step_high p_holm":
+        "leaderboard/test_leaderboard.py::test_the_rank_sets_hold_for_all_systems_at_once",
+}  # fmt: skip
+
+CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by Holm or shown in another place
+    "agreement.strata.GroupAgreement: p_holm": "stats.disparity.Disparity",
+    "choice.answer.ChoiceRow: p_holm": "stats.disparity.Disparity",
+    "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
+    "comparison.untrained.AboveUntrained: p_all": "stats.rivals.Margin",
+    "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
+    "erasure.answer.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
+    "preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
+    "preference.strata.GroupPreference: p_holm": "stats.disparity.Disparity",
+    "ranks.answer.RankedPair: p p_holm": "stats.intervals.Interval",
+    "ratings.answer.RatingDifference: p p_holm": "stats.intervals.Interval",
+    "robustness.answer.Drop: p_holm": "stats.mean_over_seeds.SeedMean",
+    "variance.cubes.ComparedModels: low high p": "stats.multibootstrap.Bootstrapped",
+}
+
+NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialogues or seeds
+    "agreement.answer.Habit: low high": "quartiles of these raters",
+    "judge.habits.LengthTaste: low high": "describes these verdicts",
+    "judge.labelling.Drift: p": "a warning, by an exact test of these pairs",
+    "reading.discriminated.ToldApart: best": "the name of a discriminator",
+    "robustness.answer.DoseStep: low high": "two doses",
+    "showing.page.Axis: low high": "ends of an axis",
+    "showing.plots.ForestRow: low high": "draws another's interval",
+    "showing.plots.PlottedLine: low high": "draws another's interval",
+    "stats.between_raters.raters.RaterHabits: left_p": "an exact test of one rater's own votes",
+    "stats.between_raters.raters.SplitHalf: low high": "the range over random halves of these votes",
+    "stats.powered.Independent: low high": "a published formula, shown to tell what it leaves out",
+    "stats.sign_tests.CochranQ: p": "exact for votes without raters",
+    "stats.sign_tests.SignTest: p": "an exact test of independent votes, shown under that name",
+    "stats.sign_tests.TieIndex: low high": "Fieller's interval of a ratio of two shares",
+    "stats.spread.Ratio: low high": "the law of F for normal seeds",
+    "ties.answer.Chance: p_vote": "a test of independent votes, shown under that name",
+}
