@@ -14,10 +14,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dialogue.files import atomic
+from dialogue.lettering import FONT, break_recipe, break_text
 from dialogue.signature import signature
 
 SEED_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # safe for the colour-blind
 CURVE_LOOK: dict[Any, Any] = {
+    **FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "font.size": 8.5,
@@ -44,7 +46,8 @@ def draw_curves(study: Path) -> Path | None:
 
 
 def _figure(logs: Logs) -> Figure:
-    figure = Figure(figsize=(6.4, 0.9 + 1.7 * len(logs)), layout="constrained")
+    width = 6.4
+    figure = Figure(figsize=(width, 0.9 + 1.7 * len(logs)), layout="constrained")
     rows: Any = figure.subplots(len(logs), 2, squeeze=False, sharex=True, sharey="col")
     for (loss, bleu), (model, seeds) in zip(rows, sorted(logs.items()), strict=True):
         for place, (seed, lines) in enumerate(sorted(seeds.items())):
@@ -55,7 +58,8 @@ def _figure(logs: Logs) -> Figure:
                 loss.plot(epochs, [line["valid_loss"] for line in lines], color=colour, lw=1.4, marker=dot)
                 label = f"seed {seed}" if len(seeds) <= len(SEED_COLOURS) else None
                 bleu.plot(epochs, [line["bleu2"] for line in lines], color=colour, lw=1.4, label=label, marker=dot)
-        loss.set_title(f"{model}: loss per token (nats)", loc="left", fontsize=8.5)
+        title = break_text(f"{model}: loss per token (nats)", 0.42 * width, 8.5)
+        loss.set_title(title, loc="left", fontsize=8.5)
         bleu.set_title("BLEU-2, validation, greedy", loc="left", fontsize=8.5)
         if bleu.get_legend_handles_labels()[0]:
             bleu.legend(fontsize=7.5, loc="lower right")
@@ -66,5 +70,6 @@ def _figure(logs: Logs) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     epochs = max(lines[-1]["epoch"] for seeds in logs.values() for lines in seeds.values())
     recipe = signature(models=sorted(logs), seeds=sorted({s for seeds in logs.values() for s in seeds}), epochs=epochs)
-    figure.supxlabel(f"loss: solid on validation, dotted in training · {recipe}", fontsize=6.5, color="#6f6f6f")
+    note = break_recipe(f"loss: solid on validation, dotted in training · {recipe}", 0.98 * width, 6.5)
+    figure.supxlabel(note, fontsize=6.5, color="#6f6f6f")
     return figure

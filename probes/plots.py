@@ -5,7 +5,6 @@ Figures are built without pyplot, so nothing global changes; `save_figure` write
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -18,12 +17,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dialogue.files import atomic
+from dialogue.lettering import FONT, break_recipe, break_text, measure_height, measure_line
 from probes.comparisons import DIFFICULTIES, Axes, Beside, Course, DifficultyGroup
 from probes.layers import LayerCurve
 
 LOOK: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["Liberation Sans", "Arial", "Helvetica", "DejaVu Sans"],
+    **FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
@@ -45,6 +44,8 @@ PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 INK, GREY = "#222222", "#6f6f6f"
 FIGURE_WIDTH = 6.4  # inches: a text column of a paper
 ACROSS = 4  # panels side by side
+NOTE = 6  # points
+POINTS = "micro-F1, points"
 KIND_LINES: dict[str, Any] = {"trained": "-", "untrained": (0, (4, 2)), "control": ":"}
 BASELINE_LINES: dict[str, Any] = {
     "majority": (0, (1, 3)), "turn_index": (0, (4, 3)), "bag_of_words": "-", "bag_of_last_turn": "-.",
@@ -76,7 +77,9 @@ def save_figure(figure: Figure, stem: Path) -> None:
 def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe: str) -> Figure:
     """A panel a task, a line a model: mean over seeds, the band from the lowest to the highest seed."""
     models = _colours(course.model for course in courses)
-    figure, panels = _panels([course.task for course in courses], "Probe scores over training", recipe, models)
+    tasks = {course.task: course.task for course in courses}
+    below = "epoch (0: untrained); band: lowest to highest seed; dashed: best baseline without text"
+    figure, panels = _panels(tasks, "Probe scores over training", recipe, models, (below, POINTS))
     for course in courses:
         panel, colour = panels[course.task], models[course.model]
         panel.fill_between(course.epochs, course.values.min(0), course.values.max(0), color=colour, alpha=0.15, lw=0)
@@ -85,8 +88,6 @@ def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe:
         if task in baselines:
             panel.axhline(baselines[task], color=GREY, lw=0.9, ls=(0, (4, 3)), zorder=0)
         panel.set_ylim(0, 100)
-    below = "epoch (0: untrained); band: lowest to highest seed; dashed: best baseline without text"
-    _name_axes(figure, below, "micro-F1, points")
     return figure
 
 
@@ -94,44 +95,43 @@ def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe:
 def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
     """A panel a task: a point for each model, seed and checkpoint, hollow where the model is untrained."""
     models = _colours(name for one in found for name in one.models)
-    figure, panels = _panels([one.task for one in found], f"Probe scores beside {metric}", recipe, models, alike=False)
+    heads = {one.task: f"{one.task}\nrank correlation {one.correlation:+z.2f}, n = {len(one.models)}" for one in found}
+    axes = (f"mean {metric} per item; hollow: untrained", POINTS)
+    figure, panels = _panels(heads, f"Probe scores and {metric}", recipe, models, axes, alike=False, size=7.5)
     for one in found:
         panel = panels[one.task]
         for x, y, model, checkpoint in zip(one.metric, one.probe, one.models, one.checkpoints, strict=True):
             fill = "white" if checkpoint == "untrained" else models[model]
             panel.plot(x, y, "o", mfc=fill, mec=models[model], ms=4, alpha=0.85)
-        panel.set_title(f"{one.task}\nrank correlation {one.correlation:+z.2f}, n = {len(one.models)}", fontsize=7.5)
-    _name_axes(figure, f"mean {metric} per item; hollow: untrained", "micro-F1, points")
     return figure
 
 
 @with_look
 def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
     """Three bars a model: its mean over easy, medium and hard tasks, the whisker one SD across tasks."""
-    figure, panel = _single("Scores by task difficulty", recipe)
     models = list(dict.fromkeys(group.model for group in groups))
-    for place, name in enumerate(DIFFICULTIES):
-        of_level = [group for group in groups if group.difficulty == name]
-        if not of_level:
+    levels = {name: [group for group in groups if group.difficulty == name] for name in DIFFICULTIES}
+    counts = {name: len(members[0].tasks) for name, members in levels.items() if members}
+    labels = {name: f"{name} ({count} task{'s' * (count > 1)})" for name, count in counts.items()}
+    ylabel = f"{POINTS}; whisker: SD across tasks"
+    figure, panel = _single("Scores by task difficulty", ylabel, models, list(labels.values()), recipe)
+    for place, (name, members) in enumerate(levels.items()):
+        if not members:
             continue
-        at = [models.index(group.model) + 0.27 * (place - 1) for group in of_level]
-        whisker = [0 if np.isnan(group.sd) else group.sd for group in of_level]
-        count = len(of_level[0].tasks)
-        label = f"{name} ({count} task{'s' * (count > 1)})"
-        panel.bar(
-            at, [group.mean for group in of_level], 0.25, yerr=whisker, color=PALETTE[place], ecolor=INK, label=label
-        )
-    panel.set_xticks(range(len(models)), models)
-    panel.set(ylabel="micro-F1, points; whisker: SD across tasks", ylim=(0, 100))
-    panel.legend(fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.13))
+        at = [models.index(group.model) + 0.27 * (place - 1) for group in members]
+        whisker = [0 if np.isnan(group.sd) else group.sd for group in members]
+        means, colour = [group.mean for group in members], PALETTE[place]
+        panel.bar(at, means, 0.25, yerr=whisker, color=colour, ecolor=INK, label=labels[name])
+    panel.set_ylim(0, 100)
+    _add_key(panel)
     return figure
 
 
 @with_look
 def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, by: str) -> Figure:
     """For each model the mean over tasks at each checkpoint, or at the one that each metric chose; a point a seed."""
-    figure, panel = _single(f"Scores by {by}", recipe)
     models, metrics = (list(dict.fromkeys(key[part] for key in means)) for part in (0, 1))
+    figure, panel = _single(f"Scores by {by}", "micro-F1, mean over tasks, points", models, metrics, recipe)
     for (model, metric), values in means.items():
         step = metrics.index(metric) - (len(metrics) - 1) / 2
         at = models.index(model) + 0.8 * step / len(metrics)
@@ -140,9 +140,7 @@ def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, 
         panel.plot([at - 0.05, at + 0.05], [np.mean(values)] * 2, color=colour, lw=2)
     for place, metric in enumerate(metrics):
         panel.plot([], [], "o", color=PALETTE[place % len(PALETTE)], label=metric or "states")
-    panel.set_xticks(range(len(models)), models)
-    panel.set_ylabel("micro-F1, mean over tasks, points")
-    panel.legend(fontsize=8, ncols=len(metrics), loc="upper center", bbox_to_anchor=(0.5, 1.13))
+    _add_key(panel)
     return figure
 
 
@@ -150,15 +148,17 @@ def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, 
 def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> Figure:
     """A panel a model: states of the first and the last checkpoint, or of the last, on the two leading common axes."""
     legend = dict(zip(names, PALETTE, strict=False))
-    figure, panels = _panels(list(models), "Encoder states on common axes", recipe, legend, alike=False)
+    heads = {}
+    for model, axes in models.items():
+        each = [states.std(0, ddof=1) for states in axes.clouds]
+        spread = "SD " + " then ".join(f"{first:.2g}, {second:.2g}" for first, second in each)
+        shift = f"\nshift, taken away: {axes.shift:.0%} of all" if len(axes.clouds) > 1 else ""
+        heads[model] = f"{model}: {axes.share:.0%} of variance\n{spread}{shift}"
+    below = ("first axis, around each checkpoint's mean", "second axis")
+    figure, panels = _panels(heads, "Encoder states on common axes", recipe, legend, below, alike=False, size=7)
     for model, axes in models.items():
         for states, colour in zip(axes.clouds, (BLUE, VERMILION)[-len(axes.clouds) :], strict=True):
             panels[model].plot(*states.T, "o", color=colour, ms=1.6, alpha=0.35, mec="none")
-        each = [states.std(0, ddof=1) for states in axes.clouds]
-        spread = "SD " + " then ".join(f"{one[0]:.2g}, {one[1]:.2g}" for one in each)
-        shift = f"\nshift, taken away: {axes.shift:.0%} of all" if len(axes.clouds) > 1 else ""
-        panels[model].set_title(f"{model}: {axes.share:.0%} of variance\n{spread}{shift}", fontsize=7)
-    _name_axes(figure, "first axis, around each checkpoint's mean", "second axis")
     return figure
 
 
@@ -172,7 +172,12 @@ def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, f
     flat = [name for name in models if not _layered(found, name)]
     layered = len(flat) < len(models)
     title = "Probe scores by layer" if layered else "Probe scores beside their control and baselines"
-    figure, panels = _panels([one.task for one in found], title, recipe, models)
+    below = "layer as a share of the highest one probed; solid: trained, dashed: random weights, dotted: control task"
+    if not layered:
+        below = "one place a model; filled: trained, hollow: untrained, dash: control task"
+    beside = "; right: models without layers, hollow untrained" if flat and layered else ""
+    below = f"{below}{beside}\ngrey: {', '.join(BASELINE_WORDS)}"
+    figure, panels = _panels({one.task: one.task for one in found}, title, recipe, models, (below, POINTS))
     highest = {name: max(1, *(int(one.layers.max()) for one in found if one.model == name)) for name in models}
     for one in found:
         panel, colour, style = panels[one.task], models[one.model], KIND_LINES[one.kind]
@@ -194,11 +199,6 @@ def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, f
         panel.set(ylim=(0, 100), xlim=(-0.03 if layered else 1.04, right))
         if not layered:
             panel.set_xticks([])
-    below = "layer as a share of the highest one probed; solid: trained, dashed: random weights, dotted: control task"
-    if not layered:
-        below = "one place a model; filled: trained, hollow: untrained, dash: control task"
-    beside = "; right: models without layers, hollow untrained" if flat and layered else ""
-    _name_axes(figure, f"{below}{beside}\ngrey: {', '.join(BASELINE_WORDS)}", "micro-F1, points")
     return figure
 
 
@@ -210,41 +210,67 @@ def _colours(names: Iterable[str]) -> dict[str, str]:
     return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(dict.fromkeys(names))}
 
 
-def _single(title: str, recipe: str) -> tuple[Figure, Panel]:
-    figure = Figure(figsize=(FIGURE_WIDTH, 3.6))
-    panel = figure.add_axes((0.1, 0.14, 0.87, 0.68))
+def _single(title: str, ylabel: str, names: Sequence[str], key: Sequence[str], recipe: str) -> tuple[Figure, Panel]:
+    """One panel with a place for each name; above it room for the key, which `_add_key` writes."""
+    ylabel, note = break_text(ylabel, 2.3, 8.5), break_recipe(recipe, 0.97 * FIGURE_WIDTH, NOTE)
+    left = 0.1 + (measure_height(ylabel, 8.5) - measure_height("line", 8.5)) / FIGURE_WIDTH
+    room = (0.97 - left) * FIGURE_WIDTH / max(len(names), 1)
+    ticks = [break_text(name, 0.95 * room, 7.5) for name in names]
+    foot = 0.3 + max(measure_height(tick, 7.5) for tick in ticks) + measure_height(note, NOTE)
+    columns = _columns(key, (0.97 - left) * FIGURE_WIDTH)
+    height = 0.5 + -(-len(key) // columns) * 1.3 * measure_height("key", 8) + 2.4 + foot
+    figure = Figure(figsize=(FIGURE_WIDTH, height))
+    panel = figure.add_axes((left, foot / height, 0.97 - left, 2.4 / height))
     _plain(panel)
-    _sign(figure, title, recipe)
+    panel.set_xticks(range(len(names)), ticks)
+    panel.set_ylabel(ylabel)
+    _sign(figure, title, note)
     return figure, panel
 
 
+def _add_key(panel: Panel) -> None:
+    columns = _columns(panel.get_legend_handles_labels()[1], panel.get_position().width * FIGURE_WIDTH)
+    panel.legend(fontsize=8, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2)
+
+
+def _columns(labels: Sequence[str], room: float) -> int:
+    widest = max((measure_line(label, 8) for label in labels), default=1.0)
+    return max(1, min(len(labels), int(room / (widest + 0.45))))
+
+
 def _panels(
-    names: Sequence[str], title: str, recipe: str, legend: Mapping[str, str], *, alike: bool = True
-) -> tuple[Figure, dict[str, Panel]]:
-    """A panel for each name, four side by side; `alike` panels share their axes."""
-    each = list(dict.fromkeys(names))
-    down = -(-len(each) // ACROSS)
-    inch = 1 / (1.5 + 1.75 * down)
-    figure = Figure(figsize=(FIGURE_WIDTH * 1.25, 1 / inch))
+    heads: Mapping[str, str], title: str, recipe: str, legend: Mapping[str, str], axes: tuple[str, str],
+    *, alike: bool = True, size: float = 8,
+) -> tuple[Figure, dict[str, Panel]]:  # fmt: skip
+    """A panel for each name under its head, four side by side; `axes` names all of them, `alike` panels share them."""
+    width, down = FIGURE_WIDTH * 1.25, -(-len(heads) // ACROSS)
+    room = 0.9 * width / ACROSS
+    broken = [break_text(head, 0.92 * room, size) for head in heads.values()]
+    head = max(measure_height(text, size) for text in broken)
+    columns = _columns(list(legend), 0.92 * width)
+    key = -(-len(legend) // columns) * 1.3 * measure_height("key", 8)
+    below = break_text(axes[0], 0.9 * width, 8)
+    note = break_recipe(recipe, 0.97 * width, NOTE)
+    top, panel_height, gap = 0.4 + key + head, 1.2, 0.3 + head
+    foot = 0.4 + measure_height(below, 8) + measure_height(note, NOTE)
+    height = top + down * panel_height + (down - 1) * gap + foot
+    figure = Figure(figsize=(width, height))
     grid = figure.subplots(down, ACROSS, squeeze=False, sharex=alike, sharey=alike)
-    figure.subplots_adjust(left=0.08, right=0.98, top=1 - 0.9 * inch, bottom=0.7 * inch, hspace=0.55, wspace=0.28)
+    figure.subplots_adjust(0.08, foot / height, 0.98, 1 - top / height, 0.28, gap / panel_height)
     for place, panel in enumerate(grid.flat):
         _plain(panel)
-        panel.set_visible(place < len(each))
+        panel.set_visible(place < len(heads))
         panel.tick_params(labelbottom=True)
-    panels = dict(zip(each, grid.flat, strict=False))
-    for name, panel in panels.items():
-        panel.set_title(name, fontsize=8, color=INK)
+    panels = dict(zip(heads, grid.flat, strict=False))
+    for panel, text in zip(panels.values(), broken, strict=True):
+        panel.set_title(text, fontsize=size, color=INK)
     dots = [Line2D([], [], ls="", marker="o", color=colour, label=name) for name, colour in legend.items()]
-    figure.legend(handles=dots, ncols=6, loc="upper left", bbox_to_anchor=(0.06, 1 - 0.26 * inch), fontsize=8)
-    _sign(figure, title, recipe)
+    figure.legend(handles=dots, ncols=columns, fontsize=8, loc="upper left", bbox_to_anchor=(0.06, 1 - 0.24 / height))
+    at = (0.08 + measure_height(note, NOTE)) / height
+    figure.text(0.53, at, below, fontsize=8, color="#333333", ha="center", va="bottom")
+    figure.supylabel(break_text(axes[1], 0.9 * height, 8), fontsize=8, color="#333333", x=0.01)
+    _sign(figure, title, note)
     return figure, panels
-
-
-def _name_axes(figure: Figure, below: str, beside: str) -> None:
-    """Names for the axes of all panels at once, clear of the footnote."""
-    figure.text(0.53, 0.24 / figure.get_figheight(), below, fontsize=8, color="#333333", ha="center")
-    figure.supylabel(beside, fontsize=8, color="#333333", x=0.01)
 
 
 def _plain(panel: Panel) -> None:
@@ -252,13 +278,8 @@ def _plain(panel: Panel) -> None:
     panel.grid(axis="y")
 
 
-def _sign(figure: Figure, title: str, recipe: str) -> None:
+def _sign(figure: Figure, title: str, note: str) -> None:
+    """The title above, the recipe at the foot."""
+    title = break_text(title, 0.97 * figure.get_figwidth(), 10, "bold")
     figure.text(0.012, 1 - 0.06 / figure.get_figheight(), title, fontsize=10, fontweight="bold", color=INK, va="top")
-    at_most = int(figure.get_figwidth() * 24)  # letters of this size that a line holds
-    lines, parts = [""], re.split(r"(?<=\|)", recipe)
-    for part in parts:
-        if lines[-1] and len(lines[-1] + part) > at_most:
-            lines.append("")
-        lines[-1] += part
-    below = "\n".join(lines)
-    figure.text(0.012, 0.04 / figure.get_figheight(), below, fontsize=6, color=GREY, va="bottom", linespacing=1.1)
+    figure.text(0.012, 0.04 / figure.get_figheight(), note, fontsize=NOTE, color=GREY, va="bottom", linespacing=1.1)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import io
 import math
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from dialogue.files import atomic
+from dialogue.lettering import LEADING, break_recipe, break_text, measure_block, measure_height, measure_line
 
 STYLE = Path(__file__).with_name("seedvote.mplstyle")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -34,8 +32,7 @@ INK, GREY = "#222222", "#6f6f6f"
 MANY_ROWS = 30
 WIDTH = 6.4  # inches: a text column of a paper, and about 640 px in a report
 RIGHT = ("axes fraction", "data")  # places given by share of the width and by value
-NOTE, LABEL, TITLE = 6.5, 8.5, 10.0  # points
-LEADING = 1.25  # from one line of text to the next, in sizes of the type
+NOTE, REFERENCE, LABEL, AXIS, TITLE = 6.5, 8.0, 8.5, 9.0, 10.0  # points
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -65,34 +62,19 @@ def png(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def inches(text: str, size: float, weight: str = "normal") -> float:
-    """How wide a line of text is."""
-    return _measured(text, tuple(mpl.rcParams["font.family"]), size, weight)
+def footnote(figure: Figure, recipe: str) -> None:
+    """Write the recipe at the foot, small."""
+    place = (0.012, 0.08 / figure.get_figheight())
+    figure.text(*place, _note(recipe), fontsize=NOTE, color=GREY, ha="left", va="bottom")
 
 
-@lru_cache(4096)
-def _measured(text: str, family: tuple[str, ...], size: float, weight: str) -> float:
-    font = FontProperties(family=list(family), size=size, weight=weight)
-    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
+def _note(recipe: str) -> str:
+    return break_recipe(recipe, WIDTH - 0.16, NOTE)
 
 
-def broken(text: str, room: float, size: float, weight: str = "normal") -> str:
-    """The text in as many lines as a room of so many inches asks for, broken between words where that is possible."""
-    letters = len(text) if (wide := inches(text, size, weight)) <= room else int(1.5 * len(text) * room / wide) + 4
-    while letters > 4 and any(inches(line, size, weight) > room for line in _lines(text, letters)):
-        letters -= 1
-    return "\n".join(_lines(text, letters))
-
-
-def _lines(text: str, letters: int) -> list[str]:
-    return textwrap.wrap(text, max(letters, 1)) or [""]
-
-
-def footnote(figure: Figure, recipe: str) -> float:
-    """The recipe, small, at the foot; the height in inches that it takes."""
-    lines = broken(recipe.replace("|", "| "), WIDTH - 0.16, NOTE).replace("| ", "|")
-    figure.text(0.012, 0.08 / figure.get_figheight(), lines, fontsize=NOTE, color=GREY, ha="left", va="bottom")
-    return LEADING * NOTE / 72 * (lines.count("\n") + 1)
+def measure_note(recipe: str) -> float:
+    """The height of the footnote, in inches."""
+    return measure_height(_note(recipe), NOTE)
 
 
 @dataclass(frozen=True)
@@ -167,9 +149,9 @@ def curves_figure(
     logarithmic: bool = False,
 ) -> Figure:
     """Curves named at their right ends; `references` are named horizontal lines. For power, stopping and D-studies."""
-    ends = [broken(line.label, 0.3 * WIDTH, LABEL) for line in lines]
-    height = max(3.3, 1.2 + LEADING * LABEL / 72 * sum(end.count("\n") + 1 for end in ends))
-    figure, axes = _frame(title, recipe, height=height, left=0.11, right=min(0.8, _right(ends)))
+    ends = [break_text(line.label, 0.3 * WIDTH, LABEL) for line in lines]
+    height = max(3.3, 1.2 + sum(measure_height(end, LABEL) for end in ends))
+    figure, axes = _frame(title, recipe, xlabel, ylabel, height=height, left=0.11, right=min(0.8, _right(ends)))
     if logarithmic:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # else less than a decade reads 4 x 10^2
@@ -182,9 +164,9 @@ def curves_figure(
         axes.plot(line.x, line.y, color=colour)
     for at, name in (references or {}).items():
         axes.axhline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
-        axes.annotate(name, (0.01, at), xycoords=RIGHT, va="bottom", ha="left", fontsize=8, color=GREY)
+        name = break_text(name, axes.get_position().width * WIDTH, REFERENCE)
+        axes.annotate(name, (0.01, at), xycoords=RIGHT, va="bottom", ha="left", fontsize=REFERENCE, color=GREY)
     _name_ends(axes, lines, ends)
-    axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.margins(x=0.01)
     return figure
 
@@ -197,16 +179,26 @@ def panels_figure(
     across = min(3, len(panels))
     down = -(-len(panels) // across)
     names = list(dict.fromkeys(line.label for lines in panels.values() for line in lines))
-    key = -(-len(names) // 3)
-    height = 1.9 * down + 0.9 + LEADING * LABEL / 72 * (key + 2)
+    columns = max(1, min(3, int(0.9 * WIDTH / (max(measure_line(name, LABEL) for name in names) + 0.6))))
+    key = -(-len(names) // columns)
+    title = break_text(title, 0.89 * WIDTH, TITLE, "bold")
+    xlabel = break_text(xlabel, 0.89 * WIDTH, LABEL)
+    heads = [break_text(name, 0.85 * WIDTH / across, LABEL, "bold") for name in panels]
+    head, legend = max(measure_height(name, LABEL) for name in heads), key * 1.3 * measure_height("name", LABEL)
+    top = 0.2 + measure_height(title, TITLE) + head
+    below = 0.5 + measure_note(recipe) + legend + measure_height(xlabel, LABEL)
+    panel, gap = 1.35, 0.4 + head
+    height = top + down * panel + (down - 1) * gap + below
     figure = Figure(figsize=(WIDTH, height))
-    below = 0.65 + footnote(figure, recipe) + LEADING * LABEL / 72 * key
+    footnote(figure, recipe)
     grid = figure.subplots(down, across, sharey=True, squeeze=False)
-    figure.subplots_adjust(0.09, below / height, 0.985, 1 - 0.62 / height, 0.08, 0.42)
+    ylabel = break_text(ylabel, 0.9 * height, LABEL)
+    left = 0.09 + _more(ylabel, LABEL) / WIDTH
+    figure.subplots_adjust(left, below / height, 0.985, 1 - top / height, 0.08, gap / panel)
     figure.suptitle(title, x=0.09, y=1 - 0.1 / height, ha="left", va="top", fontsize=TITLE, fontweight="bold")
     for axes in grid.flat[len(panels) :]:
         axes.remove()
-    for axes, (name, lines) in zip(grid.flat, panels.items(), strict=False):
+    for axes, name, lines in zip(grid.flat, heads, panels.values(), strict=False):
         axes.set_title(name, fontsize=LABEL)
         axes.axhline(0, color=GREY, linewidth=0.8, zorder=0)
         for line in lines:
@@ -215,8 +207,10 @@ def panels_figure(
                 axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.13, linewidth=0)
             axes.plot(line.x, line.y, color=colour, marker="o", markersize=3, label=line.label)
     handles = {line.get_label(): line for axes in grid.flat[: len(panels)] for line in axes.lines[1:]}
-    foot = (below - 0.44) / height
-    figure.legend(handles.values(), handles, loc="upper left", bbox_to_anchor=(0.08, foot), ncols=3, fontsize=LABEL)
+    foot = (below - 0.29 - measure_height(xlabel, LABEL)) / height
+    figure.legend(
+        handles.values(), handles, loc="upper left", bbox_to_anchor=(0.08, foot), ncols=columns, fontsize=LABEL
+    )
     figure.text(0.54, foot, xlabel, ha="center", va="bottom", fontsize=LABEL)
     figure.text(0.012, 0.5, ylabel, rotation=90, va="center", ha="left", fontsize=LABEL)
     return figure
@@ -237,18 +231,18 @@ def scatter_figure(
     vertical: Mapping[float, str] | None = None,
 ) -> Figure:
     """One dot a row (n,), its area from `sizes`; `marked` names single dots. For raters: tie rate against agreement."""
-    figure, axes = _frame(title, recipe, height=3.9, left=0.12, right=0.95)
+    figure, axes = _frame(title, recipe, xlabel, ylabel, height=3.9, left=0.12, right=0.95)
     area = 22.0 if sizes is None else 8 + 60 * np.asarray(sizes) / max(float(np.max(sizes)), 1.0)
     axes.scatter(x, y, s=area, color=BLUE, alpha=0.55, edgecolors="white", linewidths=0.6)
     for row, name in (marked or {}).items():
         axes.plot(x[row], y[row], "o", color=VERMILION, markersize=5.5)
-        axes.annotate(name, (x[row], y[row]), xytext=(6, 4), textcoords="offset points", fontsize=8, color=VERMILION)
+        name_beside(axes, name, (float(x[row]), float(y[row])), "data", (6, 4), color=VERMILION)
     for at, name in (vertical or {}).items():
         _line_at(axes, at, name, foot=True)
     for at, name in (horizontal or {}).items():
         axes.axhline(at, color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
-        axes.annotate(name, (0.995, at), xycoords=RIGHT, va="bottom", ha="right", fontsize=8, color=GREY)
-    axes.set(xlabel=xlabel, ylabel=ylabel)
+        name = break_text(name, axes.get_position().width * WIDTH, REFERENCE)
+        axes.annotate(name, (0.995, at), xycoords=RIGHT, va="bottom", ha="right", fontsize=REFERENCE, color=GREY)
     return figure
 
 
@@ -263,61 +257,82 @@ def bars_figure(rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: s
     return figure
 
 
-def _frame(title: str, recipe: str, *, height: float, left: float, right: float) -> tuple[Figure, Axes]:
-    """An axes of a page `height` inches high, from `left` to `right` of its width; a long title makes it higher."""
-    lines = broken(title, (0.98 - left) * WIDTH, TITLE, "bold")
-    height += LEADING * TITLE / 72 * lines.count("\n")
-    above = 0.46 + LEADING * TITLE / 72 * lines.count("\n")
+def _frame(
+    title: str, recipe: str, xlabel: str, ylabel: str = "", *, height: float, left: float, right: float
+) -> tuple[Figure, Axes]:
+    """An axes of a page from `left` to `right` of its width.
+
+    The page is `height` inches high where title and name of the axis take one line each; longer ones make it higher.
+    """
+    tall = height - 0.46 - 0.54 - measure_height("note", NOTE)
+    ylabel = break_text(ylabel, tall, AXIS)
+    left += _more(ylabel, AXIS) / WIDTH
+    title = break_text(title, (0.98 - left) * WIDTH, TITLE, "bold")
+    xlabel = break_text(xlabel, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * WIDTH, AXIS)
+    above, below = 0.46 + _more(title, TITLE), 0.54 + _more(xlabel, AXIS) + measure_note(recipe)
+    height = above + tall + below
     figure = Figure(figsize=(WIDTH, height))
-    below = 0.54 + footnote(figure, recipe)
-    axes = figure.add_axes((left, below / height, right - left, 1 - (below + above) / height))
-    axes.set_title(lines, fontsize=TITLE)
+    footnote(figure, recipe)
+    axes = figure.add_axes((left, below / height, right - left, tall / height))
+    axes.set_title(title, fontsize=TITLE)
+    axes.set_xlabel(xlabel, fontsize=AXIS)
+    axes.set_ylabel(ylabel, fontsize=AXIS)
     return figure, axes
+
+
+def _more(text: str, size: float) -> float:
+    """What a text takes beyond its first line, in inches."""
+    return measure_height(text, size) - measure_height(text and "line", size)
 
 
 def _rows_frame(
     rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str, step: float, size: float = LABEL
 ) -> tuple[Figure, Axes]:
     """An axes with a line for every row, named at the left, its note at the right; `step` inches or more each."""
-    labels = [broken(row.label, 0.4 * WIDTH, size) for row in rows]
-    notes = [broken(row.note, 0.25 * WIDTH, size) for row in rows]
+    labels = [break_text(row.label, 0.4 * WIDTH, size) for row in rows]
+    notes = [break_text(row.note, 0.25 * WIDTH, size) for row in rows]
     most = max(text.count("\n") for text in (*labels, *notes))
     step = max(step, LEADING * size / 72 * (most + 1.5)) if most else step
-    left = 0.035 + max(widest(label, size) for label in labels) / WIDTH
+    left = 0.035 + max(measure_block(label, size) for label in labels) / WIDTH
     right = min(0.8, _right(notes, size))
-    figure, axes = _frame(title, recipe, height=1.25 + step * len(rows), left=left, right=right)
+    figure, axes = _frame(title, recipe, xlabel, height=1.25 + step * len(rows), left=left, right=right)
     for place, note in enumerate(notes):
         axes.annotate(note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=size)
     axes.set_yticks([-place for place in range(len(rows))], labels)
     axes.set_ylim(-len(rows) + 0.4, 0.6)
     axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=size)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(xlabel)
     return figure, axes
-
-
-def widest(label: str, size: float = LABEL) -> float:
-    """The width in inches of the longest line of a text."""
-    return max(inches(line, size) for line in label.split("\n"))
 
 
 def _right(texts: Sequence[str], size: float = LABEL) -> float:
     """Where an axes must end for these texts to stand beside it."""
-    return 0.96 - max(widest(text, size) for text in texts) / WIDTH
+    return 0.96 - max(measure_block(text, size) for text in texts) / WIDTH
 
 
 def _line_at(axes: Axes, at: float, name: str, *, foot: bool = False) -> None:
     axes.axvline(at, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-    axes.annotate(
-        name,
-        (at, 0.0 if foot else 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 2 if foot else -1),
-        textcoords="offset points",
-        fontsize=8,
-        color=GREY,
-        va="bottom" if foot else "top",
-    )
+    place = ((at, 0.0 if foot else 1.0), ("data", "axes fraction"))
+    name_beside(axes, name, *place, (3, 2 if foot else -1), color=GREY, va="bottom" if foot else "top")
+
+
+def name_beside(
+    axes: Axes,
+    name: str,
+    at: tuple[float, float],
+    units: Any,
+    offset: tuple[float, float],
+    *,
+    size: float = REFERENCE,
+    **look: Any,
+) -> None:
+    """Write a name at the right of a place, or at its left where the page has no more room there."""
+    left, place, right = axes.xaxis.get_transform().transform([axes.get_xlim()[0], at[0], axes.get_xlim()[1]])
+    box = axes.get_position()
+    room = (1 - box.x0 - box.width * (place - left) / (right - left)) * WIDTH - offset[0] / 72
+    side = "left" if measure_block(name, size) < room else "right"
+    offset = offset if side == "left" else (-offset[0], offset[1])
+    axes.annotate(name, at, offset, units, "offset points", ha=side, fontsize=size, **look)
 
 
 def _name_ends(axes: Axes, lines: Sequence[PlottedLine], names: Sequence[str]) -> None:

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.showing.page import Mark, Row, RowFigure
-from analysis.showing.plots import GREY, INK, LABEL, LEADING, STYLE, TITLE, WIDTH, broken, styled, widest
+from analysis.showing.plots import AXIS, GREY, INK, LABEL, STYLE, TITLE, WIDTH, name_beside, styled
+from dialogue.lettering import break_text, measure_block, measure_height, measure_line
 
 COLOURS: Mapping[str, str] = {
     "c0": "#0b6aa8", "c1": "#c2500a", "c2": "#0b7a5b", "c3": "#97588a", "c4": "#96700a", "c5": "#5f6672",
@@ -26,26 +27,29 @@ STEP = 0.25  # inches a line
 @styled
 def picture(found: RowFigure) -> Figure:
     """The figure, as wide as a text column; rows from the top, their names at the left, their notes at the right."""
-    labels = [broken(row.label, 0.3 * WIDTH, LABEL) for row in found.rows]
-    notes = [broken(row.note, 0.24 * WIDTH, SMALL) for row in found.rows]
+    labels = [break_text(row.label, 0.3 * WIDTH, LABEL, _weight(row)) for row in found.rows]
+    notes = [break_text(row.note, 0.24 * WIDTH, SMALL) for row in found.rows]
     tops = _tops(found.rows, labels, notes)
-    left = 0.03 + 1.06 * max([widest(one) for one in labels], default=0) / WIDTH  # headings are bold
-    head = broken(found.note_head, 0.24 * WIDTH, SMALL)
-    right = 0.97 - max([widest(one, SMALL) for one in (*notes, head)], default=0) / WIDTH
+    widths = [measure_block(label, LABEL, _weight(row)) for row, label in zip(found.rows, labels, strict=True)]
+    left = 0.03 + max(widths, default=0) / WIDTH
+    head = break_text(found.note_head, 0.24 * WIDTH, SMALL)
+    right = 0.97 - max([measure_block(note, SMALL) for note in (*notes, head)], default=0) / WIDTH
     across = _across(found)
-    title = broken(found.title, 0.96 * WIDTH, TITLE, "bold")
-    above = 0.2 + LEADING * TITLE / 72 * (title.count("\n") + 1) + 0.17 * across + 0.28
-    caption = broken(found.caption, 0.96 * WIDTH, SMALL) if found.caption else ""
-    below = 0.5 + (LEADING * SMALL / 72 * (caption.count("\n") + 1) if caption else 0)
+    title = break_text(found.title, 0.96 * WIDTH, TITLE, "bold")
+    unit = break_text(found.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * WIDTH, AXIS)
+    above = 0.48 + measure_height(title, TITLE) + 0.17 * across
+    caption = break_text(found.caption, 0.96 * WIDTH, SMALL) if found.caption else ""
+    below = 0.34 + measure_height(unit, AXIS) + measure_height(caption, SMALL)
     height = above + tops[-1] + below
     figure = Figure(figsize=(WIDTH, height))
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=TITLE, fontweight="bold", va="top")
     _frame(axes, found, head, tops[-1])
+    axes.set_xlabel(unit, fontsize=AXIS)
     for row, label, note, top, end in zip(found.rows, labels, notes, tops, tops[1:], strict=False):
         _row(axes, row, label, note, top, end)
     if found.legend:
-        _legend(figure, found, across, 1 - (0.14 + LEADING * TITLE / 72 * (title.count("\n") + 1)) / height)
+        _legend(figure, found, across, 1 - (0.14 + measure_height(title, TITLE)) / height)
     if caption:
         figure.text(0.02, 0.05 / height, caption, fontsize=SMALL, color=GREY, va="bottom")
     return figure
@@ -71,14 +75,14 @@ def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str]) -> l
     """Where each row begins, in inches from the top, and where the last one ends."""
     tops = [0.0]
     for row, label, note in zip(rows, labels, notes, strict=True):
-        words = LEADING * LABEL / 72 * (max(label.count("\n"), note.count("\n")) + 1) + 0.06
+        words = max(measure_height(label, LABEL), measure_height(note, LABEL)) + 0.06
         tops.append(tops[-1] + max(STEP + 0.11 * (row.lines - 1), 0.55 if row.curve else 0.0, words))
     return tops
 
 
 def _across(found: RowFigure) -> int:
     """Lines that the legend takes, so that none of its words leaves the page."""
-    widths = [widest(meaning, SMALL) + 0.45 for _, _, meaning in found.legend]
+    widths = [measure_line(meaning, SMALL) + 0.45 for _, _, meaning in found.legend]
     lines = 1 if widths else 0
     while widths and max(widths) * -(-len(widths) // lines) > 0.96 * WIDTH and lines < len(widths):
         lines += 1
@@ -91,11 +95,9 @@ def _frame(axes: Axes, found: RowFigure, head: str, tall: float) -> None:
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    axes.set_xlabel(found.unit)
     for at, name in found.across:
         axes.axvline(at, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-        side = "right" if at > 70 else "left"
-        axes.annotate(name, (at, 0), xytext=(0, 2), textcoords="offset points", fontsize=SMALL, color=GREY, ha=side)
+        name_beside(axes, name, (at, 0), "data", (0, 2), size=SMALL, color=GREY)
     if head:
         place = (1.03, 1.0)
         axes.annotate(head, place, xycoords="axes fraction", va="bottom", fontsize=SMALL, color=GREY)
@@ -103,8 +105,7 @@ def _frame(axes: Axes, found: RowFigure, head: str, tall: float) -> None:
 
 def _row(axes: Axes, row: Row, label: str, note: str, top: float, end: float) -> None:
     middle, across = (top + end) / 2, axes.get_yaxis_transform()
-    weight = "normal" if row.marks or row.curve else "bold"
-    axes.text(-0.02, middle, label, transform=across, ha="right", va="center", fontsize=LABEL, weight=weight)
+    axes.text(-0.02, middle, label, transform=across, ha="right", va="center", fontsize=LABEL, weight=_weight(row))
     axes.text(1.03, middle, note, transform=across, va="center", fontsize=SMALL, color=INK)
     for path, style in ((row.curve, "-"), (row.beside, "--")):
         if path:
@@ -112,6 +113,11 @@ def _row(axes: Axes, row: Row, label: str, note: str, top: float, end: float) ->
     for mark in row.marks:
         place = end - 0.05 if row.curve else middle if mark.line < 0 or row.lines < 2 else top + 0.13 + 0.11 * mark.line
         _mark(axes, mark, place, top, end)
+
+
+def _weight(row: Row) -> str:
+    """Rows that draw nothing are headings."""
+    return "normal" if row.marks or row.curve else "bold"
 
 
 def _curve(axes: Axes, path: str, colour: str, style: str, top: float, end: float) -> None:

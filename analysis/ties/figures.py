@@ -15,21 +15,22 @@ from analysis.showing.plots import (
     GREY,
     INK,
     LABEL,
-    LEADING,
+    REFERENCE,
     RIGHT,
     TITLE,
     VERMILION,
     WIDTH,
-    broken,
     footnote,
+    measure_note,
     styled,
-    widest,
 )
 from analysis.showing.words import count, percent
 from analysis.stats.laws import CHANCE, density
 from analysis.ties.answer import UNITS, Curve, TiesAnswer
+from dialogue.lettering import LEADING, break_text, measure_block, measure_height
 
 NAMED = 5  # curves that can be named beside a panel; of more, only their number is told
+HEAD = "95 % of sets"
 SMALL = 8.0  # points
 
 
@@ -43,18 +44,23 @@ def laws_figure(answer: TiesAnswer) -> Figure:
     """Above, the tie distributions as the paper draws them; below, sets of that size drawn by each unit."""
     upper, lower = 1.72, 0.48 * len(answer.units)
     labels = [_unit_label(curve) for curve in answer.units]
-    left = max(0.08, 0.03 + max(map(widest, labels)) / WIDTH)
+    left = max(0.08, 0.03 + max(measure_block(label, LABEL) for label in labels) / WIDTH)
     names = _names(answer)
-    right = min(0.8, 0.95 - max(widest(name) for name, _ in names) / WIDTH)
-    said = [broken(_title(answer), (0.98 - left) * WIDTH, TITLE, "bold"), _key(answer, (0.98 - left) * WIDTH)]
-    top = 0.36 + sum(_tall(text, size) for text, size in zip(said, (TITLE, SMALL), strict=True))
-    figure = Figure(figsize=(WIDTH, top + upper + 0.55 + lower + 0.72))
+    beside = max(measure_block(name, LABEL) for name in (HEAD, *(name for name, _ in names)))
+    right = min(0.8, 0.95 - beside / WIDTH)
+    heads = [break_text(_title(answer), (0.98 - left) * WIDTH, TITLE, "bold"), _key(answer, (0.98 - left) * WIDTH)]
+    title = break_text(_units_title(answer), (right - left) * WIDTH, TITLE, "bold")
+    top = 0.36 + sum(measure_height(text, size) for text, size in zip(heads, (TITLE, SMALL), strict=True))
+    between = 0.38 + measure_height(title, TITLE)
+    foot = 0.61 + measure_note(answer.signature)
+    figure = Figure(figsize=(WIDTH, top + upper + between + lower + foot))
     tall = figure.get_figheight()
     above = figure.add_axes((left, 1 - (top + upper) / tall, right - left, upper / tall))
-    below = figure.add_axes((left, 0.72 / tall, right - left, lower / tall), sharex=above)
+    below = figure.add_axes((left, foot / tall, right - left, lower / tall), sharex=above)
     grid = _grid(answer)
     _experiments(above, answer, grid)
     _units(below, answer, grid, labels)
+    below.set_title(title)
     for axes in (above, below):
         axes.axvline(CHANCE, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
         axes.axvline(0.5, color=GREY, linewidth=0.9, zorder=0)
@@ -62,22 +68,18 @@ def laws_figure(answer: TiesAnswer) -> Figure:
         axes.tick_params(axis="y", length=0, labelcolor=INK)
     _name_lines(above)
     _name_curves(above, names, upper)
-    _heads(figure, said, left)
+    _heads(figure, heads, left)
     footnote(figure, answer.signature)
     return figure
 
 
-def _heads(figure: Figure, said: Sequence[str], left: float) -> None:
+def _heads(figure: Figure, heads: Sequence[str], left: float) -> None:
     """The title, and below it what fillings and dashes mean."""
     at = 0.1
-    for text, size, weight, colour in zip(said, (TITLE, SMALL), ("bold", "normal"), ("black", INK), strict=True):
+    for text, size, weight, colour in zip(heads, (TITLE, SMALL), ("bold", "normal"), ("black", INK), strict=True):
         place = 1 - at / figure.get_figheight()
         figure.text(left, place, text, fontsize=size, weight=weight, color=colour, ha="left", va="top")
-        at += _tall(text, size)
-
-
-def _tall(text: str, size: float) -> float:
-    return LEADING * size / 72 * (text.count("\n") + 1) if text else 0.0
+        at += measure_height(text, size)
 
 
 def _experiments(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64]) -> None:
@@ -112,7 +114,7 @@ def _names(answer: TiesAnswer) -> list[tuple[str, str]]:
     if len(curves) > NAMED:
         ends = f"{100 * min(one.share for one in curves):.1f}–{100 * max(one.share for one in curves):.1f} % ties"
         return [(f"{len(curves)} experiments\n{ends}", BLUE)]
-    shown = [f"{broken(one.name, 0.3 * WIDTH, LABEL)}\n{one.share * 100:.1f} % ties" for one in curves]
+    shown = [f"{break_text(one.name, 0.3 * WIDTH, LABEL)}\n{one.share * 100:.1f} % ties" for one in curves]
     return list(zip(shown, _colours(answer), strict=True))
 
 
@@ -121,7 +123,7 @@ def _name_curves(axes: Axes, names: Sequence[tuple[str, str]], tall: float) -> N
     for name, colour in names:
         axes.annotate(name, (1.03, at), xycoords="axes fraction", color=colour, fontsize=LABEL, va="top",
                       linespacing=LEADING)  # fmt: skip
-        at -= min((_tall(name, LABEL) + 0.12) / tall, 1 / len(names))
+        at -= min((measure_height(name, LABEL) + 0.12) / tall, 1 / len(names))
 
 
 def _title(answer: TiesAnswer) -> str:
@@ -141,7 +143,7 @@ def _key(answer: TiesAnswer, room: float) -> str:
     of = "the votes" if least is answer.pooled else least.name
     how = "as in the papers" if answer.recipe.unit == "vote" else "as the papers draw votes"
     said = f"Solid: with replacement. Dashed: without, {how}, though a set is {percent(least.part, 0)} of {of}."
-    return broken(said, room, SMALL)
+    return break_text(said, room, SMALL)
 
 
 def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64], labels: Sequence[str]) -> None:
@@ -155,8 +157,7 @@ def _units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64], labels: Se
         axes.annotate(f"{low * 100:.0f}–{high * 100:.0f} %", (1.03, -place), xycoords=RIGHT, color=colour)
     axes.set_yticks([0.16 - place for place in range(len(answer.units))], labels)
     axes.set_ylim(-len(answer.units) + 0.82, 0.95)
-    axes.set_title(_units_title(answer), y=1.0)
-    _beside(axes, "95 % of sets", (1.03, 1.0), INK)
+    axes.annotate(HEAD, (1.03, 1.0), xycoords="axes fraction", color=INK, fontsize=LABEL, va="center")
     axes.set_xlabel("Share of ties in a set")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value * 100:.0f} %")
 
@@ -172,10 +173,6 @@ def _unit_label(curve: Curve) -> str:
     return "by " + curve.name.replace("+", " and ")
 
 
-def _beside(axes: Axes, text: str, at: tuple[float, float], colour: str) -> None:
-    axes.annotate(text, at, xycoords="axes fraction", color=colour, fontsize=8.5, va="center", linespacing=1.25)
-
-
 def _name_lines(axes: Axes) -> None:
     for at, name, side in ((CHANCE, "chance 1/3", "right"), (0.5, "half are ties", "left")):
         axes.annotate(
@@ -186,7 +183,7 @@ def _name_lines(axes: Axes) -> None:
             textcoords="offset points",
             ha=side,
             va="bottom",
-            fontsize=8,
+            fontsize=REFERENCE,
             color=GREY,
         )
 

@@ -14,12 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dialogue.files import atomic
+from dialogue.lettering import FONT, break_recipe, break_text
 from evaluators.detection.answer import Detected, Detection, raters
 from evaluators.detection.rates import DetectionCurve
 from evaluators.detection.text import short, with_interval
 
 PEOPLE_COLOUR, MODEL_COLOUR, GREY = "#0072B2", "#D55E00", "#6f6f6f"
 LOOK: dict[Any, Any] = {
+    **FONT,
     "font.size": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -30,7 +32,7 @@ LOOK: dict[Any, Any] = {
     "legend.frameon": False,
     "pdf.fonttype": 42,
 }
-ROW_HEIGHT = 2.3  # inches
+WIDTH, ROW_HEIGHT = 7.4, 2.3  # inches
 MOST_ROWS = 12
 FEWEST_THERE = 5  # replies of one length, for a point of its mean
 
@@ -39,7 +41,7 @@ def write_detection_figure(folder: Path, found: Detection) -> Path:
     """Write discriminator.png and .pdf: three panels for each generator; the path of the PNG."""
     shown = list(found.found)[:MOST_ROWS]
     with mpl.rc_context(LOOK):
-        figure = Figure(figsize=(7.4, ROW_HEIGHT * len(shown) + 0.7), layout="constrained")
+        figure = Figure(figsize=(WIDTH, ROW_HEIGHT * len(shown) + 0.7), layout="constrained")
         rows = figure.subplots(len(shown), 3, squeeze=False)
         for panels, one in zip(rows, shown, strict=True):
             _against_length(panels[0], one, found)
@@ -53,7 +55,8 @@ def write_detection_figure(folder: Path, found: Detection) -> Path:
             if len(found.found) > len(shown)
             else ""
         )
-        figure.supxlabel(f"{found.signature}{left}", fontsize=5.5, color=GREY, x=0.01, ha="left")
+        note = break_recipe(f"{found.signature}{left}", 0.98 * WIDTH, 5.5)
+        figure.supxlabel(note, fontsize=5.5, color=GREY, x=0.01, ha="left")
         path = folder / "discriminator.png"
         for suffix, told in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
             with atomic(path.with_suffix(suffix), "wb") as handle:
@@ -75,12 +78,16 @@ def _against_length(panel: Axes, one: Detected, found: Detection) -> None:
         panel.plot(at, [chance[whose & (length == n)].mean() for n in at], color=colour, linewidth=1.6, label=name)
     panel.axhline(0.5, color=GREY, linewidth=0.7, linestyle=":")
     panel.set(xlabel="words in the reply", ylabel="P(a person wrote it)", ylim=(-0.02, 1.02))
-    panel.set_title(f"{one.who.name}, {one.who.decoding}: {with_interval(one.accuracy)} told right, "
-                    f"{short(one.length.value)} by length")  # fmt: skip
+    title = (
+        f"{one.who.name}, {one.who.decoding}: {with_interval(one.accuracy)} told right, "
+        f"{short(one.length.value)} by length"
+    )
+    panel.set_title(break_text(title, 0.96 * WIDTH, 8.5))
 
 
 def _curve_panel(panel: Axes, curve: DetectionCurve, x: str, y: str, area: str) -> None:
     panel.fill_between(curve.x, curve.low, curve.high, color=PEOPLE_COLOUR, alpha=0.2, linewidth=0)
     panel.plot(curve.x, curve.y, color=PEOPLE_COLOUR, linewidth=1.4)
     panel.set(xlabel=x, ylabel=y, xlim=(0, 1), ylim=(0, 1.02))
-    panel.text(0.97, 0.05, f"{area} {with_interval(curve.area)}", transform=panel.transAxes, ha="right", fontsize=7)
+    words = break_text(f"{area} {with_interval(curve.area)}", 0.22 * WIDTH, 7)
+    panel.text(0.97, 0.05, words, transform=panel.transAxes, ha="right", fontsize=7)

@@ -1,9 +1,13 @@
 """What the pictures of probe scores show, read from the drawn marks."""
 
+import matplotlib as mpl
+import numpy as np
 import pytest
 
-from probes.comparisons import DifficultyGroup
+from probes import plots
+from probes.comparisons import Beside, Course, DifficultyGroup
 from probes.plots import difficulty_bars
+from tests.house.pictures import FAMILIES, cut_texts
 
 
 def test_a_bar_is_as_high_as_its_group_and_stands_with_its_model():
@@ -20,3 +24,49 @@ def test_a_bar_is_as_high_as_its_group_and_stands_with_its_model():
     assert bars == {0: [71.0, 40.0], 1: [64.0]}
     whiskers = [line.get_segments()[0][:, 1].tolist() for line in panel.collections]
     assert whiskers[0] == pytest.approx([67.0, 75.0]) and whiskers[-1] == pytest.approx([40.0, 40.0])
+
+
+RECIPE = "|".join(["scores:12", *(f"key{k}:value" for k in range(60))])
+LONG = "org/a-very-long-model-name-with-instructions"
+FIGURES = {
+    "difficulty": lambda: plots.difficulty_bars(
+        [
+            DifficultyGroup(f"{LONG}-{k}", level, ("A",), 50.0, 3.0)
+            for k in range(5)
+            for level in ("easy", "medium", "hard")
+        ],
+        RECIPE,
+    ),
+    "selection": lambda: plots.selectors(
+        {(f"{LONG}-{k}", f"checkpoint by a metric of number {n}"): [50.0, 60.0] for k in range(3) for n in range(7)},
+        RECIPE,
+        by=LONG,
+    ),
+    "evolution": lambda: plots.evolution(
+        [
+            Course(f"{LONG}-{k}", f"ATaskWithALongName{n}{LONG}", np.arange(3), np.full((2, 3), 50.0))
+            for k in range(3)
+            for n in range(6)
+        ],
+        {},
+        RECIPE,
+    ),
+    "scatter": lambda: plots.scatter(
+        [
+            Beside(f"{LONG}-{k}", (LONG, f"{LONG}-2"), ("last", "untrained"), np.ones(2), np.ones(2), 0.5, 0.5)
+            for k in range(5)
+        ],
+        "bleu2",
+        RECIPE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_text_leaves_the_page_in_any_font(name, family, monkeypatch):
+    monkeypatch.setitem(plots.LOOK, "font.family", family)
+    figure = FIGURES[name]()
+    with mpl.rc_context(plots.LOOK):
+        figure.draw_without_rendering()
+        assert cut_texts(figure) == []

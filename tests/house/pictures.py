@@ -1,0 +1,29 @@
+"""What stands on a picture, and what of it would be cut at an edge of the page."""
+
+from matplotlib.text import Annotation
+
+# Ours, a wide and a narrow one: they ship with matplotlib, so every machine has them.
+FAMILIES = ("DejaVu Sans", "DejaVu Sans Mono", "STIXGeneral")
+
+
+def texts_of(figure):
+    """Every text of a figure that has been laid out; of the ticks' names those within the axis."""
+    for axes in figure.axes:
+        if not axes.get_visible():
+            continue
+        yield from (axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label)
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            yield from (tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high)
+        yield from axes.get_legend().get_texts() if axes.get_legend() else ()
+    yield from (text for text in (figure._suptitle, figure._supxlabel, figure._supylabel) if text)
+    yield from figure.texts
+    yield from figure.findobj(Annotation)
+    yield from (text for legend in figure.legends for text in legend.get_texts())
+
+
+def cut_texts(figure):
+    """The texts that reach over an edge, by more than a pixel for what rounds off."""
+    width, height = figure.get_size_inches() * figure.dpi
+    boxes = ((text.get_text(), text.get_window_extent()) for text in texts_of(figure) if text.get_text())
+    return [text for text, box in boxes if min(box.x0, box.y0) < -1 or box.x1 > width + 1 or box.y1 > height + 1]
