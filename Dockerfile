@@ -14,7 +14,7 @@ WORKDIR /app
 COPY dialogue dialogue
 COPY crowd crowd
 COPY templates templates
-ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 SEEDVOTE_STUDY=/study SEEDVOTE_PROXIES=1
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 SEEDVOTE_STUDY=/study
 USER seedvote
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

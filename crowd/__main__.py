@@ -19,6 +19,7 @@ COMMANDS = {
     "block": "give a rater no further work, and count none of their votes",
     "unblock": "let a rater in again",
     "exclude": "exclude raters after the fact, by hand or by the rules of hit.toml",
+    "rotate": "replace a secret that may have leaked: links, or the researcher's page",
     "forget": "erase one person from a study",
     "launch": "bring raters from a marketplace to a served study",
     "verify": "ask the marketplace which visits it stands behind",

@@ -126,6 +126,28 @@ def add_sites(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(f"--{row.source}", action="store_true", help=f"admit people sent by {row.title}")
 
 
+def add_front(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `crowd serve` about what stands in front of it, and how often anybody may ask."""
+    parser.add_argument("--prefix", default="", metavar="PATH", help="path of the study behind a reverse proxy: /study")
+    parser.add_argument(
+        "--proxies", type=int, default=0, metavar="N", help="number of trusted reverse proxies (default: 0)"
+    )
+    parser.add_argument("--https", action="store_true", help="raters use https: send cookies over https only")
+    parser.add_argument(
+        "--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame the page"
+    )
+    parser.add_argument(
+        "--rate", type=float, default=20.0, help="most requests per second from one rater (default: 20; 0: no limit)"
+    )
+    parser.add_argument(
+        "--address-rate",
+        type=float,
+        metavar="N",
+        help="most requests per second from one network address whose rater is not known yet, e.g. 200 for a classroom "
+        "(default: as --rate)",
+    )
+
+
 def sites_of(args: argparse.Namespace) -> tuple[str, ...]:
     """The sites of the place that `add_sites` was given: the first takes finished forms, all may frame the page."""
     return sites_at({row.source: vars(args)[row.source] for row in MARKETPLACES if row.places})

@@ -16,8 +16,12 @@ from dialogue.errors import InputError
 from dialogue.validity import LONGEST_ANSWER
 
 MOST = 20
-LONGEST_COMMENT = 2000
+LONGEST_COMMENT = 2000  # characters, as browsers count those of a text box
 When = Literal["before", "after"]
+
+
+class TooLong(Exception):
+    """A text is longer than a page allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +115,12 @@ def told_of_rater(
 
 
 def as_comment(text: str) -> str:
-    """What somebody wrote, as it is kept."""
-    return text.replace("\0", "").replace("\r\n", "\n").strip()[:LONGEST_COMMENT]
+    """What somebody wrote, as it is kept; it is kept whole or not at all.
+
+    >>> as_comment(" first\r\nsecond ")
+    'first\nsecond'
+    """
+    text = text.replace("\0", "").replace("\r\n", "\n")
+    if len(text) > LONGEST_COMMENT:
+        raise TooLong(f"a text has {len(text)} characters")
+    return text.strip()

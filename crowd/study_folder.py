@@ -16,6 +16,7 @@ from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from crowd.rating.excluding import exclude_by_rule
 from crowd.rating.rules import first_source, fits, kept_hit, rules_of
+from crowd.store.keys import end_older_seats
 from crowd.store.launches import take_up_files
 from crowd.store.store import Store, open_store, sqlite_url
 from dialogue.errors import InputError
@@ -81,6 +82,7 @@ def prepare_study(
     try:
         if caution := _of_another_kind(store, study, simulated):
             tell(caution)
+        end_older_seats(store, time.time())
         refuse_changes(store, hit)
         pool.load(store, path, hit, time.time())
         for sentence in take_up(store, hit, time.time()):

@@ -57,5 +57,6 @@ def from_environment() -> Flask:
             https=read("SEEDVOTE_HTTPS", "") == "1",
             frame_ancestors=(*read("SEEDVOTE_FRAME_ANCESTORS", "").split(), *sites),
             rate=float(read("SEEDVOTE_RATE", "20")),
+            address_rate=float(limit) if (limit := read("SEEDVOTE_ADDRESS_RATE")) else None,
         )
     )

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store:
         hit = hit_in_force(store, args.study)
         desk = Desk(store, hit)
-        for rater in (*map(desk.rater_id, (args.rater, invited_id(desk.secret, args.rater))), args.rater):
+        for rater in (*map(desk.rater_id, (args.rater, invited_id(desk.keys.people, args.rater))), args.rater):
             if not args.unpaid and (owed := unpaid_visits(store, rater)):
                 raise InputError(
                     f"{', '.join(owed)} of this person may still be due their pay, and nobody could tell afterwards. "

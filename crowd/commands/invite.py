@@ -1,7 +1,8 @@
 """Print links that each let one person in; whoever has none, or a guessed one, is not admitted.
 
-A link is the person: give each to one person, and do not post it. The same --name has the same link again. Votes show
-a keyed hash, never the name; `crowd forget STUDY NAME` erases one person.
+A link is the person: give each to one person, and do not post it. The same --name has the same link again, or with
+--expires another link for the same person. `crowd block STUDY NAME --invitation` takes one back. Votes show a keyed
+hash, never the name; `crowd forget STUDY NAME` erases one person.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dialogue.command_line import given, tell_next
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 PROOF = "." + 32 * "0"  # as long as what is added to a name
+DAY = 86_400
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,19 +25,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("number", type=int, nargs="?", metavar="N", help="number of new people to invite")
     parser.add_argument("--name", action="append", default=[], help="invite this person; repeat for several")
     parser.add_argument("--url", default=DEFAULT_URL, help=f"address of the study (default: {DEFAULT_URL})")
+    parser.add_argument(
+        "--expires", metavar="DAYS|DATE", help="days, or the last day (2026-12-31, UTC), on which the links let in"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write them as CSV (name, link) in place of printing")
 
 
 def run(args: argparse.Namespace) -> None:
     """Sign and print."""
+    import time
+
     from crowd.store.store import settings
     from crowd.study_folder import opened
     from crowd.web.invitations import fresh_names, invitation
 
     names = [*_checked(args.name), *fresh_names(_number(args))]
+    until = _end(args.expires, time.time())
     with opened(args.study, args.database) as store, store.read() as connection:
         secret = settings(connection)["secret"]
-    links = [(name, invitation(secret, _address(args.url), name)) for name in names]
+    links = [(name, invitation(secret, _address(args.url), name, until)) for name in names]
     if args.out:
         _write(args.out, links)
         print(f"{len(links)} links: {args.out}. Each lets in one person; give each to one person.")
@@ -53,6 +61,27 @@ def _number(args: argparse.Namespace) -> int:
     if args.number is not None and not 1 <= args.number <= 100_000:
         raise InputError(f"N is {args.number}; it must be a whole number from 1 to 100000.")
     return args.number or 0
+
+
+def _end(expires: str | None, now: float) -> float | None:
+    """The moment at which the links end: the end of a day, or so many times 24 hours from now."""
+    from datetime import UTC, datetime
+
+    from dialogue.errors import InputError
+
+    if expires is None:
+        return None
+    try:
+        days = float(expires) if expires.isdigit() else None
+        last = None if days is not None else datetime.strptime(expires, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise InputError(f"--expires is {expires!r}; give a number of days or a date, e.g. 14 or 2026-12-31.") from None
+    end = now + (days or 0) * DAY if last is None else last + DAY
+    if end <= now:
+        raise InputError(
+            f"--expires is {expires}, so the links would let nobody in. Give 1 day or more, or a later date."
+        )
+    return end
 
 
 def _checked(names: list[str]) -> list[str]:

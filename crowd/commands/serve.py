@@ -21,7 +21,7 @@ LASTING = True  # runs until it is stopped
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
-    from crowd.arguments import add_sites
+    from crowd.arguments import add_front, add_sites
 
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created if missing")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
@@ -42,18 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="admit everybody who knows the address, under any name (?rater=ID): for a lab; "
         "default: by `crowd invite` or a marketplace only",
     )
-    parser.add_argument("--prefix", default="", metavar="PATH", help="path of the study behind a reverse proxy: /study")
-    parser.add_argument(
-        "--proxies", type=int, default=0, metavar="N", help="number of trusted reverse proxies (default: 0)"
-    )
-    parser.add_argument("--https", action="store_true", help="raters use https: send cookies over https only")
-    parser.add_argument(
-        "--frame-ancestor", action="append", default=[], metavar="URL", help="site that may frame the page"
-    )
+    add_front(parser)
     add_sites(parser)
-    parser.add_argument(
-        "--rate", type=float, default=20.0, help="most requests per second from one rater (default: 20; 0: no limit)"
-    )
     parser.add_argument("--dashboard", action="store_true", help="keep the figures on the researcher's page up to date")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not every request")
     parser.add_argument(
@@ -96,6 +86,7 @@ def run(args: argparse.Namespace) -> None:
             entrances=usual_entrances(hit, sites[0] if sites else "", [row.source for row in chosen(args)]),
             invited=not (args.walk_in or args.simulated),
             rate=args.rate,
+            address_rate=args.address_rate,
         )
     )
     if args.dashboard and FORMS[hit.form].SIDED:  # of questions there are no such figures

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    parser.add_argument("--token", action="store_true", help="also print the address of the researcher's page")
+    parser.add_argument("--token", action="store_true", help="also print the addresses of the researcher's page")
     parser.add_argument("--database", metavar="URL", help="postgresql+psycopg://... (default: STUDY/crowd.sqlite)")
 
 
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store, store.read() as connection:
         hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
         found = overview(connection, hit, time.time())
-        token = Desk(store, hit).study_token()
+        desk = Desk(store, hit)
     now = found.progress
     print(f"Study:   {now.state}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
@@ -47,10 +47,12 @@ def run(args: argparse.Namespace) -> None:
     if excluded := [line for line in found.raters if line.status == "excluded"]:
         print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
+    told += [link.says() for link in found.shared]
     if told := [*told, *(_mend(line, args) for line in found.checks if line.looks_wrong)]:
         print("\n".join(told))
     if args.token:
-        print(f"Watch:   /study?token={token} on the server; whoever has this address can pause the study")
+        print(f"Watch:   /study?token={desk.study_token()} on the server; whoever has this address can pause the study")
+        print(f"Read:    /study?token={desk.reading_token()} for co-authors: the same page without switch and export")
     tell_next(_next(now), args.study, *given(args, "database"))
 
 

@@ -52,6 +52,7 @@ _CLAIM = (  # a lease of this rater with its pair, who they are and where they s
 _STORE = sa.insert(votes)
 _ANSWERED = sa.update(leases).where(leases.c.lease == param("this")).values(state="answered", sitting=param("seat"))
 _VOTE = sa.select(votes.c.vote).where(votes.c.lease == param("lease"), votes.c.late == 0).scalar_subquery()
+_GIVEN = sa.select(votes.c.choice).where(votes.c.lease == param("lease"))
 _LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vote=_VOTE)
 
 
@@ -73,7 +74,8 @@ def save_answer(
         raise Refused("no lease of this rater")
     row = found[0]
     if row.state == "answered":
-        event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair)
+        differs = _differs(moment, row, choice)
+        event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
         return "again", shown
     if not fits(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
@@ -82,6 +84,13 @@ def save_answer(
     if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), moment.gate, waits=_waits(row))):
         standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
     return saved, shown
+
+
+def _differs(moment: Moment, row: Any, given: Given) -> bool:
+    """Whether an answer that came again is another one: a double click or a lost reply repeats the same."""
+    (first,) = fetch(moment.connection, (_GIVEN, {"lease": row.lease}))
+    choice, _ = _by_response(moment, given, row.left)
+    return bool(first) and first[0].choice != choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from crowd.rating.pool import key_in
 from crowd.rating.rules import kept_hit, rules_in_force, turn_revision
 from crowd.rating.standing import Effect
 from crowd.store import event_log
-from crowd.store.identity import rater_hash
+from crowd.store.identity import invited_id, rater_hash
+from crowd.store.keys import keys_in, restore_invitation, revoke
 from crowd.store.store import Store, settings
 from crowd.store.tables import leases, pairs, raters, votes
 from dialogue.errors import InputError
@@ -93,16 +94,42 @@ def _failed_sheets(connection: sa.Connection, check: str) -> dict[str, int]:
     return {str(row.lease): row.failed for row in connection.execute(sa.select(votes).where(mine))}
 
 
-def known_rater(store: Store, name: str) -> str:
-    """The hash of the rater with this id, or the hash itself where that was given."""
+def find_rater(store: Store, name: str) -> str | None:
+    """The hash of the rater with this id or invitation, or the hash itself where that was given."""
     with store.read() as connection:
-        hashed = rater_hash(settings(connection)["rater_key"], name)
-        found: str | None = connection.scalars(
-            sa.select(raters.c.rater).where(raters.c.rater.in_([hashed, name]))
-        ).first()
-    if found is None:
-        raise InputError("No rater of this study has that id. Give the id they came with, or the hash in votes.jsonl.")
-    return found
+        values = settings(connection)
+        invited = invited_id(keys_in(values).people, name)
+        names = [*(rater_hash(values["rater_key"], one) for one in (name, invited)), name]
+        return connection.scalars(sa.select(raters.c.rater).where(raters.c.rater.in_(names))).first()
+
+
+def known_rater(store: Store, name: str) -> str:
+    """The same; a sentence where there is no such rater."""
+    if (rater := find_rater(store, name)) is None:
+        raise InputError(
+            "No rater of this study has that id. Give the id they came with, the name on their invitation, or the hash "
+            "in votes.jsonl. An invitation that nobody has opened yet is taken back by: crowd block STUDY NAME "
+            "--invitation"
+        )
+    return rater
+
+
+def revoke_invitation(store: Store, name: str, now: float) -> None:
+    """The invitation by this name lets nobody in any more; every server obeys at its next look at the store."""
+    with store.write() as connection:
+        revoke(connection, invited_id(keys_in(settings(connection)).people, name))
+        event_log.append(connection, "study", now, invitation="revoked")
+        turn_revision(connection)
+
+
+def admit_invitation(store: Store, name: str, now: float) -> bool:
+    """Take that back. Whether the invitation had been revoked."""
+    with store.write() as connection:
+        restored = restore_invitation(connection, invited_id(keys_in(settings(connection)).people, name))
+        if restored:
+            event_log.append(connection, "study", now, invitation="restored")
+            turn_revision(connection)
+        return restored
 
 
 def rule_on(store: Store, rater: str, ruling: Ruling | None, why: str | None, now: float) -> Decided:

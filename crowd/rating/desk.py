@@ -29,7 +29,8 @@ from crowd.rating.next_pair import version_for
 from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, StudyRules, fits, kept_hit, rules_of, source_in, value_in
 from crowd.rating.seating import Moment, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
-from crowd.store.identity import rater_hash, sitting_hash, study_page_token
+from crowd.store.identity import rater_hash, reading_token, sitting_hash, study_page_token
+from crowd.store.keys import Keys, keys_in
 from crowd.store.store import Store, fetch, later, settings
 from crowd.store.tables import payments, raters, sittings, votes
 from dialogue.records import Source
@@ -42,9 +43,12 @@ _LAST = sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == par
 _CHECKS = votes.c.rater == param("rater"), votes.c.failed.is_not(None)
 _BEFORE = sa.select(sa.func.count().label("answered"), _LAST.label("sittings")).select_from(votes).where(*_CHECKS)
 _NEWCOMER, _BEGUN, _PAYMENT = sa.insert(raters), sa.insert(sittings), sa.insert(payments)
+_HERE = payments.c.rater == param("rater"), payments.c.sitting == param("sitting")
+_NAMES = sa.select(payments.c.worker, payments.c.key).where(*_HERE)
 _CONSENTED = _THIS.values(consent=param("version"), consented=param("now"))
 _INSTRUCTED, _NO_UNDO = _THIS.values(instructed=param("number")), _THIS.values(last_vote=None)
 LONGEST_ID = 128
+KEYS_FRESH = 5.0  # seconds for which one look at the keys holds
 CHANGES_AT_ONCE = 30  # of the rules, while one request waits its turn: somebody sets one key after the other
 
 
@@ -67,6 +71,14 @@ def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Conca
     return again
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class VisitNames:
+    """A person and a visit as their marketplace names them."""
+
+    worker: str
+    sitting: str
+
+
 class Desk:
     """The desk of one study; `clock` gives seconds since 1970."""
 
@@ -75,7 +87,17 @@ class Desk:
         with store.read() as connection:
             values, rules = settings(connection), rules_of(connection, hit)
         self._go_by(rules)
-        self.seed, self.secret, self._rater_key = int(values["seed"]), values["secret"], values["rater_key"]
+        self.seed, self._rater_key = int(values["seed"]), values["rater_key"]
+        self._hold(keys_in(values))
+
+    def _hold(self, keys: Keys) -> None:
+        self.keys, self.secret, self._keys_until = keys, keys.secret, time.monotonic() + KEYS_FRESH
+
+    def refresh_keys(self) -> None:
+        """Go by the keys that are in force, some seconds old at most: `crowd rotate` may have changed them."""
+        if time.monotonic() >= self._keys_until:
+            with self.store.glance() as connection:
+                self._hold(keys_in(settings(connection)))
 
     def _go_by(self, rules: StudyRules) -> None:
         self.hit, self.assignment, self.gate, self.checks = rules.hit, rules.assignment, rules.gate, rules.checks
@@ -86,6 +108,7 @@ class Desk:
         """Go by the rules that are in force by now: another server, or a command, has changed them."""
         with self.store.read() as connection:
             self._go_by(rules_of(connection, kept_hit(connection) or self.hit))
+            self._hold(keys_in(settings(connection)))
 
     def _moment(self, connection: sa.Connection) -> Moment:
         now, hit, checks, parts = self.clock(), self.hit, self.checks, self.parts
@@ -105,7 +128,11 @@ class Desk:
 
     def study_token(self) -> str:
         """What opens the researcher's page: the same in every process that serves this store."""
-        return study_page_token(self.secret)
+        return study_page_token(self.keys.dashboard)
+
+    def reading_token(self) -> str:
+        """What opens it for who may only read it."""
+        return reading_token(self.keys.reading)
 
     def doors(self) -> Mapping[Source, Sequence[str]]:
         """The doors that the study was launched through, by now."""
@@ -129,10 +156,16 @@ class Desk:
             (found,) = fetch(connection, (_KNOWN, {"rater": self.rater_id(worker)}))
         return bool(found) and found[0].consent == self.hit.consent_version
 
-    def knows(self, worker: str) -> bool:
-        """Whether anything is stored about this person."""
+    def knows(self, rater: str) -> bool:
+        """Whether anything is stored about the person with this keyed hash."""
         with self.store.glance() as connection:
-            return bool(fetch(connection, (_KNOWN, {"rater": self.rater_id(worker)}))[0])
+            return bool(fetch(connection, (_KNOWN, {"rater": rater}))[0])
+
+    def names_of(self, seat: Seat) -> VisitNames | None:
+        """What the marketplace calls this person and this visit; None where nobody sits there any more."""
+        with self.store.glance() as connection:
+            (names,) = fetch(connection, (_NAMES, {"rater": seat.rater, "sitting": seat.sitting}))
+        return VisitNames(names[0].worker, names[0].key) if names else None
 
     @_by_rules_in_force
     def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
@@ -148,6 +181,8 @@ class Desk:
                 raise StaleRules
             if mine:
                 return Seat(rater, mine[0].sitting)
+            if self.keys.is_revoked(worker):
+                raise Refused("the invitation was taken back")
             if not fits(source_in(first), source):
                 raise WrongKind("a study is of people or of simulated raters, from its first vote on")
             number = _begin(moment, rater, key, source)
@@ -156,10 +191,10 @@ class Desk:
             event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
 
-    def known_of(self, worker: str) -> KnownRater | None:
-        """What is stored about this person, for their own eyes."""
+    def known_of(self, rater: str) -> KnownRater | None:
+        """What is stored about the person with this keyed hash, for their own eyes."""
         with self.store.read() as connection:
-            return known_of(connection, self.rater_id(worker))
+            return known_of(connection, rater)
 
     @_by_rules_in_force
     def next_step(self, seat: Seat) -> Step:

@@ -2,7 +2,7 @@
 
 The votes stay, under a random name that nothing leads back from, without times of day or durations, and count or do not
 count as before. Payment, consent and sittings go, and every event but those from which that follows. A person who comes
-again afterwards is somebody new.
+again afterwards is somebody new; the invitation of somebody who was blocked lets nobody in any more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from crowd.rating import pool
 from crowd.store import event_log
 from crowd.store.identity import FORGOTTEN
-from crowd.store.store import Store
+from crowd.store.keys import is_invited, keys_in, revoke
+from crowd.store.store import Store, settings
 from crowd.store.tables import events, leases, payments, payouts, raters, sittings, votes
 
 DAY = 86_400
@@ -33,6 +34,7 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
         held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
         connection.execute(sa.update(leases).where(held).values(expires=now))
         pool.release_expired(connection, votes_per_pair, now)
+        _revoke_invitations(connection, rater)
         _rename_payouts(connection, rater, nobody)
         for table in (payments, sittings):
             connection.execute(sa.delete(table).where(table.c.rater == rater))
@@ -41,6 +43,17 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
         event_log.append(connection, "forgotten", now, nobody, votes=kept)
     _wipe(store)
     return kept
+
+
+def _revoke_invitations(connection: sa.Connection, rater: str) -> None:
+    """Who was blocked or excluded does not come back by their link as somebody new; only a digest of it stays."""
+    status = connection.scalar(sa.select(raters.c.status).where(raters.c.rater == rater))
+    if status not in ("blocked", "excluded"):
+        return
+    people = keys_in(settings(connection)).people
+    for worker in connection.scalars(sa.select(payments.c.worker).where(payments.c.rater == rater).distinct()).all():
+        if is_invited(people, worker):
+            revoke(connection, worker)
 
 
 def _rename_payouts(connection: sa.Connection, rater: str, nobody: str) -> None:

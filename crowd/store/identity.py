@@ -41,13 +41,18 @@ def lease_token(secret: str, rater: str, pair: str, attempt: int) -> str:
 
 
 def seat_proof(secret: str, body: str) -> str:
-    """What shows that this study has let the visit in which a page's token names."""
+    """What showed, before seats had a version, that this study has let in the visit that a page's token names."""
     return keyed(secret, "seat", body)[:32]
 
 
 def invitation_proof(secret: str, worker: str) -> str:
     """What shows that this study has invited this person."""
     return keyed(secret, "invitation", worker)[:32]
+
+
+def expiring_proof(secret: str, worker: str, until: str) -> str:
+    """The same for an invitation that ends at a time."""
+    return keyed(secret, "invitation until", worker, until)[:32]
 
 
 def invited_id(secret: str, worker: str) -> str:
@@ -60,9 +65,14 @@ def self_test_proof(secret: str) -> str:
     return keyed(secret, "self-test")[:32]
 
 
-def study_page_token(secret: str) -> str:
+def study_page_token(key: str) -> str:
     """What opens the researcher's page: the same in every process that serves this store."""
-    return keyed(secret, "study")[:32]
+    return keyed(key, "study")[:32]
+
+
+def reading_token(key: str) -> str:
+    """What opens the researcher's page for who may only read it."""
+    return keyed(key, "study read-only")[:32]
 
 
 def cookie_key(secret: str) -> str:

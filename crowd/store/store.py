@@ -182,6 +182,7 @@ def _create(store: Store, seed: int, simulated: bool) -> None:
             connection.exec_driver_sql(words)
         key = simulated_key(seed) if simulated else fresh_key()
         values = {"schema": SCHEMA_VERSION, "seed": seed, "rater_key": key, "secret": fresh_key(), "state": "running"}
+        values |= {"older_seats": 0}  # see keys.py: a new study has none
         connection.execute(sa.insert(study_settings), [{"key": k, "value": str(v)} for k, v in values.items()])
 
 

@@ -24,6 +24,7 @@ from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.disputes import Dispute, most_disputed
 from crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
 from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
+from crowd.watching.shared_links import SharedLink, shared_links
 from crowd.watching.signals import Signals, rater_signals
 from crowd.watching.spending import Spending, spending_of
 from dialogue.signature import signature
@@ -93,6 +94,7 @@ class Overview:
     rounds: tuple[tuple[int, int], ...]
     raters: tuple[RaterLine, ...]
     signals: Mapping[str, Signals]  # of raters with enough judgements
+    shared: tuple[SharedLink, ...]
     checks: tuple[CheckLine, ...]
     excluded_votes: int
     by_rule: tuple[tuple[str, int, int], ...]
@@ -126,6 +128,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         rounds=rounds,
         raters=(lines := _lines(connection, tallies, sided=FORMS[hit.form].SIDED)),
         signals=rater_signals(connection),
+        shared=shared_links(connection),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_by_rule(lines),

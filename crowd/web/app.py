@@ -19,19 +19,20 @@ from typing import Any, cast
 
 from flask import Flask, Request, Response, g, request
 from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadData, URLSafeTimedSerializer
 from sqlalchemy.exc import SQLAlchemyError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd.forms.form import NoAnswer
 from crowd.hit import Hit
+from crowd.hit_about import LONGEST_COMMENT
 from crowd.rating.desk import Desk
 from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
-from crowd.web.at_hand import read_visit
+from crowd.web.at_hand import person_at_hand, read_visit
 from crowd.web.entrance import Entrance, origin
 from crowd.web.health import Pulse
 from crowd.web.invitations import InvitationEntrance
@@ -40,8 +41,14 @@ from dialogue.errors import InputError
 from dialogue.records import Source
 
 LOG = logging.getLogger("crowd")
-LARGEST_BODY = 16_384
+LARGEST_BODY = 16_384  # bytes of a form without texts
+LONGEST_CHARACTER = len("%E4%BD%A0")  # what one character of a text box takes at most in a form, as browsers encode it
 A_YEAR = 31_536_000
+RETRIES = range(2, 8)  # seconds after which a page that could not be shown is asked for again
+UNTOLD_PROXY = (
+    "Requests carry X-Forwarded-For, which is not believed: all of them count as one address. If a proxy of yours is "
+    "in front, start the server with --proxies 1 (SEEDVOTE_PROXIES=1)."
+)
 WITH_MARKET_SCRIPT = (
     "hit.task",
     "hit.done",
@@ -71,6 +78,7 @@ class ServerConfig:
     entrances: tuple[Entrance, ...] = ()  # of the marketplaces; that of invitations is always open
     invited: bool = False  # nobody comes in but by an invitation or a marketplace; else anybody, by any name
     rate: float = 20.0  # requests a second for one rater; 0: no limit
+    address_rate: float | None = None  # and for one network address, before it is known who asks; None: the same
 
     def __post_init__(self) -> None:
         """Refuse what would make addresses and headers that no browser understands."""
@@ -82,10 +90,16 @@ class ServerConfig:
             raise InputError(
                 f"A frame ancestor is {wrong[0]!r}; it must be the address of a site, e.g. https://example.org."
             )
-        if self.rate < 0 or self.proxies < 0:
+        if min(self.rate, self.address_limit, self.proxies) < 0:
             raise InputError(
-                f"The rate is {self.rate:g} and the number of proxies {self.proxies}; neither may be below 0."
+                f"The rate is {self.rate:g}, that of an address {self.address_limit:g} and the number of proxies "
+                f"{self.proxies}; none may be below 0."
             )
+
+    @property
+    def address_limit(self) -> float:
+        """Requests a second from one network address, before it is known who asks."""
+        return self.rate if self.address_rate is None else self.address_rate
 
 
 class SeatCookie(SecureCookieSessionInterface):
@@ -95,21 +109,22 @@ class SeatCookie(SecureCookieSessionInterface):
     back, or for the second of two servers whose clocks differ by a second.
     """
 
-    _serializer: URLSafeTimedSerializer | None = None
+    _serializer: tuple[object, URLSafeTimedSerializer | None] = (None, None)
 
     def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer | None:
-        """The same one for every request: the key does not change, and making one takes longer than using it."""
-        if self._serializer is None:
-            self._serializer = super().get_signing_serializer(app)
-        return self._serializer
+        """The same one while the key is the same: making one takes longer than using it."""
+        if self._serializer[0] != app.secret_key:
+            self._serializer = app.secret_key, super().get_signing_serializer(app)
+        return self._serializer[1]
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession:
-        """What the cookie says, whenever it was signed."""
+        """What the cookie says, whenever it was signed; a cookie of any other shape says nothing."""
         serializer, text = self.get_signing_serializer(app), request.cookies.get(self.get_cookie_name(app))
         try:
-            return self.session_class(serializer.loads(text) if serializer and text else {})
-        except BadSignature:
-            return self.session_class()
+            values = serializer.loads(text) if serializer and text else {}
+        except BadData:
+            values = {}
+        return self.session_class(values if isinstance(values, dict) else {})
 
 
 class _Site(Flask):
@@ -129,11 +144,11 @@ def create_app(config: ServerConfig) -> Flask:
     desk = Desk(open_store(config.database), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
     app.extensions["pulse"] = Pulse(desk.store)
-    app.extensions["entrances"] = (InvitationEntrance(desk.secret), *config.entrances)
+    app.extensions["entrances"] = (InvitationEntrance(desk), *config.entrances)
     app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
     framed = bool(config.frame_ancestors)
     app.config.update(
-        MAX_CONTENT_LENGTH=LARGEST_BODY,
+        MAX_CONTENT_LENGTH=largest_body(config.hit),
         SEND_FILE_MAX_AGE_DEFAULT=A_YEAR,  # a file that changes gets another address, see page.asset
         SESSION_COOKIE_NAME="seedvote",
         SESSION_COOKIE_HTTPONLY=True,
@@ -147,7 +162,13 @@ def create_app(config: ServerConfig) -> Flask:
     _guard(app, config)
     app.register_blueprint(views.rater_pages)
     app.register_blueprint(
-        dashboard.blueprint(desk.store, desk.hit, study_token(app), config.folder, database=config.database)
+        dashboard.blueprint(
+            desk.store,
+            desk.hit,
+            lambda: dashboard.Tokens(desk.study_token(), desk.reading_token()),
+            config.folder,
+            database=config.database,
+        )
     )
     if config.proxies:
         n = config.proxies
@@ -155,6 +176,12 @@ def create_app(config: ServerConfig) -> Flask:
     if config.prefix:
         app.front = _below(config.prefix, app.front)
     return app
+
+
+def largest_body(hit: Hit) -> int:
+    """Bytes of the largest form that the pages of this HIT can send, whatever script its raters write."""
+    texts = [one.kind for one in hit.questions].count("comment") + [one.kind for one in hit.about].count("comment")
+    return LARGEST_BODY + texts * LONGEST_COMMENT * LONGEST_CHARACTER
 
 
 def study_token(app: Flask) -> str:
@@ -206,20 +233,32 @@ def _with_sound_prefix(inner: WSGI) -> WSGI:
 
 def _guard(app: Flask, config: ServerConfig) -> None:
     """What happens before and after every view, and when one fails."""
-    limit = RateLimit(config.rate)
+    raters, addresses = (
+        RateLimit(config.rate),
+        RateLimit(config.address_limit, burst=max(40, int(2 * config.address_limit))),
+    )
+    caution = _ProxyCaution(config.proxies)
 
     @app.before_request
     def begin() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun = secrets.token_urlsafe(16), time.perf_counter()
         if request.endpoint in ("static", "hit.health"):
             return None
+        desk = cast(Desk, app.extensions["desk"])
+        desk.refresh_keys()
+        app.secret_key = cookie_key(desk.secret)
+        caution.look()
         known = request.blueprint != views.rater_pages.name or read_visit()
-        key = g.visit.worker if g.get("visit") else f"address:{request.remote_addr}"
-        if limit.allows(key):
-            if not known:
-                raise Refused("not a seat of this study")
-            return None
-        return views.problem("not_saved"), 429, {"Retry-After": "1"}
+        if person := person_at_hand():
+            allowed = raters.allows(person)
+        else:
+            allowed = addresses.allows(str(request.remote_addr))
+        if not allowed:
+            seconds = secrets.choice(RETRIES)  # so that a crowd does not come back all at once
+            return views.problem("busy", seconds), 429, {"Retry-After": str(seconds)}
+        if not known:
+            raise Refused("not a seat of this study")
+        return None
 
     @app.after_request
     def finish(reply: Response) -> Response:
@@ -239,17 +278,39 @@ def _guard(app: Flask, config: ServerConfig) -> None:
     def refused(_error: Exception) -> tuple[str, int]:
         return views.problem("bad_request"), 400
 
+    @app.errorhandler(RequestEntityTooLarge)
+    def too_large(_error: RequestEntityTooLarge) -> tuple[str, int]:
+        return views.problem("too_large"), 413
+
     @app.errorhandler(HTTPException)
     def wrong(error: HTTPException) -> tuple[str, int]:
         code = error.code or 500
         if code >= 500:
             LOG.error("failed", extra={"facts": _of(getattr(error, "original_exception", None) or error)})
-        return views.problem("bad_request" if code < 500 else "not_saved"), code
+        return (views.problem("bad_request") if code < 500 else _failed()), code
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
         LOG.error("store", extra={"facts": _of(error)})
-        return views.problem("not_saved"), 503
+        return _failed(), 503
+
+
+def _failed() -> Any:
+    """Who sent an answer is told that it was not saved; who only looked at a page is shown it again."""
+    return views.problem("not_saved") if request.method == "POST" else views.problem("failed", secrets.choice(RETRIES))
+
+
+class _ProxyCaution:
+    """Says once that a proxy seems to stand in front of a server that was told of none."""
+
+    def __init__(self, proxies: int) -> None:
+        self._due = proxies == 0
+
+    def look(self) -> None:
+        """At the request at hand."""
+        if self._due and "X-Forwarded-For" in request.headers:
+            self._due = False
+            LOG.warning("study", extra={"facts": {"told": UNTOLD_PROXY}})
 
 
 def _of(error: BaseException) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from dataclasses import replace
-from typing import cast
+from typing import Literal, cast
 
 from flask import Response, current_app, g, request
 
@@ -20,14 +20,16 @@ from crowd.store.identity import self_test_proof
 from crowd.web import page
 from crowd.web.at_hand import (
     PageReply,
+    announced_visit,
+    facts_of_visit,
     frame_at_hand,
     go,
     keep_visit,
     language_at_hand,
+    rater_of,
     seat_at_hand,
     sender,
     the_desk,
-    told_of_visit,
     visit_at_hand,
     way_out,
 )
@@ -45,20 +47,22 @@ def arrive() -> PageReply:
             return page.glance_page(desk.hit, frame_at_hand(), desk.first_sitting)
         if proof := request.args.get(SELF_TEST):
             return _self_test(arrival, proof)
+        if arrival.lapsed:
+            return _turned_away("lapsed")
         if arrival.source in ASKED_LATER and not admits(desk.doors(), arrival.source, arrival.task):
-            return _uninvited()
+            return _turned_away("uninvited")
         if arrival.turned_away:
             return page.message_page(desk.hit, frame_at_hand(), "no_more")
-        visit = arrival.sitting or _sitting_of(arrival.worker)
-        sit(arrival.source, arrival.worker, visit, arrival.task, proven=arrival.proven)
+        sitting = arrival.sitting or _sitting_of(arrival.worker)
+        sit(arrival.source, arrival.worker, sitting, arrival.task, proven=arrival.proven)
     elif current_app.extensions["config"].invited:
         # who is named in an address without proof could be anybody, so only what this study has signed is believed
-        known = visit_at_hand()
+        known = announced_visit()
         if known is None or "rater" in request.args:
-            return _uninvited()
+            return _turned_away("uninvited")
         sit(known.source, known.worker, known.sitting, known.task)
     else:
-        known = visit_at_hand()
+        known = announced_visit()
         worker = request.args.get("rater") or (known.worker if known else f"visitor-{secrets.token_hex(12)}")
         sitting = request.args.get("sitting") or _sitting_of(worker)
         sit(_source(request.args.get("source")), worker, sitting)
@@ -80,21 +84,21 @@ def sit(source: Source, worker: str, sitting: str, task: str = "", *, proven: bo
     desk = the_desk()
     desk.check_ids(worker, sitting)
     known = visit_at_hand()
-    chosen, own = (known.language, known.own) if known and known.worker == worker else ("", False)
+    chosen, own = (known.language, known.own) if known and rater_of(known) == desk.rater_id(worker) else ("", False)
     arrived = PageVisit(source, worker, sitting, task, language=chosen, own=own or proven)
     if desk.has_consented(worker):
-        arrived = arrived.seated(desk.arrive(worker, sitting, source).sitting)
+        arrived = arrived.seated(desk.arrive(worker, sitting, source))
     keep_visit(arrived)
 
 
 def consented() -> PageReply:
     """Record the consent of who sends the form; this is where a rater's first row is written."""
     known, desk = sender(), the_desk()
-    own = known.own or not desk.knows(known.worker)  # who agrees for somebody else sees nothing of theirs
-    seat = desk.arrive(known.worker, known.sitting, known.source)
+    own = known.own or not desk.knows(rater_of(known))  # who agrees for somebody else sees nothing of theirs
+    seat = seat_at_hand() or desk.arrive(known.worker, known.sitting, known.source)
     desk.consent(seat)
     note_language(seat)
-    keep_visit(replace(known.seated(seat.sitting), own=own))
+    keep_visit(replace(known.seated(seat), own=own))
     return go("/task")
 
 
@@ -114,9 +118,9 @@ def speak(language: str) -> None:
         note_language(seat)
 
 
-def _uninvited() -> Response:
+def _turned_away(why: Literal["uninvited", "lapsed"]) -> Response:
     g.visit = None
-    return current_app.make_response((page.message_page(the_desk().hit, frame_at_hand(), "uninvited"), 403))
+    return current_app.make_response((page.message_page(the_desk().hit, frame_at_hand(), why), 403))
 
 
 def _self_test(arrival: Arrival, proof: str) -> PageReply:
@@ -134,7 +138,7 @@ def _self_test(arrival: Arrival, proof: str) -> PageReply:
 
 def _sitting_of(worker: str) -> str:
     """The sitting in which this person's browser was last, or their first."""
-    known = visit_at_hand()
+    known = announced_visit()
     return known.sitting if known and known.worker == worker else "1"
 
 
@@ -151,8 +155,8 @@ def _arrival() -> Arrival | None:
 
 def _way_to_decline() -> WayOut | None:
     """The way back of somebody who does not consent, where the marketplace has one."""
-    told, entrances = told_of_visit(), current_app.extensions["entrances"]
-    ways = (entrance.decline(told) for entrance in entrances if hasattr(entrance, "decline"))
+    facts, entrances = facts_of_visit(), current_app.extensions["entrances"]
+    ways = (entrance.decline(facts) for entrance in entrances if hasattr(entrance, "decline"))
     return next((way for way in ways if way), None)
 
 

@@ -6,6 +6,7 @@ Whose page it is stands in its address and in its forms (visit.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, cast
 
 from flask import Response, current_app, g, redirect, request, session
@@ -15,6 +16,7 @@ from crowd.rating.leasing import Step
 from crowd.rating.seating import Refused, Seat
 from crowd.web import languages, page
 from crowd.web.entrance import WayOut
+from crowd.web.invitations import InvitationEntrance
 from crowd.web.visit import TOKEN, PageVisit, visit_of
 
 PageReply = str | Response
@@ -28,11 +30,33 @@ def the_desk() -> Desk:
 def read_visit() -> bool:
     """Whose page is asked for: a form says it itself, an address too; the cookie is asked only where neither speaks.
 
-    False where a token is there that this study has not signed.
+    False where a token is there that this study has not signed, or that has ended.
     """
     given = request.form.get(TOKEN, "") if request.method == "POST" else request.args.get(TOKEN)
-    g.visit = visit_of(the_desk().secret, session.get(TOKEN, "") if given is None else given)
-    return not given or g.visit is not None
+    remembered = _known(session.get(TOKEN))
+    named = remembered if given is None else _known(given)
+    if named and remembered and _is_from_outside() and rater_of(named) != rater_of(remembered):
+        named = remembered  # a link with the seat of somebody else does not turn this browser into them
+    g.visit, g.remembered = named, remembered
+    return not given or named is not None
+
+
+def _known(token: object) -> PageVisit | None:
+    """The visit of a token, if it still lets anybody in; one from before tokens had a version becomes one of today."""
+    desk = the_desk()
+    visit = visit_of(desk.secret, token, desk.clock(), desk.keys.older_seats)
+    if visit and not visit.rater:
+        if desk.keys.is_revoked(visit.worker):
+            return None
+        if visit.number:
+            return visit.seated(Seat(desk.rater_id(visit.worker), visit.number))
+    return visit
+
+
+def _is_from_outside() -> bool:
+    """Whether the address was followed from elsewhere. Browsers that do not say are believed but at the entrance."""
+    site = request.headers.get("Sec-Fetch-Site", "none" if request.path == "/" else "same-origin")
+    return request.method == "GET" and site != "same-origin"
 
 
 def visit_at_hand() -> PageVisit | None:
@@ -40,14 +64,36 @@ def visit_at_hand() -> PageVisit | None:
     return cast("PageVisit | None", g.get("visit"))
 
 
+def rater_of(visit: PageVisit) -> str:
+    """The keyed hash of whose visit it is."""
+    return visit.rater or the_desk().rater_id(visit.worker)
+
+
+def person_at_hand() -> str | None:
+    """The name under which a limit counts who asks: of a visit or an invitation that this study has signed."""
+    if visit := visit_at_hand():
+        return rater_of(visit)
+    arrival = InvitationEntrance(the_desk()).arrive(request.args) if request.path == "/" else None
+    return the_desk().rater_id(arrival.worker) if arrival else None
+
+
+def announced_visit() -> PageVisit | None:
+    """The visit at hand with its names at the marketplace, as it was before anything was stored; None where unknown."""
+    known = visit_at_hand()
+    if known is None or not known.rater:
+        return known
+    names = the_desk().names_of(Seat(known.rater, known.number))
+    return replace(known, worker=names.worker, sitting=names.sitting, number=0, rater="") if names else None
+
+
 def keep_visit(visit: PageVisit) -> None:
     """This is whose pages follow; a cookie remembers it, where there are cookies."""
-    before = visit_of(the_desk().secret, session.get(TOKEN, ""))
-    last = session.get("last") if before and before.worker == visit.worker else None
-    g.visit = visit
+    before = g.get("remembered")
+    last = session.get("last") if before and rater_of(before) == rater_of(visit) else None
+    g.visit = g.remembered = visit
     session.clear()
     session.permanent = True  # a rater who closes the browser finds the sitting again
-    session.update({TOKEN: visit.token(the_desk().secret), "last": last})
+    session.update({TOKEN: visit.token(the_desk().secret, the_desk().clock()), "last": last})
 
 
 def sender() -> PageVisit:
@@ -58,7 +104,7 @@ def sender() -> PageVisit:
 def seat_at_hand() -> Seat | None:
     """The seat of whose page it is; None before they consent."""
     known = visit_at_hand()
-    return Seat(the_desk().rater_id(known.worker), known.number) if known and known.number else None
+    return Seat(known.rater, known.number) if known and known.number else None
 
 
 def sender_s_seat() -> Seat:
@@ -66,16 +112,18 @@ def sender_s_seat() -> Seat:
     return seat_at_hand() or refuse("nobody sits here")
 
 
-def told_of_visit() -> Mapping[str, Any]:
-    """What an entrance is told of whose page it is."""
-    known = visit_at_hand() or refuse("nobody sits here")
-    return known.told(the_desk().rater_id(known.worker))
+def facts_of_visit() -> Mapping[str, Any]:
+    """What an entrance hears of whose page it is."""
+    known, named = visit_at_hand(), announced_visit()
+    if known is None or named is None:
+        refuse("nobody sits here")
+    return replace(known, worker=named.worker, sitting=named.sitting).facts()
 
 
 def way_out(step: Step) -> WayOut | None:
     """The way back to where they came from, once there is one."""
-    told = told_of_visit()
-    ways = (entrance.leave(told, step) for entrance in current_app.extensions["entrances"])
+    facts = facts_of_visit()
+    ways = (entrance.leave(facts, step) for entrance in current_app.extensions["entrances"])
     return next((way for way in ways if way), None)
 
 
@@ -95,7 +143,7 @@ def refuse(why: str) -> NoReturn:
 def frame_at_hand() -> page.Frame:
     """What every page needs of the request."""
     known = visit_at_hand()
-    token = known.token(the_desk().secret) if known else ""
+    token = known.token(the_desk().secret, the_desk().clock()) if known else ""
     return page.Frame(request.script_root, token, g.nonce, language_at_hand())
 
 

@@ -1,6 +1,7 @@
 """The researcher's page at /study: how the study stands, and the switch that stops, pauses and resumes it.
 
-Without its token every address here answers like one that does not exist. The numbers come from crowd/watching;
+Without its token every address here answers like one that does not exist. A second token opens the page for who may
+only read it: no switch, no export. The numbers come from crowd/watching;
 figures are files of the study, which `python -m analysis watch STUDY` refreshes in a process of its own.
 """
 
@@ -88,36 +89,50 @@ class Watch:
             self._last = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What opens the page: for the researcher, and for who may only read it."""
+
+    full: str
+    reading: str
+
+
 def blueprint(
     store: Store,
     hit: Hit,
-    token: str,
+    tokens: Callable[[], Tokens],
     folder: Path | None = None,
     clock: Callable[[], float] = time.time,
     database: str | None = None,
 ) -> Blueprint:
-    """The routes below /study for who has the token; `folder` is where the figures lie, `database` what is exported."""
+    """The routes below /study for who has a token; `folder` is where the figures lie, `database` what is exported."""
     researcher_pages = Blueprint("study", __name__, url_prefix="/study")
-    watch, proof = Watch(store, hit, clock), keyed(token, "study")
+    watch = Watch(store, hit, clock)
 
     @researcher_pages.before_request
     def admit() -> Response | None:
-        given = request.args.get("token")
-        if given is not None and hmac.compare_digest(given.encode(), token.encode()):
-            return _with_cookie(proof)
-        if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), proof.encode()):
+        known = tokens()
+        if (given := request.args.get("token")) is not None:
+            for token in (known.full, known.reading):
+                if _equal(given, token):
+                    return _with_cookie(_proof_of(token))
+        shown = request.cookies.get(COOKIE, "")
+        g.may_change, g.proof = _equal(shown, _proof_of(known.full)), shown
+        if not g.may_change and (request.method == "POST" or not _equal(shown, _proof_of(known.reading))):
             abort(404)
+        g.admitted = True
         return None
 
     @researcher_pages.get("")
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
-        return render(watch.now(), watch.hit, _csrf(proof), sort, order, _files(folder), read_so_far(folder))
+        csrf = _csrf(g.proof) if g.may_change else ""
+        return render(watch.now(), watch.hit, csrf, sort, order, _files(folder), read_so_far(folder))
 
     @researcher_pages.post("/state")
     def switch() -> Response:
         state = request.form.get("state", "")
-        if state not in SWITCHES or not _meant(proof):
+        if state not in SWITCHES or not _meant(g.proof):
             abort(400)
         watch.switch(state)
         return _back()
@@ -125,7 +140,7 @@ def blueprint(
     @researcher_pages.post("/export")
     def export() -> Response:
         form = request.form.get("form", "")
-        if folder is None or form not in FORMS or not _meant(proof):
+        if folder is None or form not in FORMS or not _meant(g.proof):
             abort(400)
         if not export_anew(folder, database, form):
             abort(503)
@@ -133,7 +148,7 @@ def blueprint(
 
     @researcher_pages.get("/file/<name>")
     def file(name: str) -> Response:
-        if folder is None or name not in (*FILES, *EXPORTS):
+        if folder is None or name not in ((*FILES, *EXPORTS) if g.may_change else FILES):
             abort(404)
         return send_from_directory(folder.resolve(), name, as_attachment=name in EXPORTS)
 
@@ -143,7 +158,10 @@ def blueprint(
 def render(
     found: Overview, hit: Hit, csrf: str, sort: str, order: str, files: Mapping[str, float], so_far: SoFar | None = None
 ) -> str:
-    """The page as HTML; `sort` and `order` arrange the raters' table, `files` are those there, with their times."""
+    """The page as HTML; `sort` and `order` arrange the raters' table, `files` are those there, with their times.
+
+    An empty `csrf` is for who may only read: no switch and no export.
+    """
     key = SORTS.get(sort, SORTS["votes"])
     known = [line for line in found.raters if key(line) is not None]
     lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
@@ -173,9 +191,17 @@ def _files(folder: Path | None) -> dict[str, float]:
     return {name: path.stat().st_mtime for name, path in there.items() if path.exists()}
 
 
+def _equal(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+
+
+def _proof_of(token: str) -> str:
+    return keyed(token, "study")
+
+
 def _meant(proof: str) -> bool:
     """Whether a form comes from this page, and not from another site."""
-    return hmac.compare_digest(request.form.get("csrf", "").encode(), _csrf(proof).encode())
+    return _equal(request.form.get("csrf", ""), _csrf(proof))
 
 
 def _csrf(proof: str) -> str:

@@ -34,6 +34,7 @@ class Arrival:
     preview: bool = False  # someone looks at the task before accepting it: no work is given out
     turned_away: bool = False  # the marketplace has nothing for them here
     proven: bool = False  # the address holds a secret that only they were sent
+    lapsed: bool = False  # their invitation has ended or was taken back
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,23 @@
 """Invitations: an address for one person, signed with the store's secret.
 
 Whoever opens it is that person, however often and from whatever browser; a guessed or altered one is nobody. So the
-links are given out one by one and not posted. A link names the person and nothing else: sittings follow one another.
+links are given out one by one and not posted. A link names the person and, where it has one, its end: sittings follow
+one another.
 """
 
 from __future__ import annotations
 
 import hmac
+import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from crowd.rating.desk import Desk
 from crowd.rating.leasing import Step
-from crowd.store.identity import invitation_proof, invited_id
+from crowd.store.identity import expiring_proof, invitation_proof, invited_id
 from crowd.web.entrance import Arrival, WayOut
 
 PARAMETER = "invite"
@@ -24,14 +27,17 @@ PARAMETER = "invite"
 class InvitationEntrance:
     """People who come by a link of `crowd invite`."""
 
-    secret: str
+    desk: Desk
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """Who the link names, if the study has signed it; one that was altered or cut off names nobody."""
-        worker, _, proof = query.get(PARAMETER, "").rpartition(".")
-        if not hmac.compare_digest(proof.encode(), invitation_proof(self.secret, worker).encode()):
+        keys, named = self.desk.keys, _signed_name(self.desk.secret, query.get(PARAMETER, ""))
+        if named is None:
             return None
-        return Arrival("local", worker=invited_id(self.secret, worker), sitting="", task="", proven=True)
+        name, until = named
+        worker = invited_id(keys.people, name)
+        lapsed = until <= self.desk.clock() or keys.is_revoked(worker)
+        return Arrival("local", worker=worker, sitting="", task="", proven=True, lapsed=lapsed)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Nobody sends them, so nobody takes them back."""
@@ -39,9 +45,28 @@ class InvitationEntrance:
         return None
 
 
-def invitation(secret: str, url: str, worker: str) -> str:
-    """The address that lets this person in."""
-    return f"{url.rstrip('/')}/?{PARAMETER}={quote(invited_id(secret, worker), safe='')}"
+def invitation(secret: str, url: str, name: str, until: float | None = None) -> str:
+    """The address that lets this person in, for ever or until a time.
+
+    >>> invitation("k", "https://x.org", "ann", until=86_400).rpartition(".")[0]
+    'https://x.org/?invite=ann.86400'
+    """
+    end = "" if until is None else str(int(until))
+    signed = f"{name}.{end}.{expiring_proof(secret, name, end)}" if end else invited_id(secret, name)
+    return f"{url.rstrip('/')}/?{PARAMETER}={quote(signed, safe='')}"
+
+
+def _signed_name(secret: str, link: str) -> tuple[str, float] | None:
+    """The name in a link and the end of it, if this study has signed them."""
+    signed, _, proof = link.rpartition(".")
+    name, _, end = signed.rpartition(".")
+    if _is_proof(proof, invitation_proof(secret, signed)):
+        return signed, math.inf
+    return (name, float(end)) if _is_proof(proof, expiring_proof(secret, name, end)) else None
+
+
+def _is_proof(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
 
 
 def fresh_names(number: int) -> list[str]:

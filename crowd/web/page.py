@@ -35,15 +35,23 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
 
-MessageKind = Literal["wait", "paused", "uninvited", "simulation", "not_saved", "bad_request"] | Ending
-Note = Literal["", "saved", "again", "late", "undone", "incomplete"]
+MessageKind = (
+    Literal["wait", "paused", "uninvited", "lapsed", "simulation", "not_saved", "busy", "failed", "too_large"]
+    | Literal["bad_request"]
+    | Ending
+)
+Note = Literal["", "saved", "again", "late", "undone", "incomplete", "too_long"]
 ENDINGS: tuple[Ending, ...] = get_args(Ending)
 MESSAGE_KINDS: tuple[MessageKind, ...] = (
     "wait",
     "paused",
     "uninvited",
+    "lapsed",
     "simulation",
     "not_saved",
+    "busy",
+    "failed",
+    "too_large",
     "bad_request",
     *ENDINGS,
 )
@@ -54,7 +62,9 @@ NOTES: dict[Note, str] = {
     "late": "Saved, but after its time",
     "undone": "Undone: answer this pair again",
     "incomplete": "",
+    "too_long": "Not saved: a text is longer than 2,000 characters. Shorten it and save again.",
 }
+REFUSALS: tuple[Note, ...] = ("incomplete", "too_long")  # after which the page holds what was sent
 NOTHING_SENT: Mapping[str, str] = {}
 ANSWER_ALL = "Answer every question"
 NOT_ALL = "Please choose an answer to each question"
@@ -98,6 +108,16 @@ class SittingProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """How a page that could not be shown is asked for again, by itself after some seconds."""
+
+    path: str
+    seconds: int
+    sends: bool
+    """Whether `sent` is sent again, by a form."""
+
+
+@dataclass(frozen=True, slots=True)
 class SittingSoFar:
     """What a page without a pair says of the sitting: answers given, the code for them, and the ways on and out."""
 
@@ -112,6 +132,9 @@ class SittingSoFar:
     incomplete: bool = False
     sent: Mapping[str, str] = field(default_factory=dict)
     """What was chosen already where something is missing; the whole answer where it could not be stored."""
+    why: str = ""
+    """Why what was sent was not stored, if not because something is missing."""
+    retry: Retry | None = None
 
 
 NOTHING_YET = SittingSoFar()

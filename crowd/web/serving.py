@@ -25,7 +25,7 @@ from dialogue import stopping
 from dialogue.errors import InputError
 
 SERVER_THREADS = 8
-LARGEST_REQUEST = 65_536  # bytes that are read at all; the application's own limit is lower
+LARGEST_REQUEST = 524_288  # bytes that are read at all; the application's own limit is lower
 LAST_CALL = 20.0  # seconds for what was received before the end; a database that hangs longer is not waited for
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from typing import Any, Literal, cast
+from urllib.parse import quote
 
 from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
 
 from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
-from crowd.hit_about import told_of_rater
+from crowd.hit_about import TooLong, told_of_rater
 from crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
 from crowd.rating.answering import Noticed
 from crowd.rating.leasing import ShownPair, Step
@@ -21,8 +22,10 @@ from crowd.rating.seating import Refused
 from crowd.web import arriving, page
 from crowd.web.at_hand import (
     PageReply,
+    announced_visit,
     frame_at_hand,
     go,
+    rater_of,
     seat_at_hand,
     sender,
     sender_s_seat,
@@ -30,7 +33,6 @@ from crowd.web.at_hand import (
     visit_at_hand,
     way_out,
 )
-from crowd.web.visit import TOKEN
 from dialogue.records import Source
 
 rater_pages = Blueprint("hit", __name__)
@@ -74,7 +76,10 @@ def about() -> PageReply:
 def last_questions() -> PageReply:
     """What raters are asked at the end; the page of the end comes again, with the code and the way back as before."""
     desk, seat, leaving = the_desk(), sender_s_seat(), "leaving" in request.form
-    told = told_of_rater(desk.hit.asked_of_rater("after"), request.form, leaving=leaving)
+    try:
+        told = told_of_rater(desk.hit.asked_of_rater("after"), request.form, leaving=leaving)
+    except TooLong:
+        return _page_of(desk.next_step(seat), "too_long")
     if told is None:
         return _page_of(desk.next_step(seat), "incomplete")
     if told.answers or told.comments or not leaving:
@@ -88,8 +93,8 @@ def last_questions() -> PageReply:
 def stored() -> PageReply:
     """What is stored about who looks; nothing for an address that anyone may type."""
     known = visit_at_hand()
-    found = the_desk().known_of(known.worker) if known else None
-    return page.stored_page(the_desk().hit, frame_at_hand(), found, own=bool(known and known.own))
+    stored_facts = the_desk().known_of(rater_of(known)) if known else None
+    return page.stored_page(the_desk().hit, frame_at_hand(), stored_facts, own=bool(known and known.own))
 
 
 @rater_pages.route("/instructions/<int:number>", methods=["GET", "POST"])
@@ -145,9 +150,10 @@ def receive_answer() -> PageReply:
     seat = sender_s_seat()
     try:
         note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds(), _noticed())
-    except Incomplete:
+    except (Incomplete, TooLong) as error:
+        why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
         step = _as_sent(the_desk().next_step(seat))
-        return _and_then(step, "incomplete") if _wants_json() else _page_of(step, "incomplete")
+        return _and_then(step, why) if _wants_json() else _page_of(step, why)
     if note == "saved":
         _may_take_back(_field("lease"))
     return _and_then(step, note)
@@ -180,8 +186,8 @@ def look_again() -> PageReply:
 @rater_pages.post("/another")
 def another() -> PageReply:
     """Begin the next sitting after one that is over."""
-    desk, known, seat = the_desk(), sender(), sender_s_seat()
-    if known.source in OWN and desk.next_step(seat).more:
+    desk, known, seat = the_desk(), announced_visit(), sender_s_seat()
+    if known and known.source in OWN and desk.next_step(seat).more:
         # named after the sitting that is over, so that a double click begins one, not two
         arriving.sit(known.source, known.worker, f"after-{seat.sitting}")
     return go("/task")
@@ -194,12 +200,20 @@ def health() -> PageReply:
     return jsonify(status="ok")
 
 
-def problem(kind: page.MessageKind) -> Any:
-    """What a rater sees when a request failed: a page, or JSON for the page's script."""
+def problem(kind: page.MessageKind, retry_seconds: int = 0) -> Any:
+    """What a rater sees when a request failed: a page, which may ask again by itself, or JSON for the page's script."""
     if _wants_json():
-        return jsonify(status=kind, saved=False, html="", progress=None)
-    again = request.form if kind == "not_saved" and request.endpoint == "hit.answer" else {}
-    return page.message_page(the_desk().hit, frame_at_hand(), kind, page.SittingSoFar(sent=again))
+        said = page.said(the_desk().hit, frame_at_hand(), "too_long") if kind == "too_large" else ""
+        return jsonify(status=kind, saved=False, html="", progress=None, said=said)
+    sends = request.method == "POST"
+    retry = page.Retry(_address_asked(), retry_seconds, sends) if retry_seconds else None
+    again = request.form if sends and (retry or (kind == "not_saved" and request.endpoint == "hit.answer")) else {}
+    return page.message_page(the_desk().hit, frame_at_hand(), kind, page.SittingSoFar(sent=again, retry=retry))
+
+
+def _address_asked() -> str:
+    query = request.query_string.decode("ascii", "ignore")
+    return f"{request.script_root}{quote(request.path)}{'?' if query else ''}{query}"
 
 
 def _as_sent(step: Step) -> Step:
@@ -221,8 +235,8 @@ def _may_take_back(lease: str) -> None:
 
 def _last() -> str:
     """The answer that this very tab gave last; the cookie's where the address names none."""
-    kept = session.get("last") if session.get(TOKEN) == frame_at_hand().seat else None
-    return str(g.get("last") or request.args.get("last") or _field("last") or kept or "")
+    own = session.get("last") if visit_at_hand() == g.get("remembered") else None
+    return str(g.get("last") or request.args.get("last") or _field("last") or own or "")
 
 
 def _wants_json() -> bool:
@@ -283,8 +297,9 @@ def _so_far(step: Step, note: page.Note = "") -> page.SittingSoFar:
     more = step.more and sender().source in OWN
     undo = _undo(step) if not (out and not out.url) else ""  # without a way back it is handed in already
     asks = _asks_at_end(step)
-    sent = request.form if note == "incomplete" else {}
-    return page.SittingSoFar(step.done, code if earned else "", out, more, undo, asks, bool(sent), sent)
+    sent = request.form if note in page.REFUSALS else {}
+    why = page.said(hit, frame_at_hand(), note) if note == "too_long" else ""
+    return page.SittingSoFar(step.done, code if earned else "", out, more, undo, asks, bool(sent), sent, why)
 
 
 def _asks_at_end(step: Step) -> Literal["", "asked", "told"]:

@@ -4,6 +4,7 @@ const KEYS = { 1: "left", a: "left", 2: "right", b: "right", 3: "tie", t: "tie" 
 const SEEN = 500; // ms for which the head and the end of each response must have been on the screen before an answer
 const PATIENCE = 15000; // ms for one reply
 const WAITS = [500, 1000, 2000, 4000]; // ms between tries while the server cannot be reached
+const FAILURES = ["not_saved", "busy", "failed", "too_large"]; // the page stays as it is, with what was answered
 let shownAt = performance.now();
 let busy = false;
 let unseen = new Map(); // what was not on the screen long enough: its timer while it is on the screen, else null
@@ -99,14 +100,19 @@ async function submit(form, pressed) {
     show(answer.html);
     history.replaceState(null, "", answer.next); // so that a page that is loaded again can still take this answer back
     say(answer.said, answer.note);
-  } else if (answer && answer.status !== "not_saved") {
+  } else if (answer && !FAILURES.includes(answer.status) && !(answer.status === "bad_request" && wrote(form))) {
     location.assign(answer.next ?? form.dataset.next);
   } else {
     form.removeAttribute("aria-busy");
     pressed.classList.remove("chosen");
-    say(word("failed", "Not saved. Check your connection and answer again."), "not_saved");
+    say(answer?.said || (answer?.status === "bad_request"
+      ? word("refused", "Not saved: this page is out of date. Copy what you wrote, then load the page again.")
+      : word("failed", "Not saved. Check your connection and answer again.")), "not_saved");
   }
 }
+
+// What somebody typed is on this page and nowhere else, so a refused save leaves it there.
+const wrote = (form) => [...form.querySelectorAll("textarea")].some((box) => box.value.trim());
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -179,6 +185,10 @@ setInterval(() => {
   minutes.dataset.given ??= minutes.textContent;
   minutes.textContent = Math.max(0, Math.ceil(minutes.dataset.given - (performance.now() - shownAt) / 60000));
 }, 5000);
+
+// A page that could not be shown sends its form again; one without a form is loaded again by the browser.
+const retry = document.getElementById("retry");
+if (retry) setTimeout(() => retry.requestSubmit(), retry.dataset.seconds * 1000);
 
 // The waiting page looks again by itself and moves only when there is something new, so nothing jumps under a reader.
 const again = document.getElementById("again");

@@ -119,7 +119,7 @@ def test_an_address_that_cannot_be_served_is_one_sentence(tmp_path, options, tol
         ({"prefix": "/a b"}, "prefix is '/a b'"),
         ({"frame_ancestors": ("example.org",)}, "frame ancestor is 'example.org'.*https://example.org"),
         ({"frame_ancestors": ("https://x; script-src *",)}, "frame ancestor is"),
-        ({"rate": -3}, "rate is -3 and the number of proxies 0; neither may be below 0"),
+        ({"rate": -3}, "rate is -3, that of an address -3 and the number of proxies 0; none may be"),
         ({"proxies": -1}, "number of proxies -1"),
     ],
 )

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from crowd.exchange import exporting
 from crowd.hit import hit_from
+from crowd.hit_about import TooLong
 from crowd.rating.answer_sheet import Incomplete, buttons_of, is_failed, read_sheet, right_answers, turned_back
 from crowd.rating.deciding import mend
 from crowd.rating.disclosing import known_of
@@ -72,12 +73,14 @@ def test_half_a_sheet_or_a_forged_answer_is_refused_whole(change):
         read_sheet(QUESTIONS, {**FORM, **change})
 
 
-def test_a_comment_may_be_left_out_unless_it_is_required_and_is_cut_at_its_limit():
+def test_a_comment_may_be_left_out_unless_it_is_required_and_is_kept_whole_or_not_at_all():
     assert "why" not in read_sheet(QUESTIONS, {**FORM, "q-why": " \n"})
     must = hit_from({"questions": [ASKED[0], {**ASKED[2], "required": True}]}, "x").questions
     with pytest.raises(Incomplete, match="why needs a text"):
         read_sheet(must, {**FORM, "q-why": ""})
-    assert len(read_sheet(QUESTIONS, {**FORM, "q-why": "x\0" * 5000})["why"]["text"]) == 2000
+    assert len(read_sheet(QUESTIONS, {**FORM, "q-why": "x\0" * 2000})["why"]["text"]) == 2000
+    with pytest.raises(TooLong):
+        read_sheet(QUESTIONS, {**FORM, "q-why": "x" * 2001})
 
 
 def test_ties_are_offered_as_the_question_has_them():

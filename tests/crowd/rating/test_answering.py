@@ -26,7 +26,7 @@ LAST = {"check": replace(PLAIN, pairs_per_sitting=1, later_checks=1, max_failure
 LAST["real"] = replace(PLAIN, pairs_per_sitting=2)
 HIDDEN = [  # what differs between any two pairs: their texts, and the tokens of forms, leases and scripts
     (re.compile(r"\b[pc]\d+ text ([ab])\b"), "TEXT"),
-    (re.compile(r"\b[\w-]+\.[0-9a-f]{32}\b"), "SEAT"),
+    (re.compile(r"\b2\.\.?[\w-]+\.[\w-]{43}"), "SEAT"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "TOKEN"),
     (re.compile(r"(nonce[=-]\"?)[\w-]{22}"), r"\1NONCE"),
 ]

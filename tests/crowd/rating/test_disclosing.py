@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from crowd.exchange.exporting import export
 from crowd.hit import hit_as_kept, hit_from, hit_from_kept
-from crowd.hit_about import AboutQuestion, told_of_rater
+from crowd.hit_about import AboutQuestion, TooLong, told_of_rater
 from crowd.rating.forgetting import forget
 from crowd.simulation.browser import PageForm
 from crowd.store import event_log
@@ -157,8 +157,10 @@ def test_a_table_is_refused_with_a_sentence_and_comes_back_from_the_store():
     assert hit_from_kept(json.loads(json.dumps(hit_as_kept(hit))) | old).about == (
         AboutQuestion("age", "?", ("a", "b")),
     )
-    long = told_of_rater(hit.asked_of_rater("after"), {"about-hard": "", "about-remarks": "x" * 9999})
+    long = told_of_rater(hit.asked_of_rater("after"), {"about-hard": "", "about-remarks": "x" * 2000})
     assert len(long.comments["remarks"]) == 2000 and long.answers == {}
+    with pytest.raises(TooLong):
+        told_of_rater(hit.asked_of_rater("after"), {"about-hard": "", "about-remarks": "x" * 2001})
 
 
 def stored(person, **query):
@@ -202,10 +204,10 @@ def test_nobody_else_sees_it_whatever_they_type(app, desk):
     for query in ({}, {"seat": seat}):
         assert not any(one in stored(stranger, **query).text for one in secret)
     own = PageForm(anna.end()).fields["seat"]
-    visit = visit_of(desk.secret, own)
+    visit = visit_of(desk.secret, own, desk.clock())
     forged = [
         own[:-1] + ("0" if own[-1] != "0" else "1"),
-        dataclasses.replace(visit, worker="x").token("guess"),
+        dataclasses.replace(visit, worker="x").token("guess", desk.clock()),
         "x.y",
         ".",
     ]

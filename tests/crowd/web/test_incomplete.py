@@ -1,6 +1,7 @@
 """An answer that lacks something comes back as it was sent, in every form: what somebody wrote is nowhere else."""
 
 import html
+import json
 import re
 
 import pytest
@@ -138,3 +139,44 @@ def test_a_half_made_choice_in_a_worked_example_stays(tmp_path):
     reply = client.post("/instructions/1", data=fields | {"second": "1"})
     assert "Choose the best option" in reply.text and stood(reply.text) == {"second": "1"}
     app.extensions["desk"].store.close()
+
+
+SCRIPTS = {"Latin": "é", "Chinese": "你", "emoji": "😀", "combining": "e\u0301\u0323", "Arabic": "م", "lines": "a\n"}
+
+
+def filled_to_the_limit(sign):
+    """As much of it as a box of 2,000 characters takes: browsers count units of UTF-16."""
+    units = len(sign.encode("utf-16-le")) // 2
+    return (sign * (2000 // units)).strip()
+
+
+@pytest.mark.parametrize("sign", SCRIPTS.values(), ids=SCRIPTS)
+def test_what_the_page_allows_the_server_takes_in_every_script(page, sign):
+    client, fields, radios = page
+    text = filled_to_the_limit(sign)
+    sent = {"q-why": text.replace("\n", "\r\n"), "q-must": text.replace("\n", "\r\n"), **radios}
+    assert client.post("/answer", data=fields | sent).status_code == 303
+    ((answers,),) = stored(client)
+    kept = json.loads(answers)
+    assert kept["why"]["text"] == kept["must"]["text"] == text
+
+
+@pytest.mark.parametrize("how", [{}, FETCH], ids=["plain", "script"])
+def test_a_text_that_is_too_long_is_refused_whole_comes_back_and_says_why(page, how):
+    client, fields, radios = page
+    sent = {"q-why": "你" * 2001, "q-must": "yes", **radios}
+    reply = client.post("/answer", data=fields | sent, headers=how)
+    assert stored(client) == []
+    text = reply.json["html"] if how else reply.text
+    assert stood(text)["q-why"] == sent["q-why"] and stood(text)["q-must"] == "yes"
+    assert "longer than 2,000 characters" in (reply.json["said"] if how else reply.text)
+    assert not how or not reply.json["saved"]
+
+
+def test_a_form_beyond_any_page_says_that_it_is_too_long(page):
+    client, fields, radios = page
+    for how in ({}, FETCH):
+        reply = client.post("/answer", data=fields | radios | {"q-why": "x" * 300_000}, headers=how)
+        assert reply.status_code == 413
+        assert "longer than" in (reply.json["said"] if how else reply.text)
+    assert stored(client) == []

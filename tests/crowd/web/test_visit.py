@@ -1,16 +1,26 @@
 """Whose page it is: seats in addresses and forms, and what an attacker can do with them."""
 
 import base64
+import dataclasses
+import hashlib
 import json
+import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from itsdangerous import URLSafeSerializer
 
 from crowd.rating.desk import Desk
 from crowd.simulation.browser import FETCH, PageForm
-from crowd.web.visit import PageVisit, visit_of
+from crowd.store.identity import seat_proof
+from crowd.store.keys import keys_in
+from crowd.store.store import settings as store_settings
+from crowd.study_folder import prepare_study
+from crowd.web.visit import LIFE, PageVisit, visit_of
 from tests.crowd.marketplaces.study import Person, make_study, served
 
-SECRET = "key"
+SECRET, NOW = "key", 1_000_000.0
 
 
 def seat_of(html):
@@ -99,8 +109,8 @@ def test_consent_of_two_tabs_at_once_seats_both(app):
     first, second = Tab(app, **hit("W1", "A1")), Tab(app, **hit("W1", "A2"))
     for tab in (first, second):
         tab.send("/consent", agree="yes")
-    assert visit_of(app.extensions["desk"].secret, first.fields["seat"]).number == 1
-    assert visit_of(app.extensions["desk"].secret, second.fields["seat"]).number == 2
+    assert visit_in(app, first).number == 1
+    assert visit_in(app, second).number == 2
 
 
 def test_each_tab_has_a_seat_of_its_own(app):
@@ -108,17 +118,20 @@ def test_each_tab_has_a_seat_of_its_own(app):
     assert len(seats) == 3
 
 
+def visit_in(app, tab):
+    """What the seat of a tab holds."""
+    desk = app.extensions["desk"]
+    return visit_of(desk.secret, tab.fields["seat"], desk.clock())
+
+
 def forged(seat, **change):
     """The same seat with other words and its old proof."""
-    body, _, proof = seat.rpartition(".")
-    names = ("source", "worker", "sitting", "task", "number", "tab", "language", "own")
-    values = dict(zip(names, opened(body), strict=True)) | change
-    text = json.dumps(list(values.values()), separators=(",", ":"))
-    return f"{base64.urlsafe_b64encode(text.encode()).decode().rstrip('=')}.{proof}"
-
-
-def opened(body):
-    return json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    version, _, signed = seat.partition(".")
+    body, _, proof = signed.rpartition(".")
+    names = ("until", *(field.name for field in dataclasses.fields(PageVisit)))
+    values = dict(zip(names, URLSafeSerializer("").load_payload(body.encode()), strict=True)) | change
+    other = URLSafeSerializer("").dump_payload(list(values.values())).decode()
+    return f"{version}.{other}.{proof}"
 
 
 @pytest.mark.parametrize(
@@ -132,6 +145,8 @@ def opened(body):
         {"tab": "0"},
         {"language": "de"},
         {"own": False},
+        {"rater": "0" * 20},
+        {"until": 2**40},
     ],
 )
 def test_a_forged_seat_is_nobodys(app, change):
@@ -213,11 +228,11 @@ def test_a_script_is_told_where_it_is(app):
 
 def test_a_seat_says_what_it_was_made_of_and_nothing_else_opens():
     visit = PageVisit("mturk", "Wörker", "A1", "H1", 3)
-    seat = visit.token(SECRET)
-    assert visit_of(SECRET, seat) == visit
+    seat = visit.token(SECRET, NOW)
+    assert visit_of(SECRET, seat, NOW) == visit
     for cut in range(len(seat)):
-        assert visit_of(SECRET, seat[:cut]) is None
-    assert visit_of(SECRET, seat + "=") is None and visit_of(SECRET, " " + seat) is None
+        assert visit_of(SECRET, seat[:cut], NOW) is None
+    assert visit_of(SECRET, " " + seat, NOW) is None
 
 
 def test_no_seat_stands_in_the_log(app, capsys):
@@ -243,13 +258,13 @@ def test_over_http_a_person_who_keeps_no_cookie_is_let_in(app):
 def test_a_seat_of_one_marketplace_or_tab_never_speaks_for_another(app):
     """Same ids at two marketplaces, and two tabs: each answer lands in the visit that its own page was made for."""
     at_prolific, at_mturk = Tab(app, **submission("W1", "A1")), Tab(app, **hit("W1", "A1"))
-    seats = {name: visit_of(app.extensions["desk"].secret, tab.fields["seat"]) for name, tab in
+    seats = {name: visit_in(app, tab) for name, tab in
              (("prolific", at_prolific), ("mturk", at_mturk))}  # fmt: skip
     assert {name: visit.source for name, visit in seats.items()} == {"prolific": "prolific", "mturk": "mturk"}
     at_prolific.begin()
     mixed = at_prolific.fields | {"seat": at_mturk.fields["seat"], "choice": "left"}
     assert at_mturk.client.post("/answer", data=mixed).status_code == 400, "that tab has not consented"
-    swapped = at_prolific.fields["seat"].partition(".")[0] + "." + at_mturk.fields["seat"].partition(".")[2]
+    swapped = at_prolific.fields["seat"].rpartition(".")[0] + "." + at_mturk.fields["seat"].rpartition(".")[2]
     assert at_prolific.client.get("/task", query_string={"seat": swapped}).status_code == 400
 
 
@@ -264,12 +279,180 @@ def test_who_was_forgotten_may_come_again_as_somebody_new(app):
     assert "complete?cc=CDONE" in Tab(app, **submission("p1", "s1")).begin().work()
 
 
-def test_no_clock_makes_a_seat_invalid_and_another_key_makes_all_of_them_nobodys(app):
+def test_a_seat_outlives_any_clock_that_is_set_and_ends_after_two_weeks(app):
     tab = Tab(app, **submission("p1", "s1")).begin()
     desk: Desk = app.extensions["desk"]
     now, query = desk.clock(), {"seat": tab.fields["seat"]}
-    for at in (now - 10 * 365 * 86_400, now + 10 * 365 * 86_400, 0.0):
+    for at, status in ((0.0, 200), (now - LIFE, 200), (now + LIFE, 200), (now + LIFE + 86_400, 400)):
         desk.clock = lambda at=at: at
-        assert tab.client.get("/task", query_string=query).status_code == 200
-    desk.secret = "another"
-    assert tab.client.get("/task", query_string=query).status_code == 400
+        assert tab.client.get("/task", query_string=query).status_code == status
+
+
+def test_each_page_gives_its_seat_two_more_weeks(app):
+    tab = Tab(app, **submission("p1", "s1")).begin()
+    desk: Desk = app.extensions["desk"]
+    now = desk.clock()
+    for week in range(1, 6):
+        desk.clock = lambda week=week: now + week * 7 * 86_400
+        tab.page = tab.client.get("/task", query_string={"seat": tab.fields["seat"]})
+        assert tab.page.status_code == 200
+
+
+def test_another_key_makes_every_seat_nobodys(app):
+    tab = Tab(app, **submission("p1", "s1")).begin()
+    app.extensions["desk"].secret = "another"
+    assert tab.client.get("/task", query_string={"seat": tab.fields["seat"]}).status_code == 400
+
+
+def test_the_address_of_a_page_names_nobody(app):
+    """Whoever gets an address that a rater passed on reads neither their id nor their visit in it."""
+    tab = Tab(app, **submission("person1", "session1")).begin()
+    tab.judge()
+    version, _, signed = tab.fields["seat"].partition(".")
+    told = str(URLSafeSerializer("").load_payload(signed.rpartition(".")[0].encode()))
+    assert version == "2" and "person1" not in told and "session1" not in told
+    visit = visit_in(app, tab)
+    assert (visit.worker, visit.sitting, visit.number) == ("", "", 1)
+    assert visit.rater == app.extensions["desk"].rater_id("person1")
+
+
+def older_seat(secret, *values):
+    """A seat as it was before it had a version."""
+    text = json.dumps(values, separators=(",", ":"), ensure_ascii=False)
+    body = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return f"{body}.{seat_proof(secret, body)}"
+
+
+OLDER_VALUES = ("prolific", "p1", "s1", "S1", 1, "0a0b0c0d", "en", True)
+
+
+@pytest.mark.parametrize("length", [6, 7, 8])
+def test_a_study_that_runs_keeps_its_links_through_the_upgrade(app, length):
+    tab, desk = Tab(app, **submission("p1", "s1")).begin(), app.extensions["desk"]
+    older = older_seat(desk.secret, *OLDER_VALUES[:length])
+    assert tab.client.get("/task", query_string={"seat": older}).status_code == 400, "a new study has none"
+    desk.keys = dataclasses.replace(desk.keys, older_seats=desk.clock() + 60)
+    page = tab.client.get("/task", query_string={"seat": older})
+    fresh = PageForm(page.text).fields["seat"]
+    assert page.status_code == 200 and fresh.startswith("2.")
+    assert tab.client.post("/answer", data=PageForm(page.text).fields | {"choice": "left"}).status_code == 303
+    desk.keys = dataclasses.replace(desk.keys, older_seats=desk.clock())
+    assert tab.client.get("/task", query_string={"seat": older}).status_code == 400
+
+
+def test_an_older_study_believes_its_older_seats_for_a_month_after_the_upgrade(tmp_path):
+    app = make_study(tmp_path)
+    desk: Desk = app.extensions["desk"]
+    with desk.store.write() as connection:
+        connection.exec_driver_sql("DELETE FROM study WHERE key = 'older_seats'")  # as an older program made it
+    prepare_study(tmp_path, None, desk.hit, None, seed=0, simulated=False)
+    with desk.store.read() as connection:
+        until = keys_in(store_settings(connection)).older_seats
+    assert time.time() + 29 * 86_400 < until < time.time() + 31 * 86_400
+    prepare_study(tmp_path, None, desk.hit, None, seed=0, simulated=False)
+    with desk.store.read() as connection:
+        assert keys_in(store_settings(connection)).older_seats == until, "a start does not prolong it"
+    desk.store.close()
+
+
+FROM_ELSEWHERE = ({}, {"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"})
+
+
+@pytest.mark.parametrize("path", ["/", "/task", "/stored", "/instructions/1"])
+@pytest.mark.parametrize("headers", FROM_ELSEWHERE)
+def test_a_link_with_somebody_elses_seat_does_not_turn_this_browser_into_them(app, path, headers):
+    """Whoever gets others to work in their name would be paid for it."""
+    theirs = Tab(app, **submission("thief", "s9")).begin().fields["seat"]
+    victim = app.test_client()
+    victim.post("/consent", data=PageForm(victim.get("/", query_string=submission("p1", "s1")).text).fields)
+    if path != "/" and not headers:
+        return  # a browser that says nothing is believed, and its cookie stays as it is: see the next test
+    victim.get(path, query_string={"seat": theirs}, headers=headers)
+    page = victim.get("/", follow_redirects=True)
+    mine = visit_of(app.extensions["desk"].secret, PageForm(page.text).fields["seat"], app.extensions["desk"].clock())
+    assert mine.rater == app.extensions["desk"].rater_id("p1")
+    reply = victim.get(path, query_string={"seat": theirs}, headers=headers, follow_redirects=True)
+    assert theirs not in reply.text
+
+
+def test_two_people_at_one_browser_each_go_on_in_their_own_tab(app):
+    """A page that our own pages lead to is believed: its address says whose it is, and the cookie is the last one's."""
+    browser, own = app.test_client(), {"Sec-Fetch-Site": "same-origin"}
+    seats = {}
+    for person, session in (("p1", "s1"), ("p2", "s2")):
+        first = browser.get("/", query_string=submission(person, session))
+        sent = browser.post("/consent", data=PageForm(first.text).fields)
+        seats[person] = sent.location.partition("seat=")[2]
+    for person, seat in seats.items():
+        page = browser.get("/instructions/1", query_string={"seat": seat}, headers=own)
+        shown = visit_of(
+            app.extensions["desk"].secret, PageForm(page.text).fields["seat"], app.extensions["desk"].clock()
+        )
+        assert shown.rater == app.extensions["desk"].rater_id(person)
+
+
+def cookie_of(app, values):
+    """A cookie of this study that holds these values, whatever they are."""
+    return app.session_interface.get_signing_serializer(app).dumps(values)
+
+
+# What the programs of earlier days kept: before the visit had a token, and before that a note of what was saved.
+EARLIER_COOKIES = [
+    {"_permanent": True, "worker": "p1", "sitting": "s1", "source": "local"},
+    {"_permanent": True, "worker": "p1", "sitting": "s1", "source": "local", "seat": ["0" * 20, 1]},
+    {"_permanent": True, "worker": "p1", "sitting": "s1", "source": "mturk", "seat": ["0" * 20, 1], "note": "late"},
+    {"_permanent": True, "worker": "p1", "sitting": "s1", "source": "prolific", "seat": ["0" * 20, 2], "last": "ab"},
+    {"_permanent": True, "seat": "WyJsb2NhbCJd.0123", "last": None},
+]
+PAGES = ["/", "/task", "/done", "/stored", "/about", "/instructions/1", "/answer", "/undo", "/health"]
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+
+
+def nested(leaves):
+    return st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+        max_leaves=8,
+    )
+
+
+SHAPES = nested(LEAVES | st.binary(max_size=9))
+SEATS = nested(LEAVES) | st.tuples(st.integers(), st.sampled_from(["local", "x"]), *[st.text(max_size=9)] * 3).map(list)
+HELD = st.fixed_dictionaries({}, optional=dict.fromkeys(("seat", "last", "worker", "note", "_permanent"), SHAPES))
+
+
+def is_a_newcomer(app, cookie, path):
+    client = app.test_client()
+    client.set_cookie("seedvote", cookie)
+    reply = client.get(path)
+    assert reply.status_code < 500, (path, reply.status_code)
+    arrived = client.get("/", query_string=submission("p7", "s7"))
+    return arrived.status_code == 200 and "I have read this" in arrived.text
+
+
+@pytest.mark.parametrize("values", EARLIER_COOKIES, ids=lambda values: "-".join(values))
+@pytest.mark.parametrize("path", PAGES)
+def test_whoever_has_a_cookie_of_an_earlier_program_is_a_newcomer(app, values, path):
+    assert is_a_newcomer(app, cookie_of(app, values), path)
+
+
+def test_a_cookie_of_any_shape_is_at_worst_a_newcomer(app):
+    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(values=st.one_of(HELD, SHAPES), path=st.sampled_from(PAGES))
+    def look(values, path):
+        assert is_a_newcomer(app, cookie_of(app, values), path)
+
+    look()
+
+
+def test_a_seat_of_any_shape_that_the_study_has_signed_is_at_worst_refused(app):
+    desk: Desk = app.extensions["desk"]
+    sign = URLSafeSerializer(desk.secret, salt="seat 2", signer_kwargs={"digest_method": hashlib.sha256})
+
+    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(values=SEATS, path=st.sampled_from(PAGES))
+    def look(values, path):
+        client = app.test_client(use_cookies=False)
+        assert client.get(path, query_string={"seat": f"2.{sign.dumps(values)}"}).status_code < 500
+
+    look()

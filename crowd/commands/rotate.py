@@ -1,0 +1,56 @@
+"""Replace a secret of a study that may have leaked. Running servers obey within seconds, without a restart.
+
+links: every page that is open, every cookie and every invitation ends; invite again, and each person is still the same
+rater. dashboard: the address of the researcher's page. reading: the read-only address for co-authors. No vote changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from dialogue.command_line import given, tell_next
+
+if TYPE_CHECKING:
+    from crowd.store.keys import Rotated
+
+ROTATED: dict[Rotated, str] = {
+    "links": "Every seat, cookie and invitation of before has ended. Send new links: the same name is the same rater.",
+    "dashboard": "The researcher's page has a new address; the old one opens nothing.",
+    "reading": "The read-only page has a new address; the old one opens nothing.",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study, and which secret."""
+    from crowd.arguments import add_study
+
+    add_study(parser)
+    parser.add_argument("what", choices=[*ROTATED, "all"], help="what is replaced")
+    parser.add_argument("--yes", action="store_true", help="do it; without --yes, only say what would end")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Replace it."""
+    import time
+
+    from crowd.rating.rules import turn_revision
+    from crowd.store import event_log
+    from crowd.store.keys import rotate
+    from crowd.study_folder import opened
+
+    chosen = list(ROTATED) if args.what == "all" else [args.what]
+    if not args.yes:
+        print("Would be replaced: " + ", ".join(chosen) + ". Add --yes to do it.")
+        tell_next("python -m crowd rotate", args.study, args.what, *given(args, "database"), "--yes")
+        return
+    with opened(args.study, args.database) as store, store.write() as connection:
+        for what in chosen:
+            rotate(connection, what)
+            event_log.append(connection, "study", time.time(), rotated=what)
+        turn_revision(connection)
+    print("\n".join(ROTATED[what] for what in chosen))
+    if "links" in chosen:
+        tell_next("python -m crowd invite", args.study, "20", *given(args, "database"))
+    else:
+        tell_next("python -m crowd status", args.study, *given(args, "database"), "--token")
