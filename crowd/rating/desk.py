@@ -17,12 +17,12 @@ from sqlalchemy import bindparam as param
 
 from crowd.hit import Hit
 from crowd.hit_about import ToldOfRater
-from crowd.rating import answering, leasing
+from crowd.rating import answering, leasing, reserving
 from crowd.rating.answer_sheet import Given
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.disclosing import KnownRater, known_of
 from crowd.rating.doors import ASKED_LATER, doors
-from crowd.rating.ending import over_for_all
+from crowd.rating.ending import closed_to_newcomers, over_for_all
 from crowd.rating.gate import asked_of, standing
 from crowd.rating.leasing import Step
 from crowd.rating.next_pair import version_for
@@ -144,6 +144,14 @@ class Desk:
         with self.store.read() as connection:
             return over_for_all(connection)
 
+    @_by_rules_in_force
+    def closed_to_newcomers(self) -> Literal["complete", "stopped", "paused", "wait"] | None:
+        """Why somebody new would not be given a pair at once, if that is so."""
+        with self.store.read() as connection:
+            if value_in(fetch(connection, REVISION_NOW)[0]) != self.revision:
+                raise StaleRules
+            return closed_to_newcomers(connection, self.assignment.votes_per_pair, self.clock())
+
     @staticmethod
     def check_ids(*ids: str) -> None:
         """Refuse what cannot be an id of a person or a sitting."""
@@ -237,6 +245,7 @@ class Desk:
                 kept = json.dumps(dict(told), ensure_ascii=False)
                 connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=kept))
                 event_log.append(connection, "described", moment.now, seat.rater)
+                reserving.prolong(moment, seated)
             return leasing.next_step(moment, seat)
 
     def asks_at_end(self, seat: Seat) -> Literal["", "asked", "told"]:
@@ -270,6 +279,7 @@ class Desk:
                 raise Refused("this worked example is not the next one")
             if number > seated.instructed:
                 later(connection, (_INSTRUCTED, {"this": seat.rater, "number": number}))
+                reserving.prolong(moment, seated)
                 event_log.append(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
             return leasing.next_step(moment, seat)
 
@@ -314,16 +324,17 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     known, before = fetch(connection, (_KNOWN, who), (_BEFORE, who))
     if not known:
         asked = asked_of(0, moment.gate, None)
+        version = version_for(connection, moment.assignment.votes_per_pair)
         newcomer = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
-        later(
-            connection, (_NEWCOMER, {**newcomer, "version": version_for(connection), "asked": asked, "instructed": 0})
-        )
+        later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": asked, "instructed": 0}))
         if asked is not None:
             event_log.append(connection, "admitted", moment.now, rater, asked=asked)
     number, answered = 1 + (before[0].sittings or 0), before[0].answered
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
-    length = length_of_sitting(moment.assignment, answered)
-    there = min(length, leasing.left_for(moment, rater, length, held=source not in ASKED_LATER))
+    length, paid_apart = length_of_sitting(moment.assignment, answered), source in ASKED_LATER
+    there = min(length, leasing.left_for(moment, rater, length, held=not paid_apart))
+    if not paid_apart:
+        reserving.move(moment, rater, number)
     slots = "." * there + leasing.UNTOLD * (length - there)
     later(connection, (_NO_UNDO, {"this": rater}), (_BEGUN, {**line, "slots": slots}))
     return number

@@ -65,7 +65,7 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
     given = connection.execute(sa.select(votes).where(votes.c.rater == rater).order_by(votes.c.vote)).all()
     sheets = [json.loads(one.answers) for one in given if one.answers]
     texts = sum("text" in answer for sheet in sheets for answer in sheet.values())
-    seen = sa.select(sa.func.count()).select_from(leases).where(leases.c.rater == rater)
+    seen = sa.select(sa.func.count()).select_from(leases).where(leases.c.rater == rater, leases.c.state != "reserved")
     return KnownRater(
         rater=rater,
         arrived=row.arrived,

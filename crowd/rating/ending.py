@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as param
 
 from crowd.rating.assignment import AssignmentRules, Fewest, verdict
-from crowd.rating.next_pair import NEXT_PAIR
+from crowd.rating.next_pair import NEXT_PAIR, due_by
 from crowd.store.store import fetch
 from crowd.store.tables import pairs, study_settings, votes
 
 Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more"]
 
 _OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
+_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < param("k")).label("room"))
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
 
 
@@ -50,6 +52,18 @@ def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | 
     if connection.scalar(_STATE) == "stopped":
         return "stopped"
     return None if connection.scalar(_OPEN) else "complete"
+
+
+def closed_to_newcomers(
+    connection: sa.Connection, votes_per_pair: int, now: float
+) -> Literal["complete", "stopped", "paused", "wait"] | None:
+    """Why somebody new would not be given a pair at once, if that is so."""
+    if over := over_for_all(connection):
+        return over
+    if connection.scalar(_STATE) == "paused":
+        return "paused"
+    room, due = fetch(connection, (_ROOM, {"k": votes_per_pair}), due_by(now))
+    return None if room[0].room or due else "wait"
 
 
 def at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:

@@ -18,7 +18,7 @@ from crowd.store import event_log
 from crowd.store.identity import FORGOTTEN
 from crowd.store.keys import is_invited, keys_in, revoke
 from crowd.store.store import Store, settings
-from crowd.store.tables import events, leases, payments, payouts, raters, sittings, votes
+from crowd.store.tables import HOLDS_PLACE, events, leases, payments, payouts, raters, sittings, votes
 
 DAY = 86_400
 KEPT = ("answered", "undone", "blocked", "standing", "admitted", "ruled", "rule", "study")  # what the votes follow from
@@ -31,7 +31,7 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
     with store.write() as connection:
         if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
             return None
-        held = sa.and_(leases.c.rater == rater, leases.c.state == "held")
+        held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
         connection.execute(sa.update(leases).where(held).values(expires=now))
         pool.release_expired(connection, votes_per_pair, now)
         _revoke_invitations(connection, rater)

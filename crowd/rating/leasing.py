@@ -14,8 +14,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.rating import pool
-from crowd.rating.assignment import Fewest, check_is_due, later_checks, verdict
+from crowd.rating import pool, reserving
+from crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
 from crowd.rating.next_pair import FOR_RATER, LAID, NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
 from crowd.rating.seating import (
@@ -24,7 +24,6 @@ from crowd.rating.seating import (
     LEFT,
     LIFE,
     SEAT,
-    WAITS,
     Moment,
     Seat,
     SeatedRater,
@@ -36,7 +35,7 @@ from crowd.rating.seating import (
 from crowd.store import event_log
 from crowd.store.identity import lease_token
 from crowd.store.store import Query, fetch, later
-from crowd.store.tables import leases, pairs, raters, sittings
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, sittings
 from dialogue.records import Pair, Question, ResponseSet
 from dialogue.seeds import child_seed
 
@@ -44,7 +43,8 @@ Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | 
 
 
 _LIVED = sa.select(sa.func.count()).add_columns(*LIFE).where(leases.c.rater == param("rater"))
-_MAY_WAIT = sa.and_(WAITS, sa.or_(leases.c.state != "held", param("held", type_=sa.Integer) == 1))
+_HAS_HELD = sa.and_(HOLDS_PLACE, param("held", type_=sa.Integer) == 1)
+_MAY_WAIT = sa.or_(leases.c.state == "expired", _HAS_HELD)
 _WAITING = sa.select(sa.func.count().filter(_MAY_WAIT, CHECK).label("checks")).add_columns(
     sa.func.count().filter(_MAY_WAIT, ~HIDDEN).label("reals")
 )
@@ -113,23 +113,35 @@ def _told(seated: SeatedRater) -> int:
 
 
 def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
-    """Where the rater stands, if nothing has to be written; consent and worked examples come before any pair."""
+    """Where the rater stands, if nothing has to be written.
+
+    Whatever ends or halts the work is said before anything is asked, and nothing is asked before a pair is certain.
+    """
     done, row = seated.done, seated.waiting
     if seated.consent != moment.hit.consent_version:
         return Step("consent")
-    if seated.about is None and moment.hit.asked_of_rater("before"):
-        return Step("about")
-    if seated.instructed < len(moment.hit.examples):
-        return Step("instructions", number=seated.instructed + 1)
     if seated.status == "blocked":
         return Step("no_more", done)
     if seated.finished:
         return _over(moment, seated)
     if seated.state != "running":
         return Step("paused" if seated.state == "paused" else "stopped", done, _told(seated))
+    if not reserving.is_certain(moment, seated):
+        return None
+    if before := _before_pairs(moment, seated):
+        return before
     if row is None or row.state != "held" or has_run_out(row, moment.now):
         return None
     return _showing(seated, ShownPair(row.token, moment.form.record_of(row.body), row.left, row.expires))
+
+
+def _before_pairs(moment: Moment, seated: SeatedRater) -> Step | None:
+    """What is asked of the rater before any pair."""
+    if seated.about is None and moment.hit.asked_of_rater("before"):
+        return Step("about")
+    if seated.instructed < len(moment.hit.examples):
+        return Step("instructions", number=seated.instructed + 1)
+    return None
 
 
 def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
@@ -161,14 +173,55 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
     seated, offer = _seated_with_offer(moment, seat, shown)
     if seen := step_without_writing(moment, seated):
         return seen
-    if seated.waiting is not None:
-        return _showing(seated, _renew(moment, seated, seated.waiting))
-    if (left := _left_elsewhere(moment, seated)) is not None:
-        return _showing(seated, _renew(moment, seated, left))
-    outcome = _next(moment, seated, offer)
-    if outcome == "finished":
-        return _finish(moment, seated)
-    return Step("wait", seated.done, _told(seated)) if outcome == "wait" else _showing(seated, outcome)
+    left = _left_elsewhere(moment, seated) if seated.waiting is None else None
+    if not reserving.is_certain(moment, seated):
+        if seated.reserved is not None:
+            reserving.give_back(moment, seated)
+            seated, offer = _after_release(moment, seated, shown)
+        elif offer.due:
+            seated, offer = _after_release(moment, seated, shown)
+        if (outcome := _let_in(moment, seated, offer, left)) != "show":
+            return _without_pair(moment, seated, outcome)
+        if before := _before_pairs(moment, seated):
+            return before
+    if (owed := seated.waiting or left) is not None:
+        return _showing(seated, _renew(moment, seated, owed))
+    due = _next(moment, seated, offer)
+    return _showing(seated, due) if isinstance(due, ShownPair) else _without_pair(moment, seated, due)
+
+
+def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished"]) -> Step:
+    return _finish(moment, seated) if why == "finished" else Step("wait", seated.done, _told(seated))
+
+
+def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> PairVerdict:
+    """Whether a rater who has no real pair in this sitting yet will get one; what comes before it reserves one."""
+    if seated.done >= len(seated.slots) or (seated.done and seated.timed):
+        return "show"  # the sitting is over, or ends with what is in hand
+    if (owed := seated.waiting or left) is not None and reserving.can_be_taken_up(moment, owed):
+        return "show"
+    row = offer.pair
+    decision = "finished" if _capped(moment, seated) else _verdict(moment, row)
+    check = check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=seated.seat.rater)
+    if decision == "show" and (owed is not None or check or _before_pairs(moment, seated)):
+        reserving.reserve(moment, seated, row, _layout(moment, seated, row, moment.form.record_of(row.body)))
+    return decision
+
+
+def _verdict(moment: Moment, row: Any) -> PairVerdict:
+    """Whether the row of NEXT_PAIR may be shown now."""
+    return verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
+
+
+def _after_release(
+    moment: Moment, seated: SeatedRater, shown: Sequence[Any] | None = None
+) -> tuple[SeatedRater, Offer]:
+    """Return what has run out to the pool, and look again.
+
+    Only where it matters, not in every request: releasing is a write.
+    """
+    pool.release_expired(moment.connection, moment.assignment.votes_per_pair, moment.now)
+    return _seated_with_offer(moment, seated.seat, shown)
 
 
 def _left_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
@@ -258,12 +311,9 @@ def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, left: str) -> str:
 def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
     """Lease what is due: a hidden check, else the next real pair, until the sitting is as long as it said.
 
-    So a sitting has as many pairs as it says, however many checks the rater has seen. Nobody is put through the first
-    checks when no real pair is left that could follow them.
+    So a sitting has as many pairs as it says, however many checks the rater has seen.
     """
     rater = seated.seat.rater
-    if seated.done == 0 and (offer.pair is None or _capped(moment, seated)):
-        return "finished"  # told before the checks, not after them
     if seated.done >= len(seated.slots) or (seated.done and seated.timed):
         return "finished"
     if check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=rater):
@@ -297,25 +347,26 @@ def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...
 def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
     if _capped(moment, seated):
         return "finished"
+    if seated.reservation is not None:
+        return _lease(moment, seated, seated.reservation, reserved=True)
     if offer.due:
-        # only now, not in every request: releasing is a write, and the pool matters only when a pair is chosen
-        pool.release(moment.connection, offer.due, moment.assignment.votes_per_pair, moment.now)
-        seated, offer = _seated_with_offer(moment, seated.seat)
-    row = offer.pair
-    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
-    return _lease(moment, seated, row) if decision == "show" else decision
+        seated, offer = _after_release(moment, seated)
+    decision = _verdict(moment, offer.pair)
+    return _lease(moment, seated, offer.pair) if decision == "show" else decision
 
 
-def _lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
+def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
+    """A new lease; one that was reserved has its place and its layout already."""
     seat, record = seated.seat, moment.form.record_of(row.body)
-    left = _layout(moment, seated, row, record)
+    left = row.left if reserved else _layout(moment, seated, row, record)
     token, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
     facts = {"left": left, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
     later(
         moment.connection,
+        reserving.drop(row.lease if reserved else None),  # always, or the time would tell checks from pairs
         (_SHOW, lease | facts | {"issued": moment.now, "expires": expires}),
-        pool.recount(row.pair, moment.assignment.votes_per_pair, held=1),
+        pool.recount(row.pair, moment.assignment.votes_per_pair, held=int(not reserved)),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return ShownPair(token, record, left, expires)
@@ -326,6 +377,7 @@ def _finish(moment: Moment, seated: SeatedRater) -> Step:
     if not seated.done:
         return _over(moment, seated)
     seat = seated.seat
+    reserving.give_back(moment, seated)
     here = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
     moment.connection.execute(sa.update(sittings).where(here).values(finished=moment.now))
     event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.store.store import Query, fetch
-from crowd.store.tables import leases, pairs, raters, votes
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from dialogue.records import Side
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
@@ -29,14 +29,14 @@ _OPEN = (
     .order_by(pairs.c.live, pairs.c.position)
     .limit(_LITERAL_ONE)
 )
-IS_SHOWN = sa.or_(leases.c.state == "held", leases.c.state == "answered")
+IS_LAID = sa.or_(HOLDS_PLACE, leases.c.state == "answered")
 SIDES: tuple[Side, ...] = get_args(Side)
 
 
 def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
     """The one pair, and how often each of its responses stood on the left."""
     pair = one.subquery()
-    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_SHOWN)
+    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_LAID)
     return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
 
 
@@ -44,11 +44,22 @@ def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
 # question, because on PostgreSQL every message prolongs the write lock.
 NEXT_PAIR = _with_sides(_OPEN)
 _ENDED = sa.or_(leases.c.expires <= param("now"), leases.c.issued > param("ahead"))
-_DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair).where(leases.c.state == "held", _ENDED)
+_in_hand = leases.alias("in_hand")
+_AT_WORK_ON = sa.exists().where(  # a check in hand keeps the pair that is reserved for what comes after it
+    leases.c.state == "reserved",
+    _in_hand.c.rater == leases.c.rater,
+    _in_hand.c.state == "held",
+    _in_hand.c.expires > param("now"),
+)
+_DUE = (
+    sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.state)
+    .where(HOLDS_PLACE, _ENDED, ~_AT_WORK_ON)
+    .order_by(leases.c.lease)
+)
 _HAS_PLACE = sa.exists().where(votes.c.lease == leases.c.lease, sa.or_(votes.c.counted == 1, votes.c.waits == 1))
-_TAKEN = sa.or_(leases.c.state == "held", _HAS_PLACE)
+_TAKEN = sa.or_(HOLDS_PLACE, _HAS_PLACE)
 PLACED = sa.select(leases.c.left).where(leases.c.pair == param("pair"), _TAKEN)  # of forms that balance places
-LAID = sa.select(leases.c.left).where(leases.c.rater == param("rater"), IS_SHOWN)  # how a rater saw all so far
+LAID = sa.select(leases.c.left).where(leases.c.rater == param("rater"), IS_LAID)  # how a rater saw all so far
 CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
 NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 
@@ -82,6 +93,7 @@ def named(connection: sa.Connection, pair: str) -> Any:
 
 _OPEN_PARTS = (
     sa.select(pairs.c.version, sa.func.sum(pairs.c.open).label("open"))
+    .add_columns(sa.func.count().filter(pairs.c.open == 1, pairs.c.live < param("k")).label("free"))
     .where(pairs.c.version > 0, pairs.c.offered == 1)
     .group_by(pairs.c.version)
 )
@@ -92,9 +104,9 @@ _AT_WORK = (
 )
 
 
-def version_for(connection: sa.Connection) -> int | None:
-    """The version of a newcomer: one that is short of answers, then the one with the fewest raters."""
-    (there,) = fetch(connection, (_OPEN_PARTS, {}))
+def version_for(connection: sa.Connection, votes_per_pair: int) -> int | None:
+    """The version of a newcomer: one with a pair for them now, else one short of votes; then with the fewest raters."""
+    (there,) = fetch(connection, (_OPEN_PARTS, {"k": votes_per_pair}))
     at_work = {row.version: row.raters for row in connection.execute(_AT_WORK)} if there else {}
-    order = [(row.open == 0, at_work.get(row.version, 0), row.version) for row in there]
+    order = [(row.open == 0, row.free == 0, at_work.get(row.version, 0), row.version) for row in there]
     return min(order)[-1] if order else None

@@ -130,6 +130,7 @@ _RECOUNT = (
     .values(votes=_VOTES, live=pairs.c.live + param("more") + param("held"), open=_SHORT)
 )
 _EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
+_DROP = sa.delete(leases).where(leases.c.lease == param("this"))  # of a reservation nothing was shown
 
 
 def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
@@ -138,7 +139,7 @@ def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
 
 
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
-    """Return to the pool what was shown and not answered in time."""
+    """Return to the pool what was shown and not answered in time, and what was reserved and not taken."""
     (due,) = fetch(connection, due_by(now))
     release(connection, due, k, now)
 
@@ -146,9 +147,10 @@ def release_expired(connection: sa.Connection, k: int, now: float) -> None:
 def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
     """Return these leases, rows of `due_by`, to the pool."""
     for row in due:
+        kind: event_log.EventKind = "unreserved" if row.state == "reserved" else "expired"
         later(
             connection,
-            (_EXPIRE, {"this": row.lease}),
+            (_DROP if kind == "unreserved" else _EXPIRE, {"this": row.lease}),
             recount(row.pair, k, held=-1),
-            event_log.entry("expired", now, row.rater, row.pair),
+            event_log.entry(kind, now, row.rater, row.pair),
         )

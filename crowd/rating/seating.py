@@ -18,7 +18,7 @@ from crowd.hit import Hit
 from crowd.rating.assignment import AssignmentRules, Life
 from crowd.rating.doors import ASKED_LATER
 from crowd.rating.gate import GateRule
-from crowd.rating.next_pair import IS_SHOWN, SIDES
+from crowd.rating.next_pair import IS_LAID, SIDES
 from crowd.rating.rules import REVISION
 from crowd.store.store import fetch
 from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
@@ -32,6 +32,7 @@ _JUDGED = sa.and_(_ANSWERED, ~HIDDEN)
 # whatever was shown and is unanswered waits in every sitting: a new one is no way round a check
 WAITS = sa.or_(leases.c.state == "held", leases.c.state == "expired")
 # but what a marketplace's person has in hand in one visit is not shown in another: each is paid for its own answers
+_RESERVED = leases.c.state == "reserved"
 _SOURCE = sa.select(sittings.c.source).where(_SITTING, sittings.c.rater == param("rater")).scalar_subquery()
 _PAID_APART = sa.or_(*(_SOURCE.bool_op("=")(source) for source in ASKED_LATER))
 _WAITS_HERE = sa.or_(leases.c.state == "expired", sa.and_(leases.c.state == "held", sa.or_(_HERE, ~_PAID_APART)))
@@ -47,7 +48,10 @@ _MINE = (
         sa.func.count().filter(_HERE, _ANSWERED).label("done"),
         sa.func.min(leases.c.lease).filter(_WAITS_HERE).label("waiting"),
         sa.func.min(leases.c.slot).filter(leases.c.state == "held", ~_HERE).label("elsewhere"),
-        *(sa.func.count().filter(IS_SHOWN, leases.c.left == side).label(f"left_{side}") for side in SIDES),
+        sa.func.count().filter(_HERE, ~HIDDEN, sa.or_(_ANSWERED, leases.c.state == "held")).label("reals_here"),
+        sa.func.max(leases.c.lease).filter(_HERE, _RESERVED).label("reserved"),
+        sa.func.max(leases.c.expires).filter(_HERE, _RESERVED).label("reserved_until"),
+        *(sa.func.count().filter(IS_LAID, leases.c.left == side).label(f"left_{side}") for side in SIDES),
     )
     .where(leases.c.rater == param("rater"))
     .subquery("mine")
@@ -72,7 +76,7 @@ _LEASE = (
     leases.c.issued,
     leases.c.expires,
 )
-SEAT = (  # one row: who sits there, what they did, the lease that waits for them and its pair
+SEAT = (  # one row: who sits there, what they did, the lease that waits for them (else the reserved one) and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
     .add_columns(raters.c.version, raters.c.about, sittings.c.begun)
     .add_columns(
@@ -86,7 +90,7 @@ SEAT = (  # one row: who sits there, what they did, the lease that waits for the
     .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
     .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
     .join(_MINE, sa.true())
-    .outerjoin(leases, leases.c.lease == _MINE.c.waiting)
+    .outerjoin(leases, leases.c.lease == sa.func.coalesce(_MINE.c.waiting, _MINE.c.reserved))
     .outerjoin(pairs, pairs.c.pair == leases.c.pair)
     .where(_RATER)
 )
@@ -170,6 +174,13 @@ class SeatedRater:
     state: str
     waiting: Any
     """The row of the lease that waits for them, held or expired in whatever sitting, with its pair; else None."""
+    has_real: bool
+    """Whether a real pair of this sitting was judged or is in hand."""
+    reserved: int | None
+    """The lease that is reserved for them in this sitting."""
+    reserved_until: float
+    reservation: Any
+    """The row of the reserved lease with its pair, where nothing waits."""
     elsewhere: int | None
     """How many pairs they had judged when the oldest pair that they hold in another sitting was shown."""
 
@@ -204,6 +215,10 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
         lefts=left_counts(row),
         state=row.study,
         waiting=row if row.waiting is not None and not full else None,
+        has_real=row.reals_here > 0,
+        reserved=row.reserved,
+        reserved_until=row.reserved_until or 0.0,
+        reservation=row if row.waiting is None and row.reserved is not None else None,
         elsewhere=None if full else row.elsewhere,
     )
 

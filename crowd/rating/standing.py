@@ -21,7 +21,7 @@ from crowd.rating.assignment import AssignmentRules, first_votes, is_eligible
 from crowd.rating.gate import GateRule, asked_of, standing, that_judge
 from crowd.store import event_log
 from crowd.store.store import fetch, later
-from crowd.store.tables import leases, pairs, raters, votes
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from dialogue.records import RaterStatus
 
 MANY = 500  # more pairs than this are read all at once: databases do not take names without end
@@ -141,10 +141,10 @@ def _standings(
 
 def _free(connection: sa.Connection, blocked: Sequence[str], now: float) -> None:
     """What a blocked rater holds goes back to the pool; whoever is unblocked finds it again, if it has room."""
-    held = leases.c.state == "held"
     for name in blocked:
-        here = sa.and_(leases.c.rater == name, held)
+        here = sa.and_(leases.c.rater == name, HOLDS_PLACE)
         free = connection.scalars(sa.select(leases.c.pair).where(here, leases.c.kind.in_(("real", "control")))).all()
+        connection.execute(sa.delete(leases).where(here, leases.c.state == "reserved"))
         connection.execute(sa.update(leases).where(here).values(state="expired", expires=now))
         connection.execute(sa.update(pairs).where(pairs.c.pair.in_(free)).values(live=pairs.c.live - 1))
 
@@ -184,7 +184,7 @@ def _write_counters(
     connection: sa.Connection, k: int, have: Mapping[str, int], only: Collection[str] | None
 ) -> tuple[int, int]:
     """Bring votes, live and open up to the places taken and the leases held; how many pairs opened and closed."""
-    holding = sa.select(leases.c.pair, sa.func.count().label("held")).where(leases.c.state == "held")
+    holding = sa.select(leases.c.pair, sa.func.count().label("held")).where(HOLDS_PLACE)
     held = {
         row.pair: row.held
         for row in connection.execute(holding.where(_among(leases.c.pair, only)).group_by(leases.c.pair))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import httpx
 
@@ -23,6 +23,7 @@ VisitEnd = Literal["done", "closed", "no_more", "stopped", "paused", "wait", "le
 # A sitting that ended like this is done if anything was done in it; if not, the study is closed to the rater.
 EARLY = ("handed_in", "complete", "cap", "time", "none_left")
 FETCH = {"X-Requested-With": "fetch"}
+PATIENCE = 5  # looks at a page that says to wait
 SERVER_PATIENCE = 60.0  # seconds for which a server may be away
 
 
@@ -130,15 +131,28 @@ class SimulatedVisit:
     def run(self) -> VisitEnd:
         """Arrive, do what is asked until nothing is, and say how it ended."""
         self.client.cookies.clear()
-        worker = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
-        reply = self._send("GET", "/", params=worker)
-        if reply.status_code == 200:
-            self._send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
+        if turned_away := self._come_in():
+            return turned_away
         place = self._look()
         while place["status"] in ("about", "instructions"):
             self._tell() if place["status"] == "about" else self._learn(place["number"])
             place = self._look()
         return self._work(place)
+
+    def _come_in(self) -> VisitEnd | None:
+        """Arrive and consent; or why nobody new is let in, after some patience."""
+        worker = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
+        for _ in range(PATIENCE):
+            reply = self._send("GET", "/", params=worker, headers=FETCH)
+            if not reply.headers.get("Content-Type", "").startswith("application/json"):
+                if reply.status_code == 200:
+                    self._send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
+                return None
+            status = reply.json()["status"]
+            if status != "wait":
+                return "closed" if status == "complete" else cast(VisitEnd, status)
+            time.sleep(self.pause)
+        return "wait"
 
     def _tell_at_end(self) -> None:
         """Answer what the last page asks, and at times write something."""
@@ -166,7 +180,7 @@ class SimulatedVisit:
         waited = 0
         while place["status"] in ("task", "wait"):
             if place["status"] == "wait":
-                if waited == 5:
+                if waited == PATIENCE:
                     return "wait"
                 waited += 1
                 time.sleep(self.pause)

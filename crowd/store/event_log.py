@@ -22,6 +22,8 @@ EventKind = Literal[
     "described",
     "language",
     "instructed",
+    "reserved",
+    "unreserved",
     "shown",
     "answered",
     "noticed",

@@ -19,7 +19,7 @@ pairs = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("open", sa.Integer, nullable=False),  # 1: offered to raters and short of votes
     sa.Column("votes", sa.Integer, nullable=False, default=0),  # places taken: by votes that count, or that wait
-    sa.Column("live", sa.Integer, nullable=False, default=0),  # places taken + leases that are held
+    sa.Column("live", sa.Integer, nullable=False, default=0),  # places taken + leases that are held or reserved
     sa.Column("offered", sa.Integer, nullable=False),  # 0: a check, or an identical pair that is not shown
     sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON, as the file had it when it was loaded
     sa.Column("mended", sa.Text),  # checks: the answer that holds instead of the body's, or "void"
@@ -75,13 +75,16 @@ leases = sa.Table(
     sa.Column("pair", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),  # real, control, check, or void: a check that was declared void
     sa.Column("left", sa.Text, nullable=False),  # the layout, see crowd/forms/: of a pair, the response on the left
-    sa.Column("state", sa.Text, nullable=False),  # held, answered, expired, or void: replaced by another
+    sa.Column("state", sa.Text, nullable=False),  # reserved, held, answered, expired, or void: replaced by another
     sa.Column("issued", sa.Float, nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("leases_due", "state", "expires"),
     sa.Index("leases_pair", "pair"),
 )
+
+# A lease that takes one of its pair's places: the pair is in a rater's hands, or reserved for who has been let in.
+HOLDS_PLACE = sa.or_(leases.c.state == "held", leases.c.state == "reserved")
 
 votes = sa.Table(
     "votes",

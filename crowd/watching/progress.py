@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from crowd.store import event_log
 from crowd.store.store import Store, put, settings
-from crowd.store.tables import leases, pairs, raters, votes
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 
 StudyState = Literal["running", "paused", "stopped"]
 
@@ -50,7 +50,7 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
         waiting=waiting,
         uncounted=by_counted.get("0", 0) - waiting,
         wanted=number * votes_per_pair,
-        held=connection.scalar(sa.select(count).select_from(leases).where(leases.c.state == "held")) or 0,
+        held=connection.scalar(sa.select(count).select_from(leases).where(HOLDS_PLACE)) or 0,
         raters=_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),
         sources=_by(connection, sa.select(votes.c.source, count).where(real).group_by(votes.c.source)),
     )

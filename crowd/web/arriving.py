@@ -11,7 +11,7 @@ import secrets
 from dataclasses import replace
 from typing import Literal, cast
 
-from flask import Response, current_app, g, request
+from flask import Response, current_app, g, jsonify, request
 
 from crowd.rating.doors import ASKED_LATER, admits
 from crowd.rating.leasing import Step
@@ -31,6 +31,7 @@ from crowd.web.at_hand import (
     sender,
     the_desk,
     visit_at_hand,
+    wants_json,
     way_out,
 )
 from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut
@@ -68,9 +69,16 @@ def arrive() -> PageReply:
         sit(_source(request.args.get("source")), worker, sitting)
     if seat_at_hand():
         return go("/task")
-    if (over := desk.over_for_all()) and (out := way_out(Step(over))):
-        return page.message_page(desk.hit, frame_at_hand(), over, page.SittingSoFar(out=out))
+    if closed := desk.closed_to_newcomers():
+        if wants_json():
+            return jsonify(status=closed, html="", progress={"done": 0, "of": 0})
+        return page.message_page(desk.hit, frame_at_hand(), closed, page.SittingSoFar(out=way_back_unworked()))
     return ask_consent()
+
+
+def way_back_unworked() -> WayOut | None:
+    """The way back of somebody who has done nothing, where the marketplace has one."""
+    return way_out(Step("complete"))
 
 
 def ask_consent() -> str:

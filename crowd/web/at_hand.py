@@ -135,6 +135,11 @@ def language_at_hand() -> str:
     return languages.preferred(list(request.accept_languages.values()), offered) if offered[1:] else offered[0]
 
 
+def wants_json() -> bool:
+    """Whether the page's script asks, which draws pages itself."""
+    return request.headers.get("X-Requested-With") == "fetch" or request.accept_mimetypes.best == "application/json"
+
+
 def refuse(why: str) -> NoReturn:
     """Nothing is done for a request that does not fit."""
     raise Refused(why)

@@ -31,6 +31,7 @@ from crowd.web.at_hand import (
     sender_s_seat,
     the_desk,
     visit_at_hand,
+    wants_json,
     way_out,
 )
 from dialogue.records import Source
@@ -135,7 +136,7 @@ def task() -> PageReply:
         g.visit = None
         return go("/")
     note = request.args.get("note", "")
-    return _json_of(step, "") if _wants_json() else _page_of(step, note if note in page.NOTES else "")
+    return _json_of(step, "") if wants_json() else _page_of(step, note if note in page.NOTES else "")
 
 
 @rater_pages.get("/done", endpoint="done")
@@ -153,7 +154,7 @@ def receive_answer() -> PageReply:
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
         step = _as_sent(the_desk().next_step(seat))
-        return _and_then(step, why) if _wants_json() else _page_of(step, why)
+        return _and_then(step, why) if wants_json() else _page_of(step, why)
     if note == "saved":
         _may_take_back(_field("lease"))
     return _and_then(step, note)
@@ -163,7 +164,7 @@ def receive_answer() -> PageReply:
 def undo() -> PageReply:
     """Take back the last answer."""
     undone, step = the_desk().undo(sender_s_seat(), _field("last"))
-    if step.filled and not _wants_json():  # the answers are kept nowhere, so the page is this very reply
+    if step.filled and not wants_json():  # the answers are kept nowhere, so the page is this very reply
         return _page_of(step, "undone")
     return _and_then(step, "undone" if undone else "")
 
@@ -202,7 +203,7 @@ def health() -> PageReply:
 
 def problem(kind: page.MessageKind, retry_seconds: int = 0) -> Any:
     """What a rater sees when a request failed: a page, which may ask again by itself, or JSON for the page's script."""
-    if _wants_json():
+    if wants_json():
         said = page.said(the_desk().hit, frame_at_hand(), "too_long") if kind == "too_large" else ""
         return jsonify(status=kind, saved=False, html="", progress=None, said=said)
     sends = request.method == "POST"
@@ -237,10 +238,6 @@ def _last() -> str:
     """The answer that this very tab gave last; the cookie's where the address names none."""
     own = session.get("last") if visit_at_hand() == g.get("remembered") else None
     return str(g.get("last") or request.args.get("last") or _field("last") or own or "")
-
-
-def _wants_json() -> bool:
-    return request.headers.get("X-Requested-With") == "fetch" or request.accept_mimetypes.best == "application/json"
 
 
 def _field(name: str) -> str:
@@ -292,6 +289,8 @@ def _page_of(step: Step, note: page.Note) -> PageReply:
 def _so_far(step: Step, note: page.Note = "") -> page.SittingSoFar:
     """Where no pair is shown: whoever did something gets the code for it, whatever ended the sitting."""
     hit, out = the_desk().hit, way_out(step)
+    if step.stage in ("wait", "paused") and not step.done:
+        out = arriving.way_back_unworked()
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.done and step.stage in page.ENDINGS and not out
     more = step.more and sender().source in OWN
@@ -323,7 +322,7 @@ def _shown(step: Step) -> tuple[OnPage, page.SittingProgress]:
 
 def _and_then(step: Step, note: page.Note) -> Response:
     """What follows an answer: the next pair as JSON for the page's script, a redirect to it without one."""
-    if _wants_json():
+    if wants_json():
         return _json_of(step, note)
     return cast(Response, redirect(frame_at_hand().to("/task", last=_undo(step), note=note), 303))
 

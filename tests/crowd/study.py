@@ -17,7 +17,7 @@ from crowd.rating import pool
 from crowd.rating.change_control import take_up
 from crowd.rating.desk import Desk
 from crowd.store.store import open_store
-from crowd.store.tables import leases, pairs, votes
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, votes
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE
@@ -162,9 +162,7 @@ def check_books(desk):
         counted = dict(
             connection.execute(sa.select(votes.c.pair, sa.func.sum(votes.c.counted)).group_by(votes.c.pair)).all()
         )
-        held = connection.execute(
-            sa.select(leases.c.pair, sa.func.count()).where(leases.c.state == "held").group_by(leases.c.pair)
-        )
+        held = connection.execute(sa.select(leases.c.pair, sa.func.count()).where(HOLDS_PLACE).group_by(leases.c.pair))
         held = dict(held.all())
         for row in connection.execute(sa.select(pairs).where(pairs.c.kind != "check")):
             assert row.votes == counted.get(row.pair, 0) <= desk.assignment.votes_per_pair

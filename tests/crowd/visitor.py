@@ -35,7 +35,10 @@ class Visitor:
 
     def look(self):
         """What the page's script is told is due."""
-        return self.client.get("/task", headers=FETCH).json()
+        reply = self.client.get("/task", headers=FETCH)
+        if reply.status_code == 303:  # nothing is stored of them yet
+            reply = self.client.get(reply.headers["Location"], headers=FETCH)
+        return reply.json()
 
     def texts(self, place):
         """The two responses, left and right."""

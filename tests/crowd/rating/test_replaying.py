@@ -18,7 +18,7 @@ from crowd.rating.replaying import replay
 from crowd.rating.rules import rules_in_force
 from crowd.rating.seating import Refused
 from crowd.store import event_log
-from crowd.store.tables import leases, pairs, raters, votes
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from dialogue.files import write_records
 from dialogue.records import Pair, ResponseRating, Vote
 from tests.crowd.study import SHORT, database, desk_of, make_pairs
@@ -157,7 +157,7 @@ def check_books(desk):
         again = exporting.export(connection, votes_per_pair=k, replayed=told)
         status = {row.rater: row.status for row in connection.execute(sa.select(raters))}
         cast = connection.execute(sa.select(votes).where(votes.c.failed.is_(None))).all()
-        held = [row.pair for row in connection.execute(sa.select(leases).where(leases.c.state == "held"))]
+        held = [row.pair for row in connection.execute(sa.select(leases).where(HOLDS_PLACE))]
         kept = connection.execute(sa.select(pairs).where(pairs.c.kind != "check")).all()
     assert told.status == status
     assert told.counted == {row.lease: bool(row.counted) for row in cast}

@@ -68,7 +68,7 @@ def test_a_store_of_0_2_0_opens_and_its_walker_owes_the_checks_he_was_shown(url)
         while (place := desk.next_step(seat)).stage == "task" and len(kinds) < 5:
             kinds.append(place.shown.pair.kind)
             vote(desk, seat, "a")
-        assert kinds == ["check"] * 5
+        assert kinds == ["check"] * 3  # what lets his votes count; no pair is left that could follow the others
         with store.read() as connection:
             after = exporting.export(connection, votes_per_pair=3)
         assert sum(vote.counted for vote in after.votes) == 12

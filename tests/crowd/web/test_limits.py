@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def serve(tmp_path):
     """Applications of one invited study, as a server has them: with limits."""
-    first, made = make_study(tmp_path, invited=True), []
+    first, made = make_study(tmp_path, reals=100, invited=True), []  # 300 places
     config = first.extensions["config"]
 
     def app(**options):

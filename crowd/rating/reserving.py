@@ -1,0 +1,93 @@
+"""A pair is reserved for whoever is let in, so that nobody reads examples or answers checks and then finds no pair.
+
+A reservation is a lease that is not shown yet. It takes a place among its pair's k, ends when its rater does nothing
+for as long as a lease lasts, and gives way to an ordinary lease when the first real pair of the sitting is due.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as param
+
+from crowd.rating import pool
+from crowd.rating.next_pair import has_run_out
+from crowd.rating.seating import Moment, SeatedRater
+from crowd.store import event_log
+from crowd.store.identity import lease_token
+from crowd.store.store import Change, fetch, later
+from crowd.store.tables import leases
+
+_RESERVE = sa.insert(leases)
+_PROLONG = sa.update(leases).where(leases.c.lease == param("this")).values(expires=param("until"))
+_MOVE = (
+    sa.update(leases).where(leases.c.rater == param("this"), leases.c.state == "reserved").values(sitting=param("here"))
+)
+_RESERVED = sa.select(leases).where(leases.c.lease == param("lease"))
+_DROP = sa.delete(leases).where(leases.c.lease == param("this"))
+
+
+def is_certain(moment: Moment, seated: SeatedRater) -> bool:
+    """Whether the rater has a real pair in this sitting already: judged, in hand or reserved."""
+    waiting, reservation = seated.waiting, seated.reservation
+    if seated.has_real or (waiting is not None and _is_real(waiting) and waiting.state == "held"):
+        return True
+    if seated.status == "incomplete" and seated.life.reals:
+        return True  # their votes wait for the checks that they still owe
+    if reservation is not None and not reservation.open:  # the study's rules have changed meanwhile
+        return False
+    return seated.reserved is not None and (seated.reserved_until > moment.now or _is_at_work(waiting, moment.now))
+
+
+def _is_at_work(waiting: Any, now: float) -> bool:
+    """Whether the check that they have in hand keeps their reservation, see RUNS_OUT."""
+    return waiting is not None and waiting.state == "held" and not has_run_out(waiting, now)
+
+
+def can_be_taken_up(moment: Moment, waiting: Any) -> bool:
+    """Whether a real pair that ran out while the rater was away has a place for them still."""
+    return _is_real(waiting) and bool(waiting.open) and waiting.live < moment.assignment.votes_per_pair
+
+
+def _is_real(row: Any) -> bool:
+    return row.kind not in ("check", "void")
+
+
+def reserve(moment: Moment, seated: SeatedRater, row: Any, left: str) -> None:
+    """Hold this pair back for the rater; `left` is how it will be laid out."""
+    seat, now = seated.seat, moment.now
+    token = lease_token(moment.secret, seat.rater, row.pair, 0)
+    who = {"token": token, "attempt": 0, "rater": seat.rater, "sitting": seat.sitting, "slot": seated.life.reals}
+    what = {"pair": row.pair, "kind": row.kind, "left": left, "state": "reserved"}
+    times = {"issued": now, "expires": now + moment.assignment.lease_seconds}
+    later(
+        moment.connection,
+        (_RESERVE, who | what | times),
+        pool.recount(row.pair, moment.assignment.votes_per_pair, held=1),
+        event_log.entry("reserved", now, seat.rater, row.pair, sitting=seat.sitting),
+    )
+
+
+def prolong(moment: Moment, seated: SeatedRater) -> None:
+    """The rater reads on, so their reservation lasts as long as a lease that is given now."""
+    if seated.reserved is not None:
+        until = moment.now + moment.assignment.lease_seconds
+        later(moment.connection, (_PROLONG, {"this": seated.reserved, "until": until}))
+
+
+def move(moment: Moment, rater: str, sitting: int) -> None:
+    """What was reserved in another visit is reserved in this one."""
+    later(moment.connection, (_MOVE, {"this": rater, "here": sitting}))
+
+
+def drop(lease: int | None) -> Change:
+    """Take the reservation away, as a change; of none, nothing."""
+    return _DROP, {"this": lease}
+
+
+def give_back(moment: Moment, seated: SeatedRater) -> None:
+    """The sitting ends without it."""
+    if seated.reserved is not None:
+        (found,) = fetch(moment.connection, (_RESERVED, {"lease": seated.reserved}))
+        pool.release(moment.connection, found, moment.assignment.votes_per_pair, moment.now)
