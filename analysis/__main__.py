@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "judge": "what a judge (a language model as rater) is like, and how many votes of people it is worth",
     "worth": "what every evaluator that scores both sides of a pair is worth in votes of people",
     "compare": "people, metrics and probes side by side: spread over seeds and what certainty costs",
+    "compare-runs": "which system scores higher, by logs of inspect_ai, lm-eval, lighteval, HELM or a table",
     "choose": "who picks what was really said: people and models on the same questions",
     "robustness": "what typos, paraphrases and speech errors cost: paired drops by dose, with intervals",
     "leaderboard": "systems in order of a mean over tasks, with ranks that hold all at once",

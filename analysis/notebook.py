@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ranges
+from analysis.notebook_tasks import compare_runs as compare_runs
 from analysis.notebook_tasks import erasure as erasure
 from analysis.notebook_tasks import leaderboard as leaderboard
 from analysis.notebook_tasks import robustness as robustness

@@ -58,3 +58,30 @@ def erasure(study: Any, *, margin: float = 0.01) -> Result:
         return figures(found)
 
     return Result(document(found), parts(found), draw)
+
+
+def compare_runs(
+    systems: Sequence[str | Path] | Mapping[str, Any],
+    *,
+    metric: str = "",
+    cluster: str = "auto",
+    margin: float | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Result:
+    """Which system scores higher by the logs of its evaluation (`python -m analysis compare-runs`).
+
+    `systems` names each one's logs: a mapping of name to a path or several, or texts `NAME=PATH,PATH`.
+    """
+    from analysis.runs import answer as room
+    from analysis.runs.reading import named_runs
+    from analysis.runs.text import document, parts
+
+    runs, told = named_runs(systems, columns or {})
+    compared = room.answer(runs, metric=metric, cluster=cluster, margin=margin)
+
+    def draw() -> Any:
+        from analysis.runs.figures import figures
+
+        return figures(compared)
+
+    return Result(document(compared), parts(compared), draw, told)

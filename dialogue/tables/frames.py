@@ -30,6 +30,16 @@ def read_parquet(path: Path, raw: bytes) -> RawTable:
     return RawTable(path, {name: read.column(name).to_pylist() for name in read.column_names})
 
 
+def unpack_zstandard(packed: bytes, size: int, place: str) -> bytes:
+    """Bytes that Zstandard packed; `size` is their number unpacked."""
+    import pyarrow as pa
+
+    try:
+        return bytes(pa.Codec("zstd").decompress(packed, size, asbytes=True))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{place} cannot be unpacked: {str(error).rstrip('.')}. Is the file whole?") from error
+
+
 def read_excel(path: Path, raw: bytes) -> RawTable:
     """The one sheet of a workbook that holds a table."""
     sheets = _opened(path, lambda pd: pd.read_excel(io.BytesIO(raw), sheet_name=None, header=None, dtype=object))

@@ -1,0 +1,1 @@
+"""Which of several evaluated systems scores higher, item by item, from the logs of their evaluations."""

@@ -1,0 +1,428 @@
+"""Logs of evaluations -> one row a score: which task, which metric, which item, which repetition.
+
+Read are inspect_ai (`.eval` and `.json`), lm-evaluation-harness (`--log_samples`), lighteval (details), HELM
+(statistics by instance) and any table of items and scores. A folder is read with all logs in it; of one task logged
+twice by one model the newest log counts, and `notes` says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dialogue.errors import InputError
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable, cell_text
+
+LETTERS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
+CLUSTERS = (
+    *("cluster", "dialogue", "dialog", "dialogue_id", "dialog_id", "document", "document_id", "doc_title", "passage"),
+    *("passage_id", "story", "article", "article_id", "context_id", "subject", "topic", "session"),
+)
+ITEMS = ("item", "item_id", "example", "example_id", "question_id", "sample_id", "instance_id", "doc_id", "id")
+SYSTEMS = ("system", "model", "model_name", "model_id", "agent")
+EPOCHS = ("epoch", "repeat", "repetition", "trial", "attempt", "run", "seed")
+TASKS = ("task", "task_name", "benchmark", "dataset", "eval")
+METRICS = ("metric", "metric_name", "measure", "scorer")
+SCORES = ("score", "value", "correct", "is_correct", "accuracy", "acc", "exact_match", "em", "f1", "result")
+ROLES = {"item": ITEMS, "system": SYSTEMS, "epoch": EPOCHS, "task": TASKS, "metric": METRICS}
+INSPECT, LM_EVAL, LIGHTEVAL, HELM, TABLE = "inspect_ai", "lm-evaluation-harness", "lighteval", "HELM", "table"
+ZSTANDARD = 93  # method of compression within a ZIP
+STAMP = re.compile(r"[_-](\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[.,]?\d*(?:[+-]\d\d[-:]\d\d)?)")
+
+
+class Score(NamedTuple):
+    """What one item scored in one repetition."""
+
+    task: str
+    metric: str
+    item: str
+    epoch: str
+    score: float
+    question: str  # hash of what was asked and of the right answer; empty where the log does not say
+    fields: Mapping[str, Any]  # what else the log knows about the item: where clusters come from
+    place: str
+
+
+@dataclass(frozen=True, eq=False)
+class RunLog:
+    """One run of one system."""
+
+    path: Path
+    tool: str
+    system: str
+    scores: Sequence[Score]
+    failed: int = 0  # items that the tool could not score
+    notes: tuple[str, ...] = ()
+
+
+def read_runs(path: Path, columns: Mapping[str, str] | None = None) -> list[RunLog]:
+    """The runs of a file or folder, one a system; a table may hold several systems."""
+    if not path.exists():
+        raise InputError(f"{path} cannot be read: there is no such file or folder.")
+    if path.is_dir():
+        return _read_folder(path, columns or {})
+    return _read_file(path, columns or {})
+
+
+def _read_file(path: Path, columns: Mapping[str, str]) -> list[RunLog]:
+    name = path.name
+    if name == "per_instance_stats.json":
+        return [_read_helm(path)]
+    if path.suffix == ".eval" or (path.suffix == ".json" and _is_inspect(path)):
+        return [_read_inspect(path)]
+    table = read_table(path)
+    if _is_lm_eval(table):
+        return [_read_lm_eval(path, table)]
+    if _holds_objects(table, "metrics") or _holds_objects(table, "metric"):
+        return [_read_lighteval(path, table)]
+    return _read_scores(path, table, columns)
+
+
+def _read_folder(path: Path, columns: Mapping[str, str]) -> list[RunLog]:
+    logs = [file for file in sorted(path.rglob("*")) if file.is_file() and _is_log(file)]
+    if not logs:
+        raise InputError(
+            f"{path} holds no log of an evaluation. Looked for: *.eval and *.json of inspect_ai, samples_*.jsonl of "
+            "lm-eval --log_samples, details_*.parquet of lighteval, per_instance_stats.json of HELM. Name a CSV of "
+            "items and scores by its file."
+        )
+    newest: dict[tuple[str, str], RunLog] = {}
+    notes: dict[str, list[str]] = defaultdict(list)
+    for file in sorted(logs, key=_stamp):
+        for run in _read_file(file, columns):
+            for task in dict.fromkeys(score.task for score in run.scores):
+                if (run.system, task) in newest:
+                    notes[run.system].append(f"{task} was logged twice; the newer log is read: {file.name}")
+                part = replace(run, scores=[score for score in run.scores if score.task == task])
+                newest[run.system, task] = part
+    runs: dict[str, list[RunLog]] = defaultdict(list)
+    for (system, _), part in newest.items():
+        runs[system].append(part)
+    return [_joined(path, system, parts, notes[system]) for system, parts in runs.items()]
+
+
+def _joined(path: Path, system: str, parts: Sequence[RunLog], notes: Iterable[str]) -> RunLog:
+    logs = {part.path: part for part in parts}
+    return RunLog(
+        path,
+        parts[0].tool,
+        system,
+        [score for part in parts for score in part.scores],
+        sum(part.failed for part in logs.values()),
+        (*(note for part in logs.values() for note in part.notes), *notes),
+    )
+
+
+def _is_log(path: Path) -> bool:
+    name = path.name
+    return (
+        path.suffix == ".eval"
+        or name == "per_instance_stats.json"
+        or (name.startswith("samples_") and path.suffix == ".jsonl")
+        or (name.startswith("details_") and path.suffix == ".parquet")
+        or (path.suffix == ".json" and _is_inspect(path))
+    )
+
+
+def _stamp(path: Path) -> str:
+    """When a log was written, by its name or else by the file system: what sorts last is the newest."""
+    match = STAMP.search(path.name) or STAMP.search(f"_{path.name}")
+    return match[1].replace(":", "-") if match else f"{path.stat().st_mtime:020.6f}"
+
+
+# inspect_ai
+
+
+def _is_inspect(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as handle:
+        start = handle.read(4096)
+    return '"eval"' in start and '"status"' in start and '"version"' in start
+
+
+def _read_inspect(path: Path) -> RunLog:
+    head, samples = _zipped(path) if path.suffix == ".eval" else _whole(path)
+    described = head.get("eval") or {}
+    task = str(described.get("task") or path.stem).rsplit("/", 1)[-1]
+    model = str(described.get("model") or path.stem)
+    scores, failed = [], 0
+    for place, sample in samples:
+        if not (sample.get("scores")):
+            failed += 1
+            continue
+        item, epoch = str(sample.get("id")), str(sample.get("epoch", 1))
+        question = _fingerprint(sample.get("input"), sample.get("target"))
+        fields = {**(sample.get("metadata") or {})}
+        for scorer, score in sample["scores"].items():
+            for metric, value in _inspect_values(scorer, score.get("value")):
+                scores.append(Score(task, metric, item, epoch, value, question, fields, place))
+    status = head.get("status")
+    notes = () if status in ("success", None) else (f"{path.name}: the run ended as {status!r}, not as success",)
+    return RunLog(path, INSPECT, model, scores, failed, notes)
+
+
+def _inspect_values(scorer: str, value: Any) -> Iterator[tuple[str, float]]:
+    """A scorer's value: a number, a letter (C, I, P, N), or several by name."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if (number := _number(part)) is not None:
+                yield f"{scorer}.{name}", number
+    elif (number := _number(value)) is not None:
+        yield scorer, number
+
+
+def _zipped(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
+    try:
+        archive = zipfile.ZipFile(path)
+        names = archive.namelist()
+        header = "header.json" if "header.json" in names else "_journal/start.json"
+        head = json.loads(_unzipped(archive, header, path))
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise InputError(f"{path} is no whole log of inspect_ai: {error}.") from error
+    samples = (
+        (f"{path}: {name}", json.loads(_unzipped(archive, name, path))) for name in names if name.startswith("samples/")
+    )
+    return head, samples
+
+
+def _unzipped(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """A member of the archive; newer logs are packed by Zstandard, which zipfile reads from Python 3.14 on."""
+    member = archive.getinfo(name)
+    if member.compress_type != ZSTANDARD:
+        return archive.read(member)
+    from dialogue.tables.frames import unpack_zstandard
+
+    with path.open("rb") as handle:
+        handle.seek(member.header_offset)
+        local = handle.read(
+            30
+        )  # the local header, whose name and extra field may differ in length from the directory's
+        handle.seek(int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little"), 1)
+        packed = handle.read(member.compress_size)
+    raw = unpack_zstandard(packed, member.file_size, f"{path}: {name}")
+    if zlib.crc32(raw) != member.CRC:
+        raise InputError(f"{path}: {name} is damaged: its checksum differs. Copy the log again.")
+    return raw
+
+
+def _whole(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
+    head = _json(path)
+    return head, ((f"{path}: sample {n}", one) for n, one in enumerate(head.get("samples") or [], 1))
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is no whole JSON file: {error}.") from error
+
+
+# lm-evaluation-harness
+
+
+def _is_lm_eval(table: RawTable) -> bool:
+    return {"doc_id", "doc", "resps"} <= set(table.names)
+
+
+def _read_lm_eval(path: Path, table: RawTable) -> RunLog:
+    stem = STAMP.sub("", path.stem)
+    task = stem.removeprefix("samples_")
+    scores, failed, skipped = [], 0, set()
+    repeats: Counter[tuple[str, str]] = Counter()
+    for place, row in table.rows():
+        doc = row["doc"] if isinstance(row["doc"], Mapping) else {}
+        item, filtered = cell_text(row["doc_id"]), cell_text(row.get("filter")) or "none"
+        question = _fingerprint(row.get("doc_hash") or doc, row.get("target_hash") or row.get("target"))
+        names = row.get("metrics") or [name for name in row if name not in LM_EVAL_FIELDS]
+        repeats[item, filtered] += 1
+        values = {name: _number(row.get(name)) for name in names}
+        skipped |= {name for name, value in values.items() if value is None and row.get(name) is not None}
+        failed += all(value is None for value in values.values())
+        for name, value in values.items():
+            if value is not None:
+                metric = name if filtered == "none" else f"{name},{filtered}"
+                epoch = str(repeats[item, filtered])
+                scores.append(Score(task, metric, item, epoch, value, question, doc, place))
+    notes = [f"{path.name}: {name} has no score for a single item and is not compared" for name in sorted(skipped)]
+    return RunLog(path, LM_EVAL, _lm_eval_model(path), scores, failed, tuple(notes))
+
+
+def _lm_eval_model(path: Path) -> str:
+    """As the results beside the samples name it; else the folder, which lm-eval names by the model."""
+    for results in sorted(path.parent.glob("results_*.json"), reverse=True):
+        if name := _json(results).get("model_name"):
+            return str(name)
+    return path.parent.name
+
+
+LM_EVAL_FIELDS = frozenset(
+    ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
+     "target_hash")
+)  # fmt: skip
+
+
+# lighteval
+
+
+def _holds_objects(table: RawTable, name: str) -> bool:
+    return name in table.names and len(table) > 0 and isinstance(table.columns[name][0], Mapping)
+
+
+def _read_lighteval(path: Path, table: RawTable) -> RunLog:
+    metric_column = "metric" if "metric" in table.names else "metrics"
+    task = re.sub(r"\|\d+$", "", STAMP.sub("", path.stem).removeprefix("details_"))
+    scores = []
+    for number, (place, row) in enumerate(table.rows()):
+        doc: Mapping[str, Any] = row.get("doc") or {}
+        item = cell_text(doc.get("id")) or str(number)
+        asked = doc.get("query") or row.get("example") or row.get("full_prompt")
+        question = _fingerprint(asked, doc.get("choices") or row.get("gold"))
+        fields = {**doc, **(doc.get("specific") or {})} if doc else dict(row)
+        for metric, cell in row[metric_column].items():
+            if (value := _number(cell)) is not None:
+                scores.append(Score(task, metric, item, "1", value, question, fields, place))
+    # details/MODEL/DATE/details_TASK_DATE.parquet
+    model = path.parent.parent.name if STAMP.search(f"_{path.parent.name}") else path.parent.name
+    return RunLog(path, LIGHTEVAL, model, scores)
+
+
+# HELM
+
+
+def _read_helm(path: Path) -> RunLog:
+    specification = path.with_name("run_spec.json")
+    spec = _json(specification) if specification.exists() else {}
+    name = str(spec.get("name") or path.parent.name)
+    model = str((spec.get("adapter_spec") or {}).get("model") or "")
+    named = re.search(r"[,:]model=([^,]+)", name)
+    task = re.sub(r"([,:])model(?:_deployment)?=[^,]+", "", name).rstrip(",:")
+    scores, rows = [], _json(path)
+    if not isinstance(rows, list):
+        raise InputError(f"{path} is no list of instances, as HELM writes it.")
+    for number, row in enumerate(rows):
+        changed = (row.get("perturbation") or {}).get("name")
+        item = f"{row['instance_id']} ({changed})" if changed else str(row["instance_id"])
+        for stat in row.get("stats") or ():
+            if stat.get("count") and (value := _number(stat.get("mean"))) is not None:
+                place = f"{path}: instance {number + 1}"
+                epoch = str(row.get("train_trial_index", 0) + 1)
+                scores.append(Score(task, stat["name"]["name"], item, epoch, value, "", {}, place))
+    return RunLog(path, HELM, model or (named[1] if named else path.parent.name), scores)
+
+
+# A table of items and scores
+
+
+def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> list[RunLog]:
+    """One row an item: a score by name, or every column of numbers as a metric of its own."""
+    for role, name in columns.items():
+        if role not in (*ROLES, "score", "cluster"):
+            raise InputError(f"--columns has {role!r}, which is not one of {', '.join([*ROLES, 'score', 'cluster'])}.")
+        if name not in table.names:
+            raise InputError(f"{path} has no column {name!r}; it has {', '.join(table.names)}.")
+    roles = {role: columns.get(role) or _named(table, names) for role, names in ROLES.items()}
+    if roles["item"] is None:
+        raise InputError(
+            f"{path}: no column says which item a score is of; it has {', '.join(table.names)}. Name it: "
+            "--columns item=NAME,score=NAME"
+        )
+    taken = {name for name in roles.values() if name}
+    stated = columns.get("score") or _named(table, SCORES)
+    measured = [stated] if stated else [n for n in table.names if n not in taken and _all_numbers(table.columns[n])]
+    if not measured:
+        raise InputError(
+            f"{path}: no column holds scores; it has {', '.join(table.names)}. Name it: --columns score=NAME"
+        )
+    runs: dict[str, list[Score]] = defaultdict(list)
+    failed: Counter[str] = Counter()
+    repeats: Counter[tuple[str, ...]] = Counter()
+    for place, row in table.rows():
+        known = {role: cell_text(row[name]) if name else "" for role, name in roles.items()}
+        if not known["item"]:
+            raise InputError(f"{place}: {roles['item']} is empty; a score without an item cannot be paired.")
+        for name in measured:
+            cell = row[name]
+            value = _number(cell)
+            if value is None and cell_text(cell) and cell_text(cell).casefold() not in MISSING:
+                raise InputError(f"{place}: {name} is {cell_text(cell)!r}, which is no number.")
+            failed[known["system"]] += value is None
+            if value is None:
+                continue
+            metric = known["metric"] or name
+            key = (known["system"], known["task"], metric, known["item"], known["epoch"])
+            repeats[key] += 1
+            if repeats[key] > 1 and known["epoch"]:
+                raise InputError(f"{place}: item {known['item']} a second time in {roles['epoch']} {known['epoch']}.")
+            epoch = known["epoch"] or str(repeats[key])
+            fields = {n: row[n] for n in table.names if n not in measured}
+            runs[known["system"]].append(
+                Score(known["task"] or "scores", metric, known["item"], epoch, value, "", fields, place)
+            )
+    return [RunLog(path, TABLE, system or path.stem, scores, failed[system]) for system, scores in runs.items()]
+
+
+MISSING = frozenset(("", "na", "n/a", "nan", "none", "null", "-", "missing"))
+
+
+def _named(table: RawTable, names: Sequence[str]) -> str | None:
+    plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()): name for name in reversed(table.names)}
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def _all_numbers(cells: Sequence[Any]) -> bool:
+    texts = [cell for cell in cells if cell_text(cell).casefold() not in MISSING]
+    return bool(texts) and all(_number(cell) is not None for cell in texts)
+
+
+# What all share
+
+
+def cluster_names(runs: Sequence[RunLog]) -> list[str]:
+    """The fields, known by name, that every item of every run has and that group items."""
+    names: list[str] = []
+    for name in CLUSTERS:
+        values = [field_of(score.fields, name) for run in runs for score in run.scores]
+        if values and None not in values and 1 < len(set(values)) < len({s.item for run in runs for s in run.scores}):
+            names.append(name)
+    return names
+
+
+def field_of(fields: Mapping[str, Any], name: str) -> str | None:
+    """A field by its name or dotted path, as text; None where it is missing."""
+    value: Any = fields
+    for part in [name] if name in fields else name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return None
+        value = value[part]
+    return cell_text(value) or None if not isinstance(value, Mapping | list) else json.dumps(value, sort_keys=True)
+
+
+def _number(value: Any) -> float | None:
+    """A score as a number; letters of inspect_ai, truth values and numbers in text count, nothing else does."""
+    if isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        text = value.strip()
+        if text.casefold() in LETTERS:
+            return LETTERS[text.casefold()]
+        try:
+            value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _fingerprint(question: Any, target: Any) -> str:
+    if question in (None, "", {}) and target in (None, "", []):
+        return ""
+    said = json.dumps([question, target], sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,0 +1,160 @@
+"""Systems compared item by item: against published formulas, twins, and logs that mislead."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.notebook import compare_runs
+from dialogue.command_line import dispatch
+from dialogue.errors import InputError
+from tests.analysis.runs import logs
+
+GENERATOR = np.random.default_rng(7)
+A = {f"s{n}": [float(GENERATOR.random() < 0.7)] for n in range(60)}
+B = {f"s{n}": [float(GENERATOR.random() < 0.4)] for n in range(60)}
+
+
+def compared(folder, systems, **options):
+    paths = {name: logs.table(folder / f"{name}.csv", scores) for name, scores in systems.items()}
+    return compare_runs(paths, **options).document
+
+
+def contrast(document, place=0):
+    return document["metrics"][0]["contrasts"][place]
+
+
+def test_without_clusters_the_difference_is_the_paired_t_test(tmp_path):
+    one = contrast(compared(tmp_path, {"a": A, "b": B}, cluster="none"))
+    twin = stats.ttest_rel([v[0] for v in A.values()], [v[0] for v in B.values()])
+    interval = twin.confidence_interval(0.95)
+    assert one["difference"] == pytest.approx(np.mean(list(A.values())) - np.mean(list(B.values())))
+    assert (one["low"], one["high"], one["p"]) == pytest.approx((interval.low, interval.high, twin.pvalue))
+
+
+def test_clusters_widen_the_interval_of_items_that_hang_together(tmp_path):
+    doubled = {f"s{n}": [float(n // 3 % 2)] for n in range(60)}
+    other = {f"s{n}": [float(n // 3 % 4 == 0)] for n in range(60)}
+    alone = contrast(compared(tmp_path, {"a": doubled, "b": other}, cluster="none"))
+    document = compared(tmp_path, {"a": doubled, "b": other})
+    assert document["cluster"] == "passage" and document["metrics"][0]["clusters"] == 20
+    assert contrast(document)["se"] > 1.6 * alone["se"]
+
+
+@pytest.mark.parametrize("tool", ["inspect_log", "lighteval_log", "helm_log", "lm_eval_log"])
+def test_every_tool_gives_the_answer_of_the_table(tool, tmp_path):
+    expected = contrast(compared(tmp_path, {"a": A, "b": B}, cluster="none"))
+    paths = {}
+    for name, scores in {"a": A, "b": B}.items():
+        folder = tmp_path / tool / name
+        folder.mkdir(parents=True)
+        place = folder / "log.eval" if tool == "inspect_log" else folder
+        paths[name] = getattr(logs, tool)(place, name, scores)
+    assert contrast(compare_runs(paths, cluster="none").document) == pytest.approx(expected)
+
+
+def test_runs_of_one_system_add_their_spread_and_one_run_says_so(tmp_path):
+    shifts = (0.0, 0.3, -0.3)
+    items = range(40)
+    a = [logs.table(tmp_path / f"a{k}.csv", {f"s{n}": [n / 40 + shift] for n in items}) for k, shift in enumerate(shifts)]
+    b = [logs.table(tmp_path / f"b{k}.csv", {f"s{n}": [n / 40 + 0.1 * k] for n in items}) for k in range(3)]
+    several = compare_runs({"a": a, "b": b}, cluster="none")
+    one = contrast(several.document)
+    assert one["over_runs"] and one["se"] ** 2 == pytest.approx(np.var(shifts, ddof=1) / 3 + 0.01 / 3)
+    assert one["items_needed"] is None  # no number of items makes up for three unstable runs
+    single = compare_runs({"a": a[:1], "b": b[:1]}, cluster="none")
+    assert not contrast(single.document)["over_runs"] and "says nothing about another" not in str(several)
+    assert "nothing about another training seed" in str(single)
+
+
+def test_repetitions_of_an_item_are_averaged_and_are_no_further_items(tmp_path):
+    repeated = compared(tmp_path, {"a": {i: v * 5 for i, v in A.items()}, "b": B}, cluster="none")
+    assert contrast(repeated) == contrast(compared(tmp_path, {"a": A, "b": B}, cluster="none"))
+
+
+def test_items_that_one_system_lacks_are_left_out_and_counted(tmp_path):
+    short = {item: values for item, values in B.items() if item not in ("s3", "s4")}
+    document = compared(tmp_path, {"a": A, "b": short}, cluster="none")
+    assert document["metrics"][0]["omitted"] == 2 and document["metrics"][0]["items"] == 58
+
+
+def test_where_one_system_is_right_everywhere_and_the_other_nowhere_there_is_an_interval(tmp_path):
+    right, wrong = ({f"s{n}": [score] for n in range(20)} for score in (1.0, 0.0))
+    one = contrast(compared(tmp_path, {"a": right, "b": wrong}, cluster="none"))
+    assert one["difference"] == 1 and 0.6 < one["low"] < 1 and one["p"] == pytest.approx(2 * 0.5**20)
+
+
+def test_equal_scores_are_not_shown_to_differ_and_equivalence_asks_for_enough_items(tmp_path):
+    few = compared(tmp_path, {"a": A, "b": A}, cluster="none", margin=0.02)
+    assert contrast(few)["alike"] is False and contrast(few)["p"] == 1
+    assert contrast(compared(tmp_path, {"a": A, "b": A}, cluster="none", margin=0.2))["alike"] is True
+
+
+def test_holm_covers_all_contrasts_of_a_metric_and_the_leaders_are_named(tmp_path):
+    document = compared(tmp_path, {"a": A, "b": B, "c": dict(A)}, cluster="none")
+    (metric,) = document["metrics"]
+    values = [one["p"] for one in metric["contrasts"]]
+    assert max(one["p_holm"] for one in metric["contrasts"]) >= max(values) and metric["level"] == ["a", "c"]
+
+
+def test_tasks_of_one_metric_have_a_mean_whose_error_is_that_of_their_parts(tmp_path):
+    for name, scores in {"a": A, "b": B}.items():
+        for task in ("first", "second"):
+            logs.lm_eval_log(tmp_path, name, scores, task=task)
+    document = compare_runs({"a": tmp_path / "a", "b": tmp_path / "b"}, cluster="none").document
+    first, second, whole = document["metrics"]
+    assert whole["task"] == "mean of all tasks" and whole["items"] == 120
+    assert whole["contrasts"][0]["se"] == pytest.approx(first["contrasts"][0]["se"] / np.sqrt(2))
+
+
+def test_runs_over_different_versions_of_the_data_are_refused(tmp_path):
+    paths = [logs.inspect_log(tmp_path / f"{name}.json", name, A) for name in "ab"]
+    log = json.loads(paths[1].read_text())
+    log["samples"][5]["target"] = "something else"
+    paths[1].write_text(json.dumps(log))
+    with pytest.raises(InputError, match=r"b.json: sample 6: item s5 of sums asks something else than in a"):
+        compare_runs(paths)
+
+
+def test_two_logs_of_one_model_ask_whether_they_are_runs_or_settings(tmp_path):
+    paths = [logs.inspect_log(tmp_path / f"{n}.json", "same", A) for n in range(2)]
+    with pytest.raises(InputError, match=r"both of same\. Name them, if they are two settings: first=.* same=.*0.json,"):
+        compare_runs(paths)
+    assert contrast(compare_runs([f"x={paths[0]}", f"y={paths[1]}"]).document)["difference"] == 0
+
+
+def test_systems_without_a_common_metric_or_item_are_refused(tmp_path):
+    logs.lm_eval_log(tmp_path, "a", A)
+    logs.inspect_log(tmp_path / "b.json", "b", B)
+    with pytest.raises(InputError, match=r"No two systems have a task and metric in common.*a: sums:exact_match"):
+        compare_runs([tmp_path / "a", tmp_path / "b.json"])
+    elsewhere = logs.table(tmp_path / "c.csv", {f"t{n}": [1.0] for n in range(5)})
+    with pytest.raises(InputError, match="No item was answered by all systems"):
+        compare_runs({"a": logs.table(tmp_path / "a.csv", A), "c": elsewhere})
+    with pytest.raises(InputError, match="One system"):
+        compare_runs({"a": elsewhere})
+
+
+def test_a_field_that_is_not_there_names_those_that_are(tmp_path):
+    path = logs.table(tmp_path / "a.csv", A)
+    with pytest.raises(InputError, match=r"item s0 has no field 'chapter'; it has epoch, passage, question_id"):
+        compare_runs({"a": path, "b": path}, cluster="chapter")
+
+
+def test_the_command_prints_tables_and_a_command_that_runs(tmp_path, capsys):
+    from analysis.__main__ import COMMANDS
+
+    paths = [str(logs.table(tmp_path / f"{name}.csv", scores)) for name, scores in {"a": A, "b": B}.items()]
+    assert dispatch("analysis", "", COMMANDS, ["compare-runs", *paths, "--json", str(tmp_path / "c.json")]) == 0
+    printed = capsys.readouterr().out
+    assert "scores, correct: a scores highest" in printed and "Next: python -m analysis compare-runs" in printed
+    words = printed.rpartition("compare-runs ")[2].split()
+    assert dispatch("analysis", "", COMMANDS, ["compare-runs", *words]) == 0
+    assert json.loads((tmp_path / "c.json").read_text())["metrics"][0]["items"] == 60
+
+
+def test_the_picture_has_a_line_a_contrast(tmp_path):
+    paths = {name: logs.table(tmp_path / f"{name}.csv", scores) for name, scores in {"a": A, "b": B}.items()}
+    (figure,) = compare_runs(paths).plot().figures.values()
+    assert any("a - b" in text.get_text() for axes in figure.axes for text in axes.get_yticklabels())
