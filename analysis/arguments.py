@@ -81,7 +81,7 @@ def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """How the votes are to be read, as the functions of `analysis.notebook` take it."""
-    from dialogue.ballots.naming import parse_names
+    from dialogue.importing.naming import parse_names
 
     return {
         "columns": parse_names(args.columns, "--columns"),

@@ -102,11 +102,12 @@ def _restated(typed: str, text: str, option: str) -> str:
     >>> _restated("pair=id,choice=q1", "choice=q2", "--columns")
     'pair=id,choice=q2'
     """
-    from dialogue.ballots.naming import parse_names, typed_names
+    from dialogue.importing.naming import parse_names, typed_names
 
-    if option == "--values":  # one answer may have several words
-        return f"{typed},{text}"
     again = parse_names(text, option)
+    if option == "--values":  # one answer may have several words, and a word has one meaning
+        words = {theirs for _, theirs in again}
+        return typed_names([*(pair for pair in parse_names(typed, option) if pair[1] not in words), *again])
     return typed_names([*(pair for pair in parse_names(typed, option) if pair[0] not in dict(again)), *again])
 
 

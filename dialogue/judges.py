@@ -12,14 +12,15 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dialogue.errors import InputError
 from dialogue.files import FORMATS, placed_records, read_field
-from dialogue.records import Verdict
+from dialogue.records import Source, Verdict
 
 JUDGE = "judge"  # the source of a vote that a judge cast
 VERDICTS = "verdicts.jsonl"
+UNKNOWN_DOOR = "unknown"
 # With its version, as judges are called: people are called Claude, but not claude-3.
 MODELS = re.compile(
     r"(\S+/)?(gpt[- ]?\d|chatgpt|o\d(-|$)|claude[- ](\d|opus|sonnet|haiku|instant)|gemini[- ](\d|pro|flash|ultra)"
@@ -95,6 +96,53 @@ def whose(source: str, rater: str, judges: Mapping[str, str]) -> str | None:
     if re.match(r"(judge|llm)s?\b", folded_name(source)):
         return ""
     return judges.get(folded_name(rater))
+
+
+PEOPLE = {
+    *("human", "humans", "person", "people", "crowd", "crowdworker", "crowdworkers", "worker", "workers", "rater"),
+    *(
+        "raters",
+        "annotator",
+        "annotators",
+        "expert",
+        "experts",
+        "author",
+        "authors",
+        "student",
+        "students",
+        "volunteer",
+    ),
+    *("volunteers", "participant", "participants", "amt", "mturk", "mechanical turk", "amazon mechanical turk", "user"),
+    *("users", "cloudresearch", "connect", "prolific", "toloka", "appen", "surge", "scale", "upwork", "survey", "lab"),
+    *("qualtrics", "google forms", "argilla", "label studio", "label-studio", "potato", "unknown", "web", "online"),
+}  # what files say of people who judged; any other word is refused
+
+
+def door_of(source: str, where: str) -> str:
+    """Where a rater came from, in our word for it; refused where the word is not one that is known to mean people.
+
+    >>> door_of("Local", "v.csv:2"), door_of("crowd", "v.csv:2"), door_of("", "v.csv:2"), door_of("llm", "v.csv:2")
+    ('local', 'imported', 'unknown', 'judge')
+    """
+    word = folded_name(source)
+    if not word:
+        return UNKNOWN_DOOR
+    if whose(source, "", {}) is not None:
+        return JUDGE
+    if word in get_args(Source):
+        return word
+    if word in PEOPLE:
+        return "imported"
+    if is_model_name(source) or re.search(r"\b(judge|llm|model|bot|ai|gpt)\b|gpt|judge", word):
+        raise InputError(
+            f"{where}: source is {source!r}, which seems to be a judge. A judge's verdict is no vote: keep it in "
+            f"{VERDICTS}. If the column means something else, leave it out: --columns source=-. If judges are to count "
+            "as raters, write judge there and say --with-judges."
+        )
+    raise InputError(
+        f"{where}: source is {source!r}, which is not one of {', '.join(get_args(Source))} or a word for people. If "
+        "the column means something else, leave it out: --columns source=-."
+    )
 
 
 def refusal(where: str, why: str) -> InputError:

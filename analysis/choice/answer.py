@@ -23,8 +23,8 @@ from analysis.stats.disparity import Disparity, disparity
 from analysis.stats.intervals import Interval, bounds
 from analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
 from analysis.stats.sign_tests import holm_where
-from dialogue.ballots.people import NOT_GIVEN
 from dialogue.errors import InputError
+from dialogue.importing.people import NOT_GIVEN
 from dialogue.records import Question
 from dialogue.signature import signature
 

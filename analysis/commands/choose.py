@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook_choice import choice
     from analysis.showing.tables import Table, latex
-    from dialogue.ballots.naming import parse_names
     from dialogue.files import atomic
+    from dialogue.importing.naming import parse_names
 
     names = ("choices", "count_from", "by", "raters", "clusters", "uncounted", "as_published", "published",
              "participants")  # fmt: skip

@@ -14,10 +14,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogue.ballots.naming import parse_names
 from dialogue.cards import LATE, legal
 from dialogue.command_line import tell_next
 from dialogue.errors import InputError
+from dialogue.importing.naming import parse_names
 
 if TYPE_CHECKING:
     from analysis.reading.scores.importing import Brought

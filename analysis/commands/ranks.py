@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import ranks
     from analysis.reading.inputs import ratings_file
-    from dialogue.ballots.naming import parse_names
+    from dialogue.importing.naming import parse_names
 
     columns = parse_names(args.columns, "--columns")
     found = ranks(args.table, clusters=args.clusters, columns=columns, question=args.question)

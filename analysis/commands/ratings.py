@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import ratings
     from analysis.reading.inputs import ratings_file
-    from dialogue.ballots.naming import parse_names
+    from dialogue.importing.naming import parse_names
 
     found = ratings(
         args.table,

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.notebook import variance
-    from dialogue.ballots.naming import parse_names
+    from dialogue.importing.naming import parse_names
 
     found = variance(
         args.scores,

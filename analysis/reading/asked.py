@@ -12,9 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of
-from dialogue.ballots.naming import IGNORED
 from dialogue.errors import InputError, Unclear
 from dialogue.files import read_records
+from dialogue.importing.naming import IGNORED
 from dialogue.records import Comment
 
 Bools = NDArray[np.bool_]

@@ -11,7 +11,7 @@ from analysis.reading.keeping import VERIFIED
 from analysis.reading.votes import Ints, Votes
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed, groups
-from dialogue.ballots.ledger import Ledger, said_left_out
+from dialogue.importing.reading import Reading, said_left_out
 from dialogue.judges import JUDGE, folded_name, is_model_name
 
 NO_DIALOGUE = (
@@ -62,7 +62,7 @@ def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:
 
     `systems` are those that pairs.jsonl names. `rows` is null for data in memory, which no file was read for.
     """
-    ledger = votes.ledger or Ledger("columns", 0)
+    ledger = votes.ledger or Reading("columns", 0)
     counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
     choices = dict(zip(votes.labels, counts, strict=True))
     return {

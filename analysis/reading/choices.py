@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from analysis.reading.clusters import clusters_of
 from analysis.reading.naming import Names
 from analysis.stats.intervals import Interval, mean_interval
-from dialogue.ballots.naming import meanings
 from dialogue.errors import InputError
 from dialogue.files import from_json, read_records
+from dialogue.importing.naming import meanings
 from dialogue.judges import judges_beside, refusal, whose
 from dialogue.questions import check_indices, read_choices
 from dialogue.records import OptionChoice, Question, Rater

@@ -11,10 +11,10 @@ from analysis.reading.forms import read_elsewhere
 from analysis.reading.keeping import VERIFIED
 from analysis.reading.naming import Names
 from analysis.reading.votes import Votes, read_votes, votes_from_columns
-from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import meanings
 from dialogue.errors import InputError
 from dialogue.files import digest
+from dialogue.importing.naming import meanings
+from dialogue.importing.reading import Reading, Stated
 from dialogue.records import Pair
 from dialogue.tables.reading import read_table
 
@@ -132,7 +132,7 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
     and no pairs, or where a table without votes has a column of scores and one of systems.
     """
     from analysis.reading.study import NOWHERE, Study
-    from dialogue.ballots.recognising import OnScale
+    from dialogue.importing.recognising import OnScale
 
     named = {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")}
     if systems or named or _asks_items(reading) or _is_ours(path):
@@ -159,7 +159,6 @@ def ratings_of(
     question: str = "", ranks_too: bool = False,
 ) -> RatingsTable:  # fmt: skip
     """Ratings of a file; the options are those of the command. `ranks_too`: or ranks, if that is what it holds."""
-    from analysis.reading.opening import Stated
     from analysis.reading.rated import read_asked, read_ratings
 
     named, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
@@ -169,7 +168,6 @@ def ratings_of(
 
 def ranks_of(path: Path, *, columns: Names = (), question: str = "") -> RatingsTable:
     """Ranks of a file: a rank stands where a score does."""
-    from analysis.reading.opening import Stated
     from analysis.reading.rated import read_ratings
 
     named = dict(meanings(columns, "--columns"))
@@ -208,7 +206,7 @@ def _asks_items(reading: Mapping[str, Any]) -> bool:
     return {"item", "system"} <= {*names} and "pair" not in names
 
 
-def _recipe(path: Path, ledger: Ledger | None) -> str:
+def _recipe(path: Path, ledger: Reading | None) -> str:
     """How the file was read, and its fingerprint."""
     lines = () if ledger is None else (ledger.line,)
     return " ".join([*lines, f"SHA-256 {digest(path)[:16]}"]) if path.is_file() else ""

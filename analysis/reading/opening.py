@@ -1,227 +1,141 @@
-"""A file of votes, whatever wrote it, as columns of ours, with the ledger of how it was read.
+"""A source of votes (a file of any form, a table in memory) as columns of ours, with the account of how it was read.
 
-Our own files and plain tables keep their columns; what a tool wrote goes through the reader of that tool
-(`dialogue/ballots/`), which `crowd import-votes` uses too, so that both give the same votes.
+Our own files keep a fast reader, since nothing in them is to be decided. Everything else goes through
+`dialogue/importing/`, which `crowd import-votes` uses too, so that both give the same votes.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from analysis.reading.asked import MOST_QUESTIONS, QUESTION, Bools, rows_asked, with_questions
+from analysis.reading.asked import Bools, rows_asked, with_questions
 from analysis.reading.columns import Columns, columns_of_table, read_columns
-from analysis.reading.people import Reading
-from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import IGNORED, no_votes
-from dialogue.ballots.rankings import taken_apart
-from dialogue.ballots.recognising import recognised
-from dialogue.ballots.settling import Imported, ImportRules, as_votes, values_of
-from dialogue.ballots.systems import SystemColumns, system_columns
-from dialogue.ballots.texts import text_columns, with_sides
-from dialogue.ballots.tools import TOOLS, judgements
-from dialogue.ballots.wide import melted
-from dialogue.errors import InputError, Unclear
-from dialogue.files import as_json
-from dialogue.judges import JUDGE, judges_beside, refuse_verdicts
-from dialogue.tables.decoding import PACKED
+from dialogue.errors import InputError
+from dialogue.importing.naming import IGNORED
+from dialogue.importing.potato import read_folder
+from dialogue.importing.questions import of_one_question
+from dialogue.importing.reading import Reading, Stated
+from dialogue.importing.recognising import recognised
+from dialogue.importing.votes import Judgements, read_judgements
 from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, cell_text, from_rows
-
-QUESTIONS = ("question", "criterion", "dimension", "aspect", "attribute", "quality", "metric")
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What the user states about a file."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)  # ours -> theirs
-    values: Mapping[str, str] = field(default_factory=dict)  # theirs -> ours
-    tool: str = ""
-    wide: Path | None = None
-    question: str = ""
-    how: Reading = field(default_factory=Reading)
+from dialogue.tables.table import RawTable
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The columns, the names and words that they have, and the ledger."""
+    """The columns by our names, and the account."""
 
     read: Columns
-    columns: Mapping[str, str]
-    ledger: Ledger
-    systems: SystemColumns | None = None
-    settled: bool = False  # every answer is a, b or tie already
+    reading: Reading
     asked: Bools | None = None  # which rows answer the question, where the file holds several
 
 
-def opened_votes(path: Path, asked: Stated, wanted: Mapping[str, pa.DataType]) -> Opened:
-    """Read the file in the one form that it has, or say which forms it may have."""
-    special = asked.tool or asked.wide or (asked.question and not _has_questions(path, asked.columns))
-    if not special and _is_lines_of_votes(path, asked.columns):
-        return _ours(path, asked, wanted)
-    if not path.exists():
-        read_columns(path, wanted, record="votes")  # says so, and how to write the file
-    if path.is_dir() and asked.tool:
-        return _of_tool(path, asked.tool, asked, wanted)
-    table = read_table(path)
-    if asked.wide is not None:
-        long = melted(table, asked.wide, asked.columns)
-        stated = {ours: theirs for ours, theirs in asked.columns.items() if ours not in ("rater", "submitted")}
-        note = f"one row a person, key {asked.wide.name}"
-        rater = {"rater": long.rater} if long.rater else {}
-        found = _plain(long.table, replace(asked, columns=stated), wanted, f"wide table, {note}", rater)
-        read = len(long.table) + sum(long.dropped.values())
-        return replace(found, ledger=replace(found.ledger, read=read, dropped=long.dropped))
-    if not asked.tool and (apart := taken_apart(table, asked.columns)) is not None:
-        keep = {name: column for name, column in asked.columns.items() if name not in ("item", "rater")}
-        found = _plain(apart.table, replace(asked, columns=keep), wanted, apart.kind)
-        read = len(apart.table) + sum(apart.dropped.values())
-        return replace(found, ledger=replace(found.ledger, read=read, dropped=apart.dropped))
-    tool = asked.tool or recognised(table, asked.columns)
-    return _plain(table, asked, wanted, "table of votes") if tool == "plain" else _of_tool(path, tool, asked, wanted)
+def opened_votes(source: Path | RawTable, asked: Stated, fields: Mapping[str, pa.DataType], labels: str) -> Opened:
+    """Read the source by the one reading that it has, or say which readings it may have."""
+    if isinstance(source, RawTable):
+        found = _of_table(source, asked, fields, labels)
+        quiet = not found.reading.dropped
+        return replace(found, reading=replace(found.reading, read=0)) if quiet else found
+    if not (asked.tool or asked.wide or asked.columns or asked.values) and _has_header(source):
+        return _ours(source, asked, fields)
+    if not source.exists():
+        read_columns(source, fields, record="votes")  # says so, and how to write the file
+    if source.is_dir() and asked.tool == "potato":
+        return _of_table(read_folder(source, asked.columns), asked, fields, labels)
+    return _of_table(read_table(source), asked, fields, labels)
 
 
-def _is_lines_of_votes(path: Path, names: Mapping[str, str]) -> bool:
-    """Whether this is JSON Lines with the columns of votes: read at once by pyarrow, however many there are."""
+def _has_header(path: Path) -> bool:
+    """Whether this is JSON Lines whose first line says what records it holds."""
     if not path.is_file():
         return False
     try:
         with path.open("rb") as handle:
-            head = handle.read(1 << 16)
+            head = handle.readline(1 << 16)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    if any(head.startswith(mark) for mark, _ in PACKED) or not head.lstrip(b"\xef\xbb\xbf \n\r\t").startswith(b"{"):
+    try:
+        row = json.loads(head.lstrip(b"\xef\xbb\xbf"))
+    except ValueError:
         return False
-    for line in head.splitlines()[:2]:
-        try:
-            row = json.loads(line.lstrip(b"\xef\xbb\xbf"))
-        except ValueError:
-            return path.suffix == ".jsonl" and b"\0" not in head  # its own complaint names the line
-        if isinstance(row, dict) and "format" in row and "version" in row:
-            return True
-        needed = isinstance(row, dict) and all(names.get(name, name) in row for name in ("pair", "choice"))
-        return needed and text_columns(row) is None  # texts are compared with the answers, row by row
-    return False
+    return isinstance(row, dict) and "format" in row and "version" in row
 
 
-def _has_questions(path: Path, names: Mapping[str, str]) -> bool:
-    """Whether the first vote of JSON Lines says which question it answers."""
-    if not _is_lines_of_votes(path, names):
-        return False
-    with path.open(encoding="utf-8-sig") as handle:
-        rows = [json.loads(line) for line in islice((line for line in handle if line.strip()), 2)]
-    return any(names.get(QUESTION, QUESTION) in row for row in rows)
-
-
-def _ours(path: Path, asked: Stated, wanted: Mapping[str, pa.DataType]) -> Opened:
-    read = read_columns(path, with_questions(wanted, asked.columns), record="votes")
-    mine = rows_asked(read, asked.columns, asked.question)
+def _ours(path: Path, asked: Stated, fields: Mapping[str, pa.DataType]) -> Opened:
+    read = read_columns(path, with_questions(fields, {}), record="votes")
+    mine = rows_asked(read, {}, asked.question)
     rows = len(next(iter(read.arrays.values()), ())) if mine is None else int(mine.sum())
     form = "file of votes" + (f", question {asked.question}" if asked.question else "")
-    systems = system_columns(read.arrays, {n: c for n, c in asked.columns.items() if n.startswith("system_")})
-    return Opened(read, asked.columns, Ledger(form, rows, asked.columns), systems, asked=mine)
+    return Opened(read, Reading(form, rows), mine)
 
 
-def _of_tool(path: Path, tool: str, asked: Stated, wanted: Mapping[str, pa.DataType]) -> Opened:
-    """What a tool wrote, by the reader that `crowd import-votes` has; people keep the names that the file gives."""
-    if tool == "plain":
-        return _plain(read_table(path), asked, wanted, "table of votes")
-    if tool not in TOOLS:
-        raise InputError(f"--from is {tool!r}; the tools are {', '.join(TOOLS)} and plain.")
-    judged = judgements([path], tool, asked.columns, asked.question)
-    none = no_votes(asked.values)
-    words = values_of(tool, [(ours, theirs) for theirs, ours in asked.values.items() if ours != IGNORED])
-    rules = ImportRules(tool, words, file_order=True, stated=bool({"a", "b"} & {*asked.values.values()}), raters=False,
-                        judges=judges_beside([path, *asked.how.beside]), with_judges=asked.how.with_judges,
-                        no_vote=none)  # fmt: skip
-    settled = as_votes(judged, rules, None, str)
-    own = {theirs: ours for ours, theirs in asked.columns.items() if theirs != IGNORED}
-    wanted = {own.get(name, name): kind for name, kind in wanted.items()}  # these votes have our names
-    shown = dict(judged.columns)
-    if judged.systems is not None:
-        shown |= {"system_a": judged.systems.a, "system_b": judged.systems.b}
-    ledger = Ledger(f"{tool} table", settled.read, shown, settled.words, settled.dropped, settled.notes)
-    return Opened(_as_columns(path, settled, wanted), {}, ledger, _named(settled), settled=True)
+def _of_table(table: RawTable, asked: Stated, fields: Mapping[str, pa.DataType], labels: str) -> Opened:
+    if unused := [name for name in ("status", "submission", "left_text")
+                  if labels == "any" and asked.columns.get(name, "-") != IGNORED]:  # fmt: skip
+        raise InputError(f"--columns {unused[0]}=... does nothing where any label counts.")
+    if (
+        labels == "any"
+        and not asked.wide
+        and asked.tool in ("", "plain")
+        and recognised(table, asked.columns) == "plain"
+    ):
+        return _labelled(table, asked, fields)
+    return _of_judgements(read_judgements(table, asked), fields)
 
 
-def _named(settled: Imported) -> SystemColumns | None:
-    return SystemColumns("system_a", "system_b", "stated") if "system_a" in settled.votes[0].extra else None
+def _of_judgements(found: Judgements, fields: Mapping[str, pa.DataType]) -> Opened:
+    """Settled votes as typed columns; a column of our names that a tool wrote for itself is not one of ours."""
+    table, columns = found.table, dict[str, Any]()
+    ignored = {ours for ours, theirs in found.reading.columns.items() if theirs == IGNORED}
+    for field in fields:
+        name = found.names.get(field, field if found.tool == "plain" else "")
+        if name in table.columns and field not in ignored:
+            columns[field] = table.columns[name]
+    columns |= {"pair": found.pair, "choice": found.choice}
+    if any(found.left):
+        columns["left"] = found.left
+    else:
+        columns.pop("left", None)
+    if found.a:
+        columns |= {"system_a": found.a, "system_b": found.b}
+    if found.times:
+        columns["round"] = _rounds(found)
+    if "item" not in columns and found.names.get("pair") != found.names.get("item") and "item" in found.names:
+        columns["item"] = table.text(found.names["item"])
+    ours = replace(table, columns=columns, twins=())
+    read = columns_of_table(ours, fields)
+    return Opened(replace(read, found=table.names), found.reading)
 
 
-def _as_columns(path: Path, settled: Imported, wanted: Mapping[str, pa.DataType]) -> Columns:
-    """Votes as columns; rounds only where times tell the order, raters only where the file names them."""
-    votes = settled.votes
-    unknown = {"rater_status", "counted", "identical"}
-    unknown |= {"source"} if not any(vote.source == JUDGE for vote in votes) else set()
-    unknown |= {"rater"} if not any(vote.rater for vote in votes) else set()
-    unknown |= {"round"} if not all(vote.submitted for vote in votes) else set()
-    rows = [{name: value for name, value in as_json(vote).items() if name not in unknown} for vote in votes]
-    return columns_of_table(from_rows(path, rows), wanted)
+def _rounds(found: Judgements) -> list[int]:
+    """The order in which each comparison got its votes."""
+    numbers: dict[Any, int] = defaultdict(int)
+    rounds = []
+    for row, pair in enumerate(found.pair):
+        key = (pair, frozenset((found.a[row], found.b[row]))) if found.a else pair
+        numbers[key] += 1
+        rounds.append(numbers[key])
+    return rounds
 
 
-def _plain(
-    table: RawTable, asked: Stated, wanted: Mapping[str, pa.DataType], form: str, more: Mapping[str, str] | None = None
-) -> Opened:
-    """A table with the columns of votes, of one question."""
-    refuse_verdicts(table.path, table.names)
-    if unused := [name for name in ("status", "submission", "left_text") if asked.columns.get(name, "-") != IGNORED]:
-        raise InputError(
-            f"{table.path} is read as a plain table, where --columns {unused[0]}=... does nothing. Take out the rows "
-            "that do not count, or name the tool that wrote the table (--from)."
-        )
-    one, question = of_one_question(table, asked)
-    systems = system_columns(one.names, asked.columns)
-    one = with_sides(one, asked.columns, systems, no_votes(asked.values))
-    shown = {name: asked.columns.get(name, name) for name in wanted if asked.columns.get(name, name) in one.names}
-    if systems is not None:
-        shown |= {"system_a": systems.a, "system_b": systems.b}
-        wanted = {**wanted, systems.a: pa.string(), systems.b: pa.string()}
-    ignored = {name: theirs for name, theirs in asked.columns.items() if theirs == IGNORED}
-    said = Ledger(f"{form}{question}", len(one), {**shown, **(more or {}), **ignored}, {}, {}, one.notes)
-    taken = {name: kind for name, kind in wanted.items() if name not in ignored}
-    return Opened(columns_of_table(one, taken), asked.columns, said, systems)
-
-
-def of_one_question(table: RawTable, asked: Stated, *more: str) -> tuple[RawTable, str]:
-    """The rows of one question. A column of questions shows by its name, and by people who judge a pair twice."""
-    stated = asked.columns.get("question")
-    name = stated or next((one for one in table.names if one.lower() in QUESTIONS), "")
-    if not name or name == IGNORED or name not in table.names:
-        if asked.question:
-            raise InputError(
-                f"--question is {asked.question!r}, and {table.path} has no column of questions. Name it: --columns "
-                "question=..."
-            )
-        return table, ""
-    found = table.values(name)
-    if asked.question:
-        if asked.question not in found:
-            raise InputError(f"--question is {asked.question!r}; the questions are {', '.join(found[:20])}.")
-        return _rows_where(table, name, asked.question), f", question {asked.question}"
-    several = 1 < len(found) <= MOST_QUESTIONS
-    if several and (stated or _judged_twice(table, asked, *more)):
-        raise Unclear(
-            f"{table.path} holds {len(found)} questions ({name}: {', '.join(found)}), which are analysed one by one "
-            "and never pooled.",
-            *({"--question": one} for one in found),
-        )
-    return table, ""
-
-
-def _judged_twice(table: RawTable, asked: Stated, *more: str) -> bool:
-    names = [asked.columns.get(field, field) for field in (*(more or ["pair"]), "rater")]
-    columns = [table.columns[name] for name in names if name in table.names]
-    met = list(zip(*columns, strict=True))
-    return len(set(map(str, met))) < len(met)
-
-
-def _rows_where(table: RawTable, name: str, value: str) -> RawTable:
-    kept = [number for number, cell in enumerate(table.columns[name]) if cell_text(cell) == value]
-    columns = {column: [cells[k] for k in kept] for column, cells in table.columns.items()}
-    return replace(table, columns=columns, lines=tuple(table.lines[k] for k in kept) if table.lines else ())
+def _labelled(table: RawTable, asked: Stated, fields: Mapping[str, pa.DataType]) -> Opened:
+    """A table in which any word is a label."""
+    names = {ours: theirs for ours, theirs in asked.columns.items() if theirs != IGNORED}
+    if missing := [theirs for theirs in names.values() if theirs not in table.names]:
+        raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
+    table, question = of_one_question(table, asked, names)
+    ignored = {ours for ours, theirs in asked.columns.items() if theirs == IGNORED}
+    columns = {field: table.columns[name] for field in fields
+               if (name := names.get(field, field)) in table.columns and field not in ignored}  # fmt: skip
+    read = columns_of_table(replace(table, columns=columns), fields)
+    shown = {field: names.get(field, field) for field in columns}
+    return Opened(
+        replace(read, found=table.names), Reading(f"table of votes{question}", len(table), shown, notes=table.notes)
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +16,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of
-from dialogue.judges import JUDGE, folded_name, is_model_name, judges_beside, refusal, refuse_verdicts, whose
-from dialogue.records import Source
+from dialogue.judges import JUDGE, UNKNOWN_DOOR, door_of, is_model_name, judges_beside, refusal, refuse_verdicts, whose
 
-UNKNOWN_DOOR = "unknown"
 NO_JUDGES = "No vote here is a judge's, so --with-judges changed nothing."
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PeopleOnly:
     """What the reader of votes must know about judges: where their names may stand, and whether to count them."""
 
     beside: tuple[Path, ...] = ()
@@ -39,7 +37,7 @@ def refuse_file_of_verdicts(path: Path) -> None:
         return  # its reader says what is wrong with it
 
 
-def doors_of(read: Columns, source: Any, rater: Any, how: Reading) -> tuple[Any, tuple[str, ...]]:
+def doors_of(read: Columns, source: Any, rater: Any, how: PeopleOnly) -> tuple[Any, tuple[str, ...]]:
     """The door that every vote came through as an array of texts, and what to say of it.
 
     A judge's vote stops here, unless judges may be counted. Without sources and judges there is no array.
@@ -47,24 +45,23 @@ def doors_of(read: Columns, source: Any, rater: Any, how: Reading) -> tuple[Any,
     sources, doors = (None, ()) if source is None else codes_of(source.fill_null(UNKNOWN_DOOR))
     raters, names = (None, ()) if rater is None else codes_of(rater)
     known = judges_beside([*([read.path] if read.path.is_file() else []), *how.beside])
+    ours = [door_of(door, read.place(int(np.flatnonzero(sources == code)[0]))) for code, door in enumerate(doors)]
     judged = np.zeros(max(len(codes) for codes in (sources, raters, ()) if codes is not None), dtype=bool)
-    for codes, found in ((sources, [whose(name, "", {}) for name in doors]),
-                         (raters, [_whose(name or "", known, how) for name in names])):  # fmt: skip
-        if codes is not None and any(why is not None for why in found):
-            judged |= np.array([*(why is not None for why in found), False])[codes]
+    for codes, found in ((sources, [door == JUDGE for door in ours]),
+                         (raters, [_whose(name or "", known, how) is not None for name in names])):  # fmt: skip
+        if codes is not None and any(found):
+            judged |= np.array([*found, False])[codes]
     if judged.any() and not how.with_judges:
         row = int(np.flatnonzero(judged)[0])
         why = whose("", names[raters[row]] or "", known) if raters is not None and raters[row] >= 0 else None
         raise refusal(read.place(row), why or "")
     said = (NO_JUDGES,) if how.with_judges and not judged.any() else ()
-    words = {folded_name(word): word for word in get_args(Source)}
-    ours = [words.get(folded_name(door), door) for door in doors]
     if not judged.any() and (source is None or ours == [*doors]):
         return (None if source is None else source.fill_null(UNKNOWN_DOOR)), said
     return _renamed(sources, np.array(ours or [UNKNOWN_DOOR], dtype=object), judged), said
 
 
-def _whose(rater: str, known: Mapping[str, str], how: Reading) -> str | None:
+def _whose(rater: str, known: Mapping[str, str], how: PeopleOnly) -> str | None:
     """Why a rater is a judge. A model's name alone refuses nobody, but whoever says --with-judges means these too."""
     named = "bears the name of a language model" if how.with_judges and is_model_name(rater) else None
     return whose("", rater, known) or named

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.opening import Stated, of_one_question
 from analysis.reading.scored import scored_sides
 from analysis.reading.systems import Contrast
 from analysis.reading.voters import SIMULATED
 from analysis.reading.votes import Votes
 from analysis.showing.words import count
-from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import IGNORED, no_votes
-from dialogue.ballots.recognising import SCORES, SYSTEMS
-from dialogue.ballots.systems import plain_name
-from dialogue.ballots.wide import melted
 from dialogue.errors import InputError, Unclear
+from dialogue.importing.columns import plain_name
+from dialogue.importing.naming import IGNORED, no_votes
+from dialogue.importing.questions import of_one_question
+from dialogue.importing.reading import Reading, Stated
+from dialogue.importing.recognising import SCORES, SYSTEMS
+from dialogue.importing.wide import melted
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
@@ -54,7 +54,7 @@ class RatingsTable:
     contrasts: tuple[Rated, ...]
     systems: tuple[str, ...]
     scale: tuple[float, float]
-    ledger: Ledger
+    ledger: Reading
     alone: Mapping[str, Rated] = field(default_factory=dict)
     """All ratings of each system, whether they have a partner or not; both sides of it are the same."""
     ranks: bool = False
@@ -132,7 +132,7 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
         table = from_rows(path, [{**row, "score": row["choice"]} for _, row in table.rows()], table.notes)
     elif systems:
         table, form = _long_of(table, systems), "ratings, one column a system"
-    table, question = of_one_question(table, stated, "item", "system")
+    table, question = of_one_question(table, stated, stated.columns, of=("item", "system", "rater"))
     names = _columns(table, stated)
     _refuse_ranking(table, names["score"], f" --question {stated.question}" if stated.question else "")
     told, raw = _told(table, names), table.columns[names["score"]]
@@ -144,7 +144,7 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
     if lone:
         dropped["no rating of the other system by the same rater on the same item"] = lone
     read = len(table) + sum(dropped.values()) - empty - lone
-    ledger = Ledger(f"{form}{question}", read, names, {}, dropped, table.notes)
+    ledger = Reading(f"{form}{question}", read, names, {}, dropped, table.notes)
     found = tuple(dict.fromkeys(told["system"]))
     simulated = sum(cell_text(cell) == SIMULATED for cell in table.columns.get("source", ()))
     return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger,

@@ -1,12 +1,10 @@
-"""Which response an answer stands for, where the table itself names the two systems of every row.
+"""Two systems of every vote, turned so that `a` is one and the same system in all votes of a pair.
 
-Every pair is turned so that `a` is one and the same system in all of its votes: a table may name the two in either
-order, and one that is read without its two columns gives a preference between two places.
+A table may name the two in either order; read without these columns it gives a preference between places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of
-from analysis.reading.naming import LABELS, translated
-from dialogue.ballots.systems import PLACES, SystemColumns, refuse_place_for_letter
-from dialogue.ballots.words import spoken
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
-NAME = "the system of that name"  # what an answer says that is a system's name
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,88 +38,6 @@ def systems_beside(read: Columns, rows: Ints, a: Any, b: Any) -> Sides | None:
         texts.append(np.array(names, dtype=object)[codes])
     systems, joined = np.unique(np.concatenate(texts).astype(str), return_inverse=True)
     return Sides(joined[: len(rows)], joined[len(rows) :], tuple(systems.tolist()))
-
-
-def choices_of(
-    read: Columns,
-    rows: Ints,
-    codes: Ints,
-    found: tuple[str, ...],
-    values: Mapping[str, str],
-    sides: Sides | None,
-    columns: SystemColumns | None,
-    left: Ints | None,
-) -> tuple[Ints, dict[str, str]]:
-    """The choices as codes of a, b and tie, and what every word was taken for."""
-    words = {word: values.get(word, values.get(word.strip(), word)) for word in found}
-    placed = left is not None and [word for word in found if words[word].strip().lower() in PLACES]
-    if sides is not None and columns is not None:
-        words = _meanings(read, found, words, values, sides, columns, bool(placed))
-    if placed:
-        return _by_place(read, rows, codes, found, words, left), words
-    plain = translated(read, rows, codes, found, {w: LABELS[0] if m == NAME else m for w, m in words.items()}, LABELS,
-                       "choice")  # fmt: skip
-    return (plain if sides is None else _by_name(read, rows, codes, found, words, plain, sides)), words
-
-
-def _meanings(
-    read: Columns,
-    found: tuple[str, ...],
-    words: Mapping[str, str],
-    values: Mapping[str, str],
-    sides: Sides,
-    columns: SystemColumns,
-    placed: bool,
-) -> dict[str, str]:
-    """Stated words as stated; the name of a system as that system; others as they speak for themselves."""
-    known = {}
-    unstated = [word for word in found if word not in values and word.strip() not in values]
-    for word in found:
-        said = words[word] if word not in unstated or words[word] in LABELS else spoken(word)
-        if word in sides.systems and word in unstated:
-            if said is not None:
-                raise InputError(
-                    f"{read.path}: the answer {word!r} is the name of a system and of a side. Rename the system in the "
-                    "table, so that every answer has one meaning."
-                )
-            said = NAME
-        known[word] = word if said is None else said
-    if not placed:
-        refuse_place_for_letter(unstated, columns, str(read.path))
-    return known
-
-
-def _by_place(
-    read: Columns, rows: Ints, codes: Ints, found: tuple[str, ...], words: Mapping[str, str], left: Ints | None
-) -> Ints:
-    """Left and right as the responses that stood there."""
-    assert left is not None
-    where = [PLACES.get(word.strip().lower(), words[word]) for word in found]
-    plain = translated(read, rows, codes, found, dict(zip(found, where, strict=True)), LABELS, "choice")
-    place = np.array([word.strip().lower() in PLACES for word in found])[codes]
-    if (lost := np.flatnonzero(place & (left < 0))).size:
-        raise InputError(
-            f"{read.place(int(rows[lost[0]]))}: the answer names a place, and left is empty. Fill it, or leave the row "
-            "out."
-        )
-    return np.where(place & (left == 1), 1 - plain, plain)
-
-
-def _by_name(
-    read: Columns, rows: Ints, codes: Ints, found: tuple[str, ...], words: Mapping[str, str], plain: Ints, sides: Sides
-) -> Ints:
-    """The name of a system as the side on which it stood."""
-    places = {name: code for code, name in enumerate(sides.systems)}
-    system = np.array([places[word] if words[word] == NAME else -1 for word in found])[codes]
-    named = system >= 0
-    if (lost := np.flatnonzero(named & (system != sides.a) & (system != sides.b))).size:
-        row = int(lost[0])
-        raise InputError(
-            f"{read.place(int(rows[row]))}: the answer is {found[codes[row]]!r}, and this row compares "
-            f"{sides.systems[sides.a[row]]} with {sides.systems[sides.b[row]]} ({len(lost)} such rows). Are the "
-            "columns of the systems the right ones? Name them: --columns system_a=...,system_b=..."
-        )
-    return np.where(named, np.where(system == sides.a, 0, 1), plain)
 
 
 def oriented(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from analysis.reading.votes import Votes
 from analysis.showing.words import count
-from dialogue.ballots.people import NOT_GIVEN, groups_of_people
 from dialogue.errors import InputError
+from dialogue.importing.people import NOT_GIVEN, groups_of_people
 from dialogue.judges import folded_name
 
 HASHED = (

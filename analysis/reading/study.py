@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 from analysis.reading.choices import Choices, read_answers
 from analysis.reading.forms import read_elsewhere
 from analysis.reading.keeping import Unverified
-from analysis.reading.opening import Stated
 from analysis.reading.rated import RatingsTable, read_asked
 from analysis.reading.scores.files import Scores, find_score_files, read_study_scores, scores_of
 from analysis.reading.voters import Voters, voters
 from analysis.reading.votes import Votes, read_votes
 from dialogue.errors import InputError
 from dialogue.files import read_header, read_json, read_records
+from dialogue.importing.reading import Stated
 from dialogue.questions import read_questions
 from dialogue.records import Pair, Rater, Response
 
@@ -115,7 +115,7 @@ def read_study(
         scores=read_study_scores(folder),
         recipes=_recipes(folder),
         how=how,
-        ratings=read_asked(rated, Stated({}, {}, "", None, question)) if sets else None,
+        ratings=read_asked(rated, Stated(question=question)) if sets else None,
     )
 
 

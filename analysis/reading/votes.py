@@ -17,21 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.reading.asked import QUESTION, comments_beside, rows_asked, with_questions
-from analysis.reading.columns import Columns, codes_of, columns_in_memory
+from analysis.reading.asked import comments_beside
+from analysis.reading.columns import Columns, codes_of
 from analysis.reading.keeping import Keep, Unverified, flags, kept_votes, leave_out
 from analysis.reading.naming import LABELS, known_columns, legal_labels, translated
-from analysis.reading.opening import Opened, Stated, opened_votes
-from analysis.reading.people import Reading, doors_of, refuse_file_of_verdicts
-from analysis.reading.sides import choices_of, oriented, systems_beside
-from dialogue.ballots.judgement import JUDGEMENT_FIELDS
-from dialogue.ballots.ledger import Ledger
-from dialogue.ballots.naming import IGNORED, no_votes
-from dialogue.ballots.systems import system_columns
-from dialogue.ballots.texts import text_columns, with_sides
+from analysis.reading.opening import Opened, opened_votes
+from analysis.reading.people import PeopleOnly, doors_of, refuse_file_of_verdicts
+from analysis.reading.sides import oriented, systems_beside
 from dialogue.errors import InputError
-from dialogue.judges import refuse_verdicts
-from dialogue.tables.table import RawTable
+from dialogue.importing.columns import FIELDS as IMPORTED
+from dialogue.importing.naming import IGNORED, no_votes
+from dialogue.importing.reading import Reading, Stated
+from dialogue.tables.table import RawTable, table_in_memory
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -56,8 +53,6 @@ FIELDS = {
     "system_b": pa.string(),
     "auto": pa.bool_(),
 }
-
-TOOL_FIELDS = (*(name for name in JUDGEMENT_FIELDS if name not in FIELDS), "question")  # read by tools' readers
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +82,7 @@ class Votes:
     system_a: Ints | None = None  # code of the system that `a` is, into `systems`, where the table itself names it
     system_b: Ints | None = None
     systems: tuple[str, ...] = ()
-    ledger: Ledger | None = None  # how the table was read; None for data in memory
+    ledger: Reading | None = None  # how the table was read; None for data in memory
 
     def __len__(self) -> int:
         return len(self.choice)
@@ -161,7 +156,7 @@ class Votes:
 
 
 def read_votes(
-    path: str | Path,
+    source: str | Path | RawTable,
     *,
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
@@ -176,7 +171,7 @@ def read_votes(
     with_judges: bool = False,
     beside: Sequence[Path] = (),
 ) -> Votes:
-    """Read votes from a file of any form that `analysis/reading/opening.py` knows.
+    """Read votes from a file of any form that `dialogue/importing/` knows, or from a table in memory.
 
     `columns` maps our name to theirs, `values` maps their value to ours; `labels="any"` takes every value as a label;
     `kinds` are the kinds of pairs to keep and `uncounted` keeps late votes and those of blocked raters;
@@ -185,16 +180,17 @@ def read_votes(
     judge's vote is refused unless `with_judges`; besides the votes' own folder, `beside` are files whose folders may
     hold verdicts that name the judges.
     """
-    names = known_columns(columns or {}, [*FIELDS, *also, *TOOL_FIELDS])
+    names = known_columns(columns or {}, list(dict.fromkeys([*FIELDS, *also, *IMPORTED])))
     fields = {**FIELDS, **dict.fromkeys(also, pa.string())}
-    wanted = {names.get(name, name): kind for name, kind in fields.items()}
-    how = Reading(tuple(beside), with_judges)
-    asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question, how)
-    refuse_file_of_verdicts(Path(path))
-    found = opened_votes(Path(path), asked, wanted)
-    keep = Keep(tuple(kinds), uncounted, unverified, found.asked)
-    votes = _votes(found, values or {}, labels, keep, tuple(also), how)
-    return _with_comments(votes, Path(path)) if "comment" in also else votes
+    how = PeopleOnly(tuple(beside), with_judges)
+    place = source if isinstance(source, RawTable) else Path(source)
+    if isinstance(place, Path):
+        refuse_file_of_verdicts(place)
+    asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question)
+    opened = opened_votes(place, asked, fields, labels)
+    keep = Keep(tuple(kinds), uncounted, unverified, opened.asked)
+    votes = _votes(opened, values or {} if labels == "any" else {}, labels, keep, tuple(also), how)
+    return _with_comments(votes, place) if "comment" in also and isinstance(place, Path) else votes
 
 
 def _with_comments(votes: Votes, path: Path) -> Votes:
@@ -206,51 +202,18 @@ def _with_comments(votes: Votes, path: Path) -> Votes:
     return votes if found is None else replace(votes, also={**votes.also, "comment": found})
 
 
-def votes_from_columns(
-    table: Any,
-    *,
-    columns: Mapping[str, str] | None = None,
-    values: Mapping[str, str] | None = None,
-    labels: Literal["tie", "any"] = "tie",
-    kinds: Sequence[str] = ("real",),
-    uncounted: bool = False,
-    unverified: Unverified = "",
-    also: Sequence[str] = (),
-    question: str = "",
-    with_judges: bool = False,
-    beside: Sequence[Path] = (),
-) -> Votes:
+def votes_from_columns(table: Any, **options: Any) -> Votes:
     """The same from a mapping of columns or a DataFrame."""
-    names = known_columns(columns or {}, [*FIELDS, *also, QUESTION])
-    systems = system_columns(map(str, table), {n: c for n, c in names.items() if n.startswith("system_")})
-    names = names if systems is None else {**names, "system_a": systems.a, "system_b": systems.b}
-    wanted = {names.get(name, name): kind for name, kind in {**FIELDS, **dict.fromkeys(also, pa.string())}.items()}
-    refuse_verdicts(Path("votes"), [str(name) for name in table])
-    if text_columns(map(str, table)) is not None:
-        raw = RawTable(Path("votes"), {str(name): list(table[name]) for name in table})
-        table = with_sides(raw, names, systems).columns
-    read = columns_in_memory("votes", table, with_questions(wanted, names))
-    found = Opened(read, names, Ledger("columns", 0), systems)
-    how = Reading(tuple(beside), with_judges)
-    keep = Keep(tuple(kinds), uncounted, unverified, rows_asked(read, names, question))
-    return _votes(found, values or {}, labels, keep, tuple(also), how)
+    return read_votes(table_in_memory("votes", table), **options)
 
 
 def _votes(
-    opening: Opened,
-    values: Mapping[str, str],
-    labels: str,
-    keep: Keep,
-    also: tuple[str, ...],
-    how: Reading,
+    opened: Opened, values: Mapping[str, str], labels: str, keep: Keep, also: tuple[str, ...], how: PeopleOnly
 ) -> Votes:
     """Check the columns, keep the votes that are asked for and say what was left out."""
-    read, names = opening.read, opening.columns
-    if opening.systems is not None:
-        names = {**names, "system_a": opening.systems.a, "system_b": opening.systems.b}
-    names = {ours: theirs for ours, theirs in names.items() if ours not in TOOL_FIELDS or ours in also}
-    given = {ours: read.arrays.get(names.get(ours, ours)) for ours in [*FIELDS, *also]}
-    _complain_of_missing(read, names, given)
+    read = opened.read
+    given = {ours: read.arrays.get(ours) for ours in [*FIELDS, *also]}
+    _complain_of_missing(read, given)
     given["source"], of_judges = doors_of(read, given["source"], given["rater"], how)
     none, values = no_votes(values), {word: ours for word, ours in values.items() if ours != IGNORED}
     kept, left_out, excluded = kept_votes(read, given, keep)
@@ -260,13 +223,10 @@ def _votes(
         raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
     given = {name: None if array is None else array.filter(pa.array(kept)) for name, array in given.items()}
     choice, found = _codes(read, rows, given["choice"], "choice")
-    legal, words = legal_labels(found, values, labels), dict(values)
-    left = _left(read, rows, given["left"], values)
+    legal = legal_labels(found, values, labels)
+    left = _left(read, rows, given["left"])
     sides = None if labels == "any" else systems_beside(read, rows, given["system_a"], given["system_b"])
-    if labels == "any" or opening.settled:
-        choice = translated(read, rows, choice, found, values if labels == "any" else {}, legal, "choice")
-    else:
-        choice, words = choices_of(read, rows, choice, found, values, sides, opening.systems, left)
+    choice = translated(read, rows, choice, found, values, legal, "choice")
     pair, pairs = _codes(read, rows, given["pair"], "pair")
     rater, raters = _optional_codes(read, rows, given["rater"], "rater")
     dialogue, dialogues = _optional_codes(read, rows, given["dialogue"], "dialogue")
@@ -294,16 +254,13 @@ def _votes(
         also={name: _texts(given[name]) for name in also if given[name] is not None},
         warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
-    meant = {**opening.ledger.words, **{word: words[word] for word in found if word in words}}
-    said = replace(opening.ledger, words=meant, excluded=excluded)
+    words = {word: values[word] for word in found if word in values}
+    reading = replace(opened.reading, words={**opened.reading.words, **words}, excluded=excluded)
     turned = {} if sides is None else oriented(votes.pair, votes.pairs, choice, left, item, sides)
-    return replace(votes, ledger=said, **turned)
+    return replace(votes, ledger=reading, **turned)
 
 
-def _complain_of_missing(read: Columns, names: Mapping[str, str], given: Mapping[str, Any]) -> None:
-    for ours, theirs in names.items():
-        if given[ours] is None and theirs != IGNORED:
-            raise InputError(f"{read.path} has no column {theirs!r} (found: {', '.join(read.found) or 'none'}).")
+def _complain_of_missing(read: Columns, given: Mapping[str, Any]) -> None:
     for ours in ("pair", "choice"):
         if given[ours] is None:
             raise InputError(
@@ -340,17 +297,17 @@ def _rounds(read: Columns, rows: Ints, array: Any) -> Ints | None:
     return np.asarray(array.to_numpy(), dtype=np.int64)
 
 
-def _left(read: Columns, rows: Ints, array: Any, values: Mapping[str, str]) -> Ints | None:
+def _left(read: Columns, rows: Ints, array: Any) -> Ints | None:
     if array is None or array.null_count == len(array):
         return None
     codes, found = codes_of(array)
-    if strange := [name for name in found if values.get(name, name) not in ("a", "b")]:
+    if strange := [name for name in found if name not in ("a", "b")]:
         row = int(rows[np.flatnonzero(codes == found.index(strange[0]))[0]])
         raise InputError(
             f"{read.place(row)}: left is {strange[0]!r}, which is not one of a, b. It tells which response stood on "
             "the left. If the column means something else, leave it out: --columns left=-."
         )
-    known = np.array([("a", "b").index(values.get(name, name)) for name in found])[np.maximum(codes, 0)]
+    known = np.array([("a", "b").index(name) for name in found])[np.maximum(codes, 0)]
     return np.where(codes < 0, -1, known)
 
 

@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from crowd.hit import read_hit
-    from dialogue.ballots.naming import meanings, parse_names
     from dialogue.conversations.checks import conversation_checks
     from dialogue.conversations.pairing import pairs_of_systems, within_systems
     from dialogue.conversations.reading import read_conversations
     from dialogue.files import atomic, write_records
+    from dialogue.importing.naming import meanings, parse_names
     from dialogue.records import Pair
     from dialogue.signature import signature
 

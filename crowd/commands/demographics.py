@@ -31,10 +31,10 @@ def run(args: argparse.Namespace) -> None:
     import csv
 
     from crowd.store.identity import rater_hash
-    from dialogue.ballots.naming import meanings, parse_names
-    from dialogue.ballots.people import coarse_columns
     from dialogue.errors import InputError
     from dialogue.files import atomic
+    from dialogue.importing.naming import meanings, parse_names
+    from dialogue.importing.people import coarse_columns
 
     wanted = meanings(parse_names(args.columns, "--columns"), "--columns")
     if not wanted:

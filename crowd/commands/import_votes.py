@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 from dialogue.command_line import next_command, tell_next
 
 if TYPE_CHECKING:
-    from dialogue.ballots.settling import Imported
+    from dialogue.importing.records import Imported
+    from dialogue.tables.table import RawTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The files, their tool, and what the user states about them."""
-    from dialogue.ballots.tools import TOOLS
+    from dialogue.importing.tools import TOOLS
 
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the export; several files are read as one")
     parser.add_argument(
@@ -49,31 +50,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
     from crowd.store.identity import rater_hash
-    from dialogue.ballots.naming import IGNORED, meanings, no_votes, parse_names
-    from dialogue.ballots.settling import ImportRules, as_votes, values_of
-    from dialogue.ballots.tools import judgements
     from dialogue.errors import InputError
     from dialogue.files import read_records, write_records
+    from dialogue.importing.columns import FIELDS
+    from dialogue.importing.naming import meanings, parse_names
+    from dialogue.importing.reading import Stated
+    from dialogue.importing.records import ImportRules, as_votes
+    from dialogue.importing.votes import read_judgements
     from dialogue.judges import judges_beside
     from dialogue.records import Pair, Vote
     from dialogue.signature import signature
 
     if args.out.exists():
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
-    columns, values = (parse_names(getattr(args, name), f"--{name}") for name in ("columns", "values"))
-    none = no_votes(meanings([pair for pair in values if IGNORED in pair], "--values", theirs_first=True))
-    values = [(ours, theirs) for ours, theirs in values if not none & {ours, theirs}]
+    columns = meanings(parse_names(args.columns, "--columns"), "--columns")
+    if unknown := [name for name in columns if name not in FIELDS]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
+    values = meanings(parse_names(args.values, "--values"), "--values", theirs_first=True)
     pairs = read_records(args.pairs, Pair) if args.pairs else None
-    tool = args.tool or _recognised(args.files, dict(columns))
+    table, tool = _opened(args.files, args.tool or "", columns)
+    texts = {pair.pair: (pair.a.text, pair.b.text) for pair in pairs or ()}
+    asked = Stated(columns, values, tool, None, args.question, args.fixed_order, texts)
     judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
-    stated = any(ours != "tie" for ours, _ in values)
-    rules = ImportRules(
-        tool, values_of(tool, values), args.fixed_order, args.file_order, stated=stated, judges=judges,
-        with_judges=args.with_judges, no_vote=none,
-    )  # fmt: skip
-    found = judgements(args.files, tool, meanings(columns, "--columns"), args.question)
+    found = read_judgements(table, asked)
     path = args.out.parent / "rater.key"
     key = path.read_text(encoding="ascii").strip() if path.exists() else secrets.token_hex(32)
+    rules = ImportRules(args.file_order, judges, args.with_judges)
     result = as_votes(found, rules, pairs, lambda worker: rater_hash(key, worker))
     recipe = signature(
         votes=len(result.votes),
@@ -89,10 +91,24 @@ def run(args: argparse.Namespace) -> None:
     _print_import(args.out, tool, result, recipe)
 
 
+def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> tuple[RawTable, str]:
+    """The files as one table, so that rounds and repeated raters are right across all of them, and their tool."""
+    from dialogue.importing.potato import read_folder
+    from dialogue.judges import refuse_verdicts
+    from dialogue.tables.reading import read_table
+    from dialogue.tables.table import join_tables
+
+    for path in files:
+        refuse_verdicts(path)
+    tool = tool or _recognised(files, columns)
+    tables = [read_folder(path, columns) if path.is_dir() else read_table(path) for path in files]
+    return join_tables(tables), tool
+
+
 def _recognised(files: Sequence[Path], columns: Mapping[str, str]) -> str:
     """The tool whose columns the files have; told apart, never guessed."""
-    from dialogue.ballots.recognising import recognised
     from dialogue.errors import InputError
+    from dialogue.importing.recognising import recognised
     from dialogue.tables.reading import read_table
 
     if folder := next((path for path in files if path.is_dir()), None):

@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
     from crowd.exchange.answer_tables import answer_table, pairs_of_answers
     from crowd.exchange.sets_of_answers import sets_from_answers
-    from dialogue.ballots.naming import meanings, parse_names
     from dialogue.errors import InputError
     from dialogue.files import write_records
+    from dialogue.importing.naming import meanings, parse_names
     from dialogue.records import Pair, ResponseSet
     from dialogue.signature import signature
     from dialogue.tables.reading import read_table

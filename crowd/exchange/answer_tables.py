@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, cast
 
-from dialogue.ballots.naming import IGNORED, typed_names
-from dialogue.ballots.systems import plain_name
 from dialogue.errors import InputError, Unclear
+from dialogue.importing.columns import plain_name
+from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.records import Candidate, Choice, Pair, PairKind, Utterance
 from dialogue.tables.table import RawTable, cell_text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ class RawTable:
     notes: tuple[str, ...] = ()  # how the file had to be read, e.g. `Windows-1252`
     twins: tuple[str, ...] = ()  # names that several columns have; the second one is `name (2)` here
     titles: Mapping[str, str] | None = None  # what a survey asked in a column, where the file says so
+    places: tuple[str, ...] = ()  # where each row stands, if a line or a number does not say it
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -31,6 +32,8 @@ class RawTable:
 
     def place(self, row: int) -> str:
         """Where row `row` (from 0) stands: `votes.csv:18`, or `votes.xlsx: row 18` where there are no lines."""
+        if self.places:
+            return self.places[row]
         return f"{self.path}:{self.lines[row]}" if self.lines else f"{self.path}: row {row + 1}"
 
     def rows(self) -> Iterator[Row]:
@@ -43,11 +46,53 @@ class RawTable:
         """The different values of a column as text, in their order; nothing for what is empty."""
         return tuple(dict.fromkeys(text for value in self.columns[name] if (text := cell_text(value))))
 
+    def text(self, name: str) -> list[str]:
+        """A column as people would type it, without blanks at the ends."""
+        return [cell_text(value).strip() for value in self.columns[name]]
 
-def from_rows(path: Path, rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> RawTable:
+    def take(self, rows: Sequence[int]) -> RawTable:
+        """Some of the rows, with their places."""
+        return replace(
+            self,
+            columns={name: [cells[row] for row in rows] for name, cells in self.columns.items()},
+            lines=tuple(self.lines[row] for row in rows) if self.lines else (),
+            places=tuple(map(self.place, rows)) if not self.lines else (),
+        )
+
+    def with_columns(self, **columns: Sequence[Any]) -> RawTable:
+        """The table with further columns, or others in their place."""
+        return replace(self, columns={**self.columns, **columns})
+
+
+def from_rows(
+    path: Path, rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = (), places: Sequence[str] = ()
+) -> RawTable:
     """A table of mappings; what a row lacks is empty."""
     names = dict.fromkeys(name for row in rows for name in row)
-    return RawTable(path, {name: [row.get(name) for row in rows] for name in names}, notes=tuple(notes))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return RawTable(path, columns, notes=tuple(notes), places=tuple(places))
+
+
+def join_tables(tables: Sequence[RawTable]) -> RawTable:
+    """Several files as one table, every row with its own place."""
+    if len(tables) == 1:
+        return tables[0]
+    rows = [one for table in tables for one in table.rows()]
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return from_rows(tables[0].path, [row for _, row in rows], notes, [where for where, _ in rows])
+
+
+def table_in_memory(name: str, data: Any) -> RawTable:
+    """A DataFrame or a mapping of columns; complaints call it `name`."""
+    columns: dict[str, Sequence[Any]] = {}
+    twins: list[str] = []
+    for key in data:
+        if (title := str(key)) in columns:
+            twins.append(title)
+            continue
+        values = data[key]
+        columns[title] = values.tolist() if hasattr(values, "tolist") else list(values)
+    return RawTable(Path(name), columns, twins=tuple(twins))
 
 
 def cell_text(value: Any) -> str:

@@ -70,18 +70,19 @@ def test_a_folder_knows_its_pairs_and_records_take_them(pytestconfig, study):
 
 def test_the_names_of_another_tool_are_mapped_as_on_the_command_line(frame):
     theirs = frame.rename(columns={"pair": "item", "choice": "label"})
-    theirs["label"] = theirs["label"].map({"a": "left", "b": "right", "tie": "same"})
-    names = {"columns": {"pair": "item", "choice": "label"}, "values": {"a": "left", "b": "right", "tie": "same"}}
+    theirs["label"] = theirs["label"].map({"a": "one", "b": "other", "tie": "none of them"})
+    words = {"a": "one", "b": "other", "tie": "none of them"}
+    names = {"columns": {"pair": "item", "choice": "label"}, "values": words}
     assert numbers(ties(theirs, **names).document) == numbers(ties(frame).document)
 
 
 @pytest.mark.parametrize(
     "change, sentence",
     [
-        (lambda votes: votes.drop(columns="pair"), "votes has no column 'pair', which every vote needs"),
-        (lambda votes: votes.replace({"choice": {"tie": "same"}}), "votes: row 3: choice is 'same', which is not one"),
+        (lambda votes: votes.drop(columns="choice"), "votes has no column 'choice', which every vote needs"),
+        (lambda votes: votes.replace({"choice": {"tie": "?"}}), "votes: row 3: choice is '.', which is not one"),
         (lambda votes: votes.assign(round="first"), "votes: row 1: round is 'first', which is not a whole number"),
-        (lambda votes: votes.iloc[:0], "votes has no votes to analyse"),
+        (lambda votes: votes.iloc[:0], "votes holds no rows"),
         (lambda votes: votes[["pair", "choice", "choice"]], "votes has two columns called 'choice'"),
     ],
 )

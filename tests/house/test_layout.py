@@ -97,7 +97,7 @@ ROOMS = {
         "conversations": {"corpora", "errors", "records", "seeds", "validity"},
         "domains": {"records"},
         "tables": {"errors", "files"},
-        "ballots": {"tables", "errors", "files", "judges", "records"},
+        "importing": {"tables", "errors", "files", "judges", "records"},
     },
 }
 
@@ -249,7 +249,7 @@ def test_the_leaf_uses_the_standard_library_only_and_what_is_on_demand_in_a_modu
     assert not wrong
 
 
-@pytest.mark.parametrize("name", ["dialogue.tables.reading", "dialogue.ballots.recognising"])
+@pytest.mark.parametrize("name", ["dialogue.tables.reading", "dialogue.importing.recognising"])
 def test_what_is_on_demand_is_not_loaded_before(name):
     command = f"import sys, {name}; print([m for m in ('pandas', 'pyarrow', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)

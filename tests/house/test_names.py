@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from crowd.marketplaces.market import MARKETPLACES
-from dialogue.ballots.tools import TOOLS
+from dialogue.importing.tools import TOOLS
 from generation.metrics.overlap import overlap_scores
 from generation.models.architectures import ARCHITECTURES
 from probes.tasks.catalogue import TASKS

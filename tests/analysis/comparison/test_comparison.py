@@ -34,7 +34,8 @@ def votes(names, net, raters=None, **more):
     """Votes of these net scores, one a pair's name."""
     choices = [{1.0: "a", -1.0: "b", 0.0: "tie"}[float(one)] for one in net]
     known = {} if raters is None else {"rater": [f"r{rater}" for rater in raters]}
-    return votes_from_columns({"pair": list(names), "choice": choices, **known, **more})
+    numbered = {"round": list(range(1, len(choices) + 1))}
+    return votes_from_columns({"pair": list(names), "choice": choices, **numbered, **known, **more})
 
 
 def pair(name, a, b, dialogue):

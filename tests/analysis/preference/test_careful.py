@@ -34,6 +34,7 @@ def few(raters, votes=80, seed=0):
                 "pair": [f"p{k % 20}" for k in range(votes)],
                 "rater": [f"r{k}" for k in generator.permutation(np.arange(votes) % raters)],
                 "choice": generator.choice(["a", "b", "tie"], votes, p=[0.5, 0.2, 0.3]),
+                "round": np.arange(votes) // 20 + 1,
             }
         )
     )

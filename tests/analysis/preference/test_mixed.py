@@ -62,6 +62,7 @@ def rows(choices, raters=5):
         "pair": [f"p{k // 3}" for k in range(len(choices))],
         "rater": [f"r{k * 7 % raters}" for k in range(len(choices))],
         "choice": choices,
+        "round": [k % 3 + 1 for k in range(len(choices))],
     }
 
 
@@ -102,7 +103,8 @@ def test_the_command_gives_it_and_refuses_what_would_take_long(tmp_path, capsys,
         mixed_answer([easy] * (MOST_CONTRASTS + 1), "auto")
     path = tmp_path / "votes.csv"
     made = rows(np.random.default_rng(3).choice(["a", "b", "tie"], 60).tolist())
-    path.write_text("pair,rater,choice\n" + "".join(f"{','.join(row)}\n" for row in zip(*made.values(), strict=True)))
+    lines = [f"{','.join(map(str, row))}\n" for row in zip(*made.values(), strict=True)]
+    path.write_text("pair,rater,choice,round\n" + "".join(lines))
     assert dispatch("analysis", "", COMMANDS, ["preference", str(path), "--mixed", "--json", "-"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["mixed"]
     assert one["first"] == "a" and set(one["spreads"]) == {"pair", "rater"}

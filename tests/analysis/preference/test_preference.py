@@ -178,7 +178,9 @@ def test_sides_drawn_by_chance_are_turned_back_to_their_systems(tmp_path):
 
 
 def test_one_vote_is_turned_by_hand():
-    votes = votes_from_columns({"pair": ["p", "q"], "choice": ["a", "a"], "left": ["a", "b"]})
+    votes = votes_from_columns(
+        {"pair": ["p", "q"], "rater": ["r", "r"], "choice": ["a", "a"], "round": [1, 1], "left": ["a", "b"]}
+    )
     matches = fixed_sides(votes)
     turned = type(matches)(("s", "t"), votes, np.array([1, 0]), np.array([0, 1]), {})
     (found,) = contrasts(turned)
@@ -252,7 +254,7 @@ def test_one_rater_alone_is_said_and_not_refused(tmp_path, preference):
     path = tmp_path / "votes.csv"
     path.write_text("pair,rater,choice\n" + "".join(f"p{k},me,{'aab'[k % 3]}\n" for k in range(30)))
     assert "All votes are from one rater" in preference(path)
-    path.write_text("pair,rater,choice,left\n" + "".join(f"p,me,{'aab'[k % 3]},a\n" for k in range(30)))
+    path.write_text("pair,rater,choice,round\n" + "".join(f"p,me,{'aab'[k % 3]},{k + 1}\n" for k in range(30)))
     assert "clusters:vote" in preference(path)
 
 

@@ -33,7 +33,7 @@ TINY = [Crowd(100, raters=3), Crowd(12, raters=12), Crowd(30, raters=30, votes_e
 def drawn(**more):
     """Twelve votes: four pairs, three raters; more columns by name."""
     table = {"pair": [f"p{k // 3}" for k in range(12)], "rater": [f"r{k % 3}" for k in range(12)],
-             "choice": ["a", "b", "tie", "tie"] * 3}  # fmt: skip
+             "choice": ["a", "b", "tie", "tie"] * 3, "round": [1 + k % 3 for k in range(12)]}  # fmt: skip
     return votes_from_columns({**table, **more})
 
 

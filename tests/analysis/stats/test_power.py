@@ -247,8 +247,8 @@ def test_votes_are_worth_the_same_number_of_independent_votes_everywhere(tmp_pat
     rows = [(f"d{k // 12}", f"p{k // 3}", r := int(generator.integers(30)), lean[r]) for k in range(480)]
     choices = ["tie" if generator.random() < 0.3 else "ab"[int(generator.random() > 0.5 + one / 2)] for *_, one in rows]
     path = tmp_path / "votes.csv"
-    lines = (f"{d},{p},r{r},{choice}" for (d, p, r, _), choice in zip(rows, choices, strict=True))
-    path.write_text("dialogue,pair,rater,choice\n" + "\n".join(lines) + "\n")
+    lines = (f"{d},{p},r{r},{choice},1" for (d, p, r, _), choice in zip(rows, choices, strict=True))
+    path.write_text("dialogue,pair,rater,choice,round\n" + "\n".join(lines) + "\n")
     for clusters in ("auto", "pair+rater", "rater", "vote"):
         net = notebook.preference(path, clusters=clusters).document["net"]
         planned = notebook.plan(path, size=480, clusters=clusters).document

@@ -7,10 +7,11 @@ import pytest
 
 from crowd.__main__ import COMMANDS
 from crowd.commands import import_votes
-from dialogue.ballots import tools as other_tools
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
+from dialogue.importing import tool as other_tool
+from dialogue.importing import tools as other_tools
 from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
 from dialogue.seeds import child_random
 
@@ -83,6 +84,8 @@ def mturk_file(path, *rows):
     return written(path, MTURK + "Input.pair,Input.left,Answer.better,Approve,Reject\n" + "".join(rows))
 
 
+SMALL = ("--values", "left=a,right=b")
+PLACES = ("--values", "left=A,right=B")  # what the letters of this batch are
 NOON, LATER = "Mon Nov 16 12:00:00 PST 2020", "Mon Nov 16 12:05:00 PST 2020"
 
 
@@ -93,7 +96,8 @@ def test_a_side_becomes_the_response_that_stood_there_and_rounds_follow_time(tmp
         mturk_row(2, "WORKER2", NOON, "p1", "a", "A"),
         mturk_row(3, "WORKER1", NOON, "p2", "b", "tie"),
     )
-    votes, said = imported(tmp_path, file, "--from", "mturk", "--pairs", pairs_file(tmp_path))
+    assert "as the response: a 2, tie 1" in refused(tmp_path, file, "--from", "mturk").lower()
+    votes, said = imported(tmp_path, file, "--from", "mturk", "--pairs", pairs_file(tmp_path), *PLACES)
     assert [(v.pair, v.round, v.choice, v.left) for v in votes] == [
         ("p1", 1, "a", "a"),
         ("p2", 1, "tie", "b"),
@@ -127,13 +131,15 @@ def test_rejected_blank_repeated_and_check_answers_are_dropped_and_counted(tmp_p
         mturk_row(4, "W3", NOON, "p1", "a", ""),
         mturk_row(5, "W3", NOON, "p3", "a", "A"),
     )
-    votes, said = imported(tmp_path, file, "--from", "mturk", "--pairs", pairs_file(tmp_path))
+    assert "Is an empty answer a tie, or no vote?" in refused(tmp_path, file, "--from", "mturk")
+    blank = ("--values", '""=-')
+    votes, said = imported(tmp_path, file, "--from", "mturk", "--pairs", pairs_file(tmp_path), *blank)
     assert [(vote.pair, vote.choice) for vote in votes] == [("p1", "a")]
     assert "6 judgements read" in said
     assert "Dropped: 1 (the same submission again)." in said
     assert "Dropped: 1 (a later vote of the same rater on the same pair)." in said
     assert "Dropped: 1 (rejected, or skipped by the rater)." in said
-    assert "Dropped: 1 (nothing was chosen)." in said
+    assert "Dropped: 1 ('', stated as no vote)." in said
     assert "Dropped: 1 (an answer to a hidden check)." in said
     assert "1 of 2 pairs have no vote" in said
 
@@ -149,11 +155,11 @@ def test_several_pairs_a_hit_are_read_by_number_and_give_no_seconds(tmp_path, im
 def test_answers_of_a_crowd_form_and_of_radio_buttons_are_read(tmp_path, imported):
     row = mturk_row(1, "W1", NOON, "p1", "b", '"[{""better"":{""a"":true,""b"":false,""tie"":false}}]"')
     form = written(tmp_path / "form.csv", MTURK + "Input.pair,Input.left,Answer.taskAnswers,Approve,Reject\n" + row)
-    assert [vote.choice for vote in imported(tmp_path, form, "--from", "mturk")[0]] == ["b"]
+    assert [vote.choice for vote in imported(tmp_path, form, "--from", "mturk", *SMALL)[0]] == ["b"]
     row = mturk_row(1, "W1", NOON, "p1", "b", "false,true")
     radio = written(tmp_path / "r.csv", MTURK + "Input.pair,Input.left,Answer.x.a,Answer.x.b,Approve,Reject\n" + row)
     (tmp_path / "study" / "votes.jsonl").unlink()
-    assert [vote.choice for vote in imported(tmp_path, radio, "--from", "mturk")[0]] == ["a"]
+    assert [vote.choice for vote in imported(tmp_path, radio, "--from", "mturk", *SMALL)[0]] == ["a"]
 
 
 POTATO = [
@@ -286,7 +292,7 @@ def test_what_the_file_does_not_say_is_refused_in_one_sentence(tmp_path, change,
     [
         ("a.csv", "instance_id,user_id,one.selection,two.selection\np1,u,A,B\n", [], "Candidates: one, two"),
         ("a.csv", "instance_id,user_id\np1,u\n", [], "Candidates: none"),
-        ("a.csv", "item,user_id,one.selection\np1,u,A\n", [], "--columns pair="),
+        ("a.csv", "item,user_id,one.selection\np1,u,A\n", [], "--columns left="),
         ("a.csv", "instance_id,user_id,x.A,x.B\np1,u,true,true\n", [], "several answers at once"),
         ("a.csv", "instance_id,instance_id\np1,u\n", [], "two columns called"),
         ("a.csv", "instance_id,user_id\np1\n", [], "has 1 cells, and the header has 2"),
@@ -294,7 +300,7 @@ def test_what_the_file_does_not_say_is_refused_in_one_sentence(tmp_path, change,
         ("a.jsonl", '{"instance_id": "p1"\n', [], "not a JSON object"),
         ("a.json", "[]", [], "holds no judgements"),
         ("a.csv", "instance_id,user_id,x.A\np1,u,true\n", ["--columns", "pear=x"], "is not one of pair"),
-        ("a.csv", "instance_id,user_id,x.A\np1,u,true\n", ["--values", "a=1,b=1"], "three different words"),
+        ("a.csv", "instance_id,user_id,x.A\np1,u,true\n", ["--values", "a=1,b=1"], "two meanings"),
         ("folder/none", "", [], "user_state.json"),
     ],
 )
@@ -331,7 +337,7 @@ def test_a_preference_survives_random_sides_that_would_hide_it_from_a_reader_of_
         letter = "tie" if choice == "tie" else "A" if choice == left else "B"
         truth[f"q{n}"] = choice
         rows.append(mturk_row(n, f"W{n % 20}", NOON, f"q{n}", left, letter))
-    votes, _ = imported(tmp_path, mturk_file(tmp_path / "batch.csv", *rows), "--from", "mturk")
+    votes, _ = imported(tmp_path, mturk_file(tmp_path / "batch.csv", *rows), "--from", "mturk", *PLACES)
     assert {vote.pair: vote.choice for vote in votes} == truth
     letters = [row.rsplit(",", 3)[1] for row in rows]
     assert abs(letters.count("A") - letters.count("B")) < 60 < list(truth.values()).count("a") - 100
@@ -351,7 +357,7 @@ def test_votes_a_pair_are_told_where_they_differ(tmp_path, imported):
         ("a.csv", "prompt_id,worker_id,value,submit_datetime\nq1,W1,0,2019-01-01\n", "chateval", "needs model_1"),
         ("a.csv", CHATEVAL + "x,hare,1,d1:1,W1,H1,2019-01-01,x,0\n", "chateval", "0 pairs compare x and hare"),
         ("a.csv", MTURK + "Input.pair,Answer.taskAnswers\n" + "," * 27 + "p1,[]\n", "mturk", "one JSON object"),
-        ("a.csv", "Input.pair,WorkerId,Answer.x\np1,W1,A\n", "mturk", "so the order of the votes is unknown"),
+        ("a.csv", "Input.pair,WorkerId,Answer.x\np1,W1,tie\n", "mturk", "so the order of the votes is unknown"),
         (
             "a.csv",
             "Input.pair,WorkerId,Answer.x,SubmitTime,WorkTimeInSeconds\np1,W,tie,0,nan\n",
@@ -374,7 +380,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 def test_a_new_tool_is_one_row_of_the_table(tmp_path, imported, monkeypatch):
     columns = {"pair": "task", "rater": "who", "choice": "better", "left": "first", "submitted": "at"}
     monkeypatch.setitem(
-        other_tools.TOOLS, "pen-and-paper", other_tools.Tool(columns, {"top": "a", "bottom": "b", "same": "tie"})
+        other_tools.TOOLS, "pen-and-paper", other_tool.Tool(columns, {"top": "a", "bottom": "b", "same": "tie"})
     )
     file = written(
         tmp_path / "sheet.csv", "task,who,better,first,at\np1,Ann,Top,b,2020-01-01\np2,Ann,same,a,2020-01-01\n"

@@ -6,22 +6,21 @@ Every question of a record has a list of responses, one a person; suggestions of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from dialogue.ballots.judgement import ToolRow
-from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable, Row, from_rows
 
 ANSWER = "answer."
 RESPONSES = ".responses"
 
 
-def read_argilla(path: Path, _columns: Mapping[str, str]) -> Iterable[ToolRow]:
+def one_row_a_person(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
     """One row a record and person."""
-    return (one for where, row in read_table(path).rows() for one in _people(where, row))
+    rows = [one for where, row in table.rows() for one in _people(where, row)]
+    return from_rows(table.path, [row for _, row in rows], table.notes, [where for where, _ in rows])
 
 
-def _people(where: str, record: Mapping[str, Any]) -> Iterator[ToolRow]:
+def _people(where: str, record: Mapping[str, Any]) -> Iterator[Row]:
     shown = {k: v for k, v in record.items() if k not in ("fields", "metadata", "responses", "suggestions", "vectors")}
     shown |= {**(record.get("metadata") or {}), **(record.get("fields") or {})}
     people: dict[str, dict[str, Any]] = {}

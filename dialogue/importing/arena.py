@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from dialogue.ballots.judgement import ToolRow
-from dialogue.ballots.systems import system_columns
 from dialogue.errors import InputError
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from dialogue.tables.table import RawTable, cell_text
 
 WINNERS = ("winner_model_a", "winner_model_b", "winner_tie")  # one of the three is 1
 WORDS = ("model_a", "model_b", "tie")
@@ -19,18 +15,18 @@ IDS = ("question_id", "id", "conversation_id", "battle_id", "pair", "pair_id")
 ROW, TURN = "number of the row", "judged turn"  # columns that are added where nothing names the pair, or two turns it
 
 
-def read_arena(path: Path, columns: Mapping[str, str]) -> Iterable[ToolRow]:
+def with_winner(table: RawTable, columns: Mapping[str, str]) -> RawTable:
     """The rows, each with the pair that it judges and, where people judged a dialogue twice, the turn as a question."""
-    rows = [(where, dict(row)) for where, row in read_table(path).rows()]
-    if rows and set(WINNERS) <= set(rows[0][1]) and "choice" not in columns:
-        rows = [(where, {**row, "winner": _only_winner(where, row)}) for where, row in rows]
-    held = set(rows[0][1]) if rows else set()
+    rows = [dict(row) for _, row in table.rows()]
+    held, more = set(table.names), dict[str, list[Any]]()
+    if set(WINNERS) <= held and "choice" not in columns:
+        more["winner"] = [_only_winner(table.place(number), row) for number, row in enumerate(rows)]
     name = columns.get("pair") or next((one for one in IDS if one in held), None)
-    twice = "turn" in held and any(number > 1 for number in Counter(_judged(row, name) for _, row in rows).values())
-    for number, (_, row) in enumerate(rows, 1):
-        row |= {} if name else {ROW: f"row {number}"}
-        row |= {TURN: f"turn {cell_text(row['turn'])}"} if twice else {}
-    return rows
+    if not name:
+        more[ROW] = [f"row {number}" for number in range(1, len(rows) + 1)]
+    if "turn" in held and any(number > 1 for number in Counter(_judged(row, name) for row in rows).values()):
+        more[TURN] = [f"turn {cell_text(row['turn'])}" for row in rows]
+    return table.with_columns(**more)
 
 
 def _judged(row: Mapping[str, Any], name: str | None) -> Sequence[str]:
@@ -51,5 +47,4 @@ def _only_winner(where: str, row: Mapping[str, Any]) -> str:
 def known_arena(names: Iterable[str]) -> bool:
     """Whether these columns are those of an arena."""
     held = set(names)
-    systems = {"model_a", "model_b"} <= held
-    return systems and ("winner" in held or set(WINNERS) <= held) and system_columns(held, {}) is not None
+    return {"model_a", "model_b"} <= held and ("winner" in held or set(WINNERS) <= held)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.ballots.systems import plain_name
 from dialogue.errors import InputError
+from dialogue.importing.columns import plain_name
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dialogue.ballots.systems import plain_name
 from dialogue.errors import InputError
+from dialogue.importing.columns import plain_name
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text
 

@@ -6,11 +6,13 @@ import pytest
 
 from analysis.reading.cautions import told_of_reading
 from analysis.reading.votes import read_votes
-from dialogue.ballots.settling import ImportRules, as_votes, values_of
-from dialogue.ballots.texts import text_columns
-from dialogue.ballots.tools import judgements
 from dialogue.errors import InputError
+from dialogue.importing.columns import text_columns
+from dialogue.importing.reading import Stated
+from dialogue.importing.records import ImportRules, as_votes
+from dialogue.importing.votes import read_judgements
 from dialogue.records import Candidate, Pair
+from dialogue.tables.reading import read_table
 from tests.analysis import worlds_tables as worlds
 from tests.analysis.reading.test_opening import TRUE, counted, reading
 
@@ -93,8 +95,8 @@ def test_the_pairs_file_and_the_table_must_have_the_texts_on_the_same_sides(tmp_
              "AssignmentStatus": "Approved", "SubmitTime": "2026-01-05T10:00:00Z", "Input.response_a": "Yes.",
              "Input.response_b": "No.", "Answer.choice": "Yes."} for n in range(2)]  # fmt: skip
     table = worlds.write(tmp_path / "batch.csv", rows)
-    judged = judgements([Path(table)], "mturk", {})
-    rules = ImportRules("mturk", values_of("mturk", []))
+    judged = read_judgements(read_table(Path(table)), Stated(tool="mturk"))
+    rules = ImportRules()
     sides = [Candidate("Yes.", "ours"), Candidate("No.", "theirs")]
     pair = Pair("p", "i", [], *sides, identical=False)
     assert [vote.choice for vote in as_votes(judged, rules, [pair], str).votes] == ["a", "a"]

@@ -7,34 +7,33 @@ question, since whoever answers the second has left the first empty.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from dialogue.ballots.answers import picked
-from dialogue.ballots.judgement import ToolRow
-from dialogue.ballots.naming import typed_names
-from dialogue.ballots.words import is_tie
 from dialogue.errors import InputError, Unclear
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable
+from dialogue.importing.answers import picked
+from dialogue.importing.naming import typed_names
+from dialogue.importing.words import is_tie
+from dialogue.tables.table import RawTable, Row, from_rows
 
 CONTROL = "control."
 ABOUT = ("annotation_id", "annotator", "id", "lead_time", "created_at", "updated_at", "pair", "left")  # no answers
 
 
-def read_label_studio(path: Path, columns: Mapping[str, str]) -> Iterable[ToolRow]:
-    """The tasks of a JSON export, or the rows of a table, with a tie control joined to the Pairwise one."""
-    table = read_table(path)
+def one_row_an_annotation(table: RawTable, columns: Mapping[str, str]) -> RawTable:
+    """The annotations of a JSON export, or the rows of a table, with a tie control joined to the Pairwise one."""
     if "annotations" in table.names:
-        return joined_ties(list(_tasks(table)))
-    if path.suffix == ".json":
+        rows = joined_ties(list(_tasks(table)))
+    elif table.path.suffix == ".json" and "annotator" not in table.names:
         raise InputError(
-            f"{path} is not Label Studio's JSON export (a list of tasks with `annotations`); JSON-MIN is not read."
+            f"{table.path} is not Label Studio's JSON export (a list of tasks with `annotations`); JSON-MIN is "
+            "not read."
         )
-    return _joined_words(joined_ties(list(table.rows())), columns)
+    else:
+        rows = _joined_words(joined_ties(list(table.rows())), columns)
+    return from_rows(table.path, [row for _, row in rows], table.notes, [where for where, _ in rows])
 
 
-def _tasks(table: RawTable) -> Iterator[ToolRow]:
+def _tasks(table: RawTable) -> Iterator[Row]:
     """Each annotation of each task; `completed_by` is a number or a person with an address."""
     for _, task in table.rows():
         for one in task["annotations"] or []:
@@ -47,7 +46,7 @@ def _tasks(table: RawTable) -> Iterator[ToolRow]:
             yield f"{table.path}: task {task.get('id')}, annotation {one.get('id')}", row
 
 
-def joined_ties(rows: list[ToolRow]) -> list[ToolRow]:
+def joined_ties(rows: list[Row]) -> list[Row]:
     """The answer of a control that can only say tie, put into the Pairwise control that it belongs to."""
     controls = dict.fromkeys(name for _, row in rows for name, value in row.items() if label_studio_choice(name, value))
     answers = {name: {word for _, row in rows if (word := picked(row, name))} for name in controls}
@@ -59,7 +58,7 @@ def joined_ties(rows: list[ToolRow]) -> list[ToolRow]:
     return [(where, _joined(where, row, side, tie)) for where, row in rows]
 
 
-def _joined_words(rows: list[ToolRow], stated: Mapping[str, str]) -> list[ToolRow]:
+def _joined_words(rows: list[Row], stated: Mapping[str, str]) -> list[Row]:
     """The same for CSV, where a control is a column of bare words: both are read as `control.ONE+OTHER`.
 
     Only where each row answers one of the two. Whoever names one alone would lose the answers of the other.

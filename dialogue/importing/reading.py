@@ -1,24 +1,41 @@
-"""What became of a table: how it was read, how many rows, what was left out and why. Said by every command."""
+"""What a table was taken for: every column and word with its evidence, and what was left out. Said by every command."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from dialogue.ballots.naming import typed_names
+from dialogue.importing.naming import typed_names
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
-    """How a table was read; nothing is guessed that does not stand here."""
+class Stated:
+    """What the user states about a table."""
 
-    form: str  # `arena table`, `votes of crowd`, ...
+    columns: Mapping[str, str] = field(default_factory=dict)  # ours -> theirs
+    values: Mapping[str, str] = field(default_factory=dict)  # theirs -> ours
+    tool: str = ""
+    wide: Path | None = None
+    question: str = ""
+    fixed_order: bool = False  # the first response was always on the left
+    texts: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict
+    )  # pair -> its two responses, where a file has them
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a table was read; nothing is decided that does not stand here."""
+
+    form: str  # `arena table`, `file of votes`, ...
     read: int  # rows, or judgements where a row holds several
     columns: Mapping[str, str] = field(default_factory=dict)  # ours -> theirs
     words: Mapping[str, str] = field(default_factory=dict)  # theirs -> ours
     dropped: Mapping[str, int] = field(default_factory=dict)  # reason -> judgements
     notes: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)  # reason -> votes of our own form that are not analysed
+    evidence: Mapping[str, str] = field(default_factory=dict)  # ours, or a word of theirs -> why it was taken so
 
     @property
     def line(self) -> str:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialogue.ballots.answers import flat
-from dialogue.ballots.judgement import ToolRow
 from dialogue.errors import InputError
 from dialogue.files import read_json
-from dialogue.tables.reading import read_table
+from dialogue.importing.answers import flat
+from dialogue.tables.table import RawTable, Row, from_rows
 
 
-def read_potato(path: Path, columns: Mapping[str, str]) -> Iterable[ToolRow]:
-    """A table, lines with the answers under `labels`, or the folder with everybody's state."""
-    if path.is_dir():
-        return _potato_states(path, columns)
-    return ((where, {**row, **flat(row.get("labels") or {})}) for where, row in read_table(path).rows())
+def with_labels(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
+    """A table as it is; of lines the answers under `labels` as columns."""
+    if "labels" not in table.names:
+        return table
+    rows = [{**row, **flat(row.get("labels") or {})} for _, row in table.rows()]
+    return replace(table, columns=from_rows(table.path, rows).columns)
 
 
-def _potato_states(folder: Path, columns: Mapping[str, str]) -> Iterator[ToolRow]:
+def read_folder(folder: Path, columns: Mapping[str, str]) -> RawTable:
+    """The annotation_output folder with everybody's state, the only place of Potato's times and orders."""
+    rows = list(_potato_states(folder, columns))
+    return from_rows(folder, [row for _, row in rows], (), [where for where, _ in rows])
+
+
+def _potato_states(folder: Path, columns: Mapping[str, str]) -> Iterator[Row]:
     """annotation_output/*/user_state.json: the only place where Potato keeps time and the order of the two sides."""
     files = sorted(folder.glob("*/user_state.json"))
     if not files:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dialogue.ballots.naming import IGNORED
-from dialogue.ballots.systems import plain_name
 from dialogue.errors import InputError
+from dialogue.importing.columns import plain_name
+from dialogue.importing.naming import IGNORED
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
 RANK = re.compile(r"^rank[_ .](.+)$|^(.+)[_ .]rank$", re.IGNORECASE)

@@ -17,7 +17,7 @@ from dialogue.tables.table import cell_text
 IGNORED = "-"  # as the name of a column: there is none
 PART = re.compile(r"""\s*([^=,"']*?)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*?))\s*(?:,|$)""")
 
-NO_VOTE = re.compile(r"""\s*(?:"([^"]+)"|([^=,"]+?))\s*=\s*-\s*(?:,|$)""")  # of --values: a word that is no vote
+NO_VOTE = re.compile(r"""\s*(?:"([^"]*)"|([^=,"]*?))\s*=\s*-\s*(?:,|$)""")  # of --values: a word that is no vote
 
 
 def parse_names(text: str, option: str) -> list[tuple[str, str]]:
@@ -35,7 +35,7 @@ def parse_names(text: str, option: str) -> list[tuple[str, str]]:
         if not text[at:].strip(" ,"):
             break
         if none := NO_VOTE.match(text, at):
-            found.append((none[1] or none[2], IGNORED))
+            found.append((none[1] or none[2] or "", IGNORED))
             at = none.end()
             continue
         part = PART.match(text, at)

@@ -1,0 +1,112 @@
+"""What an answer says by itself: a response, a place, a tie, or the one of two letters that may be either.
+
+A letter (`A`, `1`, `first`) may be the response that a column calls so, or the place where it was shown. What it is
+here is decided in `sides.py`, by the table and never by the letter.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from dialogue.judges import folded_name
+
+Kind = Literal["letter", "response", "place", "tie", "system", "text", "none", "blank"]
+
+TIES = {
+    *("tie", "ties", "tied", "same", "equal", "both", "draw", "neither", "no preference", "both good", "both bad"),
+    *("about the same", "tie (bothbad)", "tie bothbad", "bothbad", "both equal", "equally good", "undecided"),
+    *("no difference", "they are the same", "the same", "neutral", "a=b", "a = b", "equally bad", "similar", "even"),
+}
+LETTERS = ({"a", "1", "first", "one", "the first"}, {"b", "2", "second", "two", "the second"})
+PLACES = ({"left", "top", "the left", "l", "upper"}, {"right", "bottom", "the right", "r", "lower"})
+NOUNS = (
+    *("model", "response", "system", "assistant", "option", "answer", "output", "bot", "agent", "reply", "text"),
+    *("candidate", "choice", "completion", "translation", "summary", "dialogue", "conversation", "chatbot"),
+)
+STRENGTH = re.compile(r"\b(is|was|are|much|slightly|significantly|clearly|a bit|a lot|somewhat|far|strongly)\b")
+BETTER = re.compile(r"\b(better|wins|win|won|preferred|prefer|i prefer|best|chosen)\b")
+WORSE = re.compile(r"\b(worse|loses|lost|worst|rejected|dispreferred)\b")
+NOUN = re.compile(rf"\b({'|'.join(NOUNS)})\b")
+JOINED = re.compile(rf"\b({'|'.join(NOUNS)})([ab12])\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one word stands for; `side` is 0 for a, left or the first, and 1 for the other."""
+
+    kind: Kind
+    side: int = 0
+    system: str = ""
+    stated: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As the reading names it: `a`, `left`, `tie`, a system."""
+        sides = {"place": ("left", "right"), "none": ("-", "-"), "blank": ("", "")}
+        names = {"tie": ("tie", "tie"), "text": ("the response that it quotes",) * 2, "system": (self.system,) * 2}
+        return {**sides, **names}.get(self.kind, ("a", "b"))[self.side]
+
+
+TIE = Meaning("tie")
+
+
+def plain_word(text: str) -> str:
+    """`Tie (Both-Bad)` as `tie bothbad`: small letters, single spaces, no signs.
+
+    >>> plain_word(" Model_A ")
+    'model a'
+    """
+    return re.sub(r"\s+", " ", re.sub(r"[_.!]", " ", text.lower())).strip().strip("[]\"' ")
+
+
+def is_tie(text: str) -> bool:
+    """Whether a word says that neither is better."""
+    return plain_word(text) in TIES
+
+
+def spoken(text: str) -> Meaning | None:
+    """What a word says by itself; None where it says nothing.
+
+    >>> spoken("Response A is slightly better"), spoken("Left"), spoken("B is worse"), spoken("left=alpha")
+    (Meaning(kind='letter', side=0, system='', stated=False), Meaning(kind='place', side=0, system='', stated=False), \
+Meaning(kind='letter', side=0, system='', stated=False), None)
+    """
+    word = plain_word(text)
+    if word in TIES:
+        return TIE
+    if found := re.fullmatch(r"(a|b) ?(>{1,3}|<{1,3}) ?(a|b)", word):
+        first = found[1] if found[2][0] == ">" else found[3]
+        return Meaning("letter", "ab".index(first)) if found[1] != found[3] else None
+    turned = WORSE.search(word) is not None
+    if turned and BETTER.search(word):
+        return None
+    word = re.sub(r"\s+", " ", WORSE.sub(" ", BETTER.sub(" ", STRENGTH.sub(" ", word)))).strip(" ,.()-")
+    if word in TIES and not turned:
+        return TIE
+    word = re.sub(r"^the ", "", re.sub(r"\s+", " ", NOUN.sub(" ", JOINED.sub(r"\2", word))).strip())
+    for kind, sides in (("letter", LETTERS), ("place", PLACES)):
+        for side, words in enumerate(sides):
+            if word in words:
+                return Meaning(kind, 1 - side if turned else side)  # type: ignore[arg-type]
+    return None
+
+
+def one_name(text: str) -> str:
+    """The name of a system without what people vary when they type it: case, blanks, dashes.
+
+    >>> one_name(" GPT-4  Turbo ") == one_name("gpt-4 turbo")
+    True
+    """
+    return folded_name(text)
+
+
+def resembles(word: str, name: str) -> bool:
+    """Whether a word may be a short form of a system's name, or the reverse: `GPT-4o` and `gpt-4o-2024-08-06`.
+
+    >>> resembles("GPT-4o", "gpt-4o-2024-08-06"), resembles("a", "alpha"), resembles("Alpha", "beta")
+    (True, False, False)
+    """
+    short, long = sorted((re.sub(r"[^a-z0-9]", "", text.casefold()) for text in (word, name)), key=len)
+    return len(short) > 2 and short in long

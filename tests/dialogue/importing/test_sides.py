@@ -1,0 +1,268 @@
+"""The same votes give the same winner in every format, or both readings are told: never the loser with exit 0.
+
+The truth: alpha beats beta 80 to 20. The sides are drawn by chance.
+"""
+
+import json
+from random import Random
+
+import pandas as pd
+import pytest
+
+from analysis.reading.inputs import matches_of, ratings_of
+from analysis.reading.systems import contrasts
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.naming import meanings, parse_names
+from tests.analysis import worlds_tables as worlds
+
+FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "frame")
+
+
+def truth(seed=3):
+    """(number, who won, who is response a, which response stood on the left)."""
+    rng = Random(seed)
+    won = ["alpha"] * 80 + ["beta"] * 20
+    rng.shuffle(won)
+    return [(n, name, rng.choice(["alpha", "beta"]), rng.choice("ab")) for n, name in enumerate(won)]
+
+
+def other(system):
+    return {"alpha": "beta", "beta": "alpha", "a": "b", "b": "a", "left": "right", "right": "left"}[system]
+
+
+def rows(choice, **more):
+    """One row a vote: `choice` and every further column from (number, winner, response a, left)."""
+    found = []
+    for one in truth():
+        n, _, a, _ = one
+        row = {"pair": f"p{n % 50}", "rater": f"r{n // 5}", "model_a": a, "model_b": other(a), "choice": choice(*one)}
+        row |= {name: cell(*one) for name, cell in more.items()}
+        found.append({name: cell for name, cell in row.items() if cell is not None})
+    return found
+
+
+def response(_n, won, a, _left):
+    return "a" if won == a else "b"
+
+
+def place(_n, won, a, left):
+    """The place of the winner."""
+    return "left" if response(_n, won, a, left) == left else "right"
+
+
+def letter_of_place(*one):
+    return {"left": "A", "right": "B"}[place(*one)]
+
+
+def left(_n, _won, _a, left):
+    return left
+
+
+def tally(source, *options):
+    """Votes won by each system, ties aside."""
+    typed = dict(zip(options[::2], options[1::2], strict=True))
+    how = {"columns": meanings(parse_names(typed.get("--columns", ""), "--columns"), "--columns"),
+           "values": parse_names(typed.get("--values", ""), "--values")}  # fmt: skip
+    matches, known = matches_of(source, None, **how)
+    (one,) = contrasts(matches)
+    first, second = (one.first, one.second) if known else ("a", "b")
+    return {first: int((one.votes.choice == 0).sum()), second: int((one.votes.choice == 1).sum())}
+
+
+TRUE = {"alpha": 80, "beta": 20}
+
+
+def source(tmp_path, rows, form):
+    return pd.DataFrame(rows) if form == "frame" else worlds.write(tmp_path / f"votes.{form}", rows)
+
+
+def right_way(doubt, tmp, file):
+    """The outcomes of all ways that a refusal proposes."""
+    return [tally(file, *(word for pair in way.items() for word in pair)) for way in doubt.value.ways]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("options", [(), ("--columns", "pair=pair,rater=rater")])
+def test_one_table_has_one_winner_in_every_format(tmp_path, form, options):
+    assert tally(source(tmp_path, rows(response), form), *options) == TRUE
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_left_is_turned_back_by_its_column_and_a_mapping_against_it_is_refused(tmp_path, form):
+    file = source(tmp_path, rows(place, left=left), form)
+    assert tally(file) == TRUE
+    with pytest.raises(Unclear, match=r"alpha 80, beta 20.*They differ in") as doubt:
+        tally(file, "--values", "a=left,b=right")
+    assert doubt.value.ways[0] == {"--values": "left=left,right=right"}
+    assert tally(file, "--values", "left=left,right=right") == TRUE
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_letter_that_may_be_a_place_is_refused_with_both_readings(tmp_path, form):
+    file = source(tmp_path, rows(letter_of_place, left=left), form)
+    with pytest.raises(
+        Unclear, match=r"As the response: alpha \d+, beta \d+; as the place: alpha 80, beta 20"
+    ) as doubt:
+        tally(file)
+    assert doubt.value.ways == ({"--values": "a=A,b=B"}, {"--values": "left=A,right=B"})
+    assert tally(file, "--values", "left=A,right=B") == TRUE
+    as_response = source(tmp_path, rows(lambda *one: response(*one).upper(), left=left), form)
+    assert tally(as_response, "--values", "a=A,b=B") == TRUE
+
+
+def test_letters_are_no_doubt_where_both_readings_agree(tmp_path):
+    file = worlds.write(tmp_path / "votes.csv", rows(response, left=lambda *_: "a"))
+    assert tally(file) == TRUE
+
+
+@pytest.mark.parametrize("name", ["lfet", "position", "shown"])
+def test_a_column_of_sides_under_any_name_is_asked_for(tmp_path, name):
+    file = worlds.write(tmp_path / "votes.csv", rows(letter_of_place, **{name: left}))
+    with pytest.raises(Unclear) as doubt:
+        tally(file)
+    assert TRUE in right_way(doubt, tmp_path, file)
+
+
+def test_names_match_by_case_and_blanks(tmp_path):
+    file = worlds.write(tmp_path / "votes.csv", rows(lambda _n, won, *_: f" {won.title()}"))
+    assert tally(file) == TRUE
+
+
+def test_a_word_may_be_said_to_be_a_system_and_no_mapping_is_proposed_that_names_the_loser(tmp_path):
+    long = {"alpha": "gpt-4o-2024-08-06", "beta": "claude-3-5"}
+    table = rows(lambda _n, won, *_: {"alpha": "GPT-4o", "beta": "Claude"}[won])
+    table = [{**row, "model_a": long[row["model_a"]], "model_b": long[row["model_b"]]} for row in table]
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(InputError, match=r"--values gpt-4o-2024-08-06=GPT-4o|--values claude-3-5=Claude") as doubt:
+        tally(file)
+    assert "a=" not in str(doubt.value)
+    named = {"gpt-4o-2024-08-06": 80, "claude-3-5": 20}
+    assert tally(file, "--values", "gpt-4o-2024-08-06=GPT-4o,claude-3-5=Claude") == named
+    with pytest.raises(InputError, match="looks like the system 'gpt-4o-2024-08-06'"):
+        tally(file, "--values", "a=GPT-4o,b=Claude")
+
+
+@pytest.mark.parametrize("names", [("Modell_A", "Modell_B"), ("option_1", "option_2"), ("Variante 1", "Variante 2")])
+@pytest.mark.parametrize("form", FORMATS)
+def test_systems_under_other_names_are_recognised(tmp_path, names, form):
+    table = [{names[0]: row.pop("model_a"), names[1]: row.pop("model_b"), **row} for row in rows(response)]
+    assert tally(source(tmp_path, table, form)) == TRUE
+
+
+def test_systems_under_names_that_say_no_side_are_asked_for(tmp_path):
+    table = [{"ours": row.pop("model_a"), "theirs": row.pop("model_b"), **row} for row in rows(response)]
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match="ours and theirs hold the same names") as doubt:
+        tally(file)
+    assert TRUE in right_way(doubt, tmp_path, file)
+
+
+def test_columns_called_left_and_right_may_hold_the_systems(tmp_path):
+    table = rows(place)
+    table = [{"left": row["model_a"], "right": row["model_b"], "pair": row["pair"], "rater": row["rater"],
+              "choice": "left" if won == row["model_a"] else "right"}
+             for row, (_, won, *_) in zip(table, truth(), strict=True)]  # fmt: skip
+    assert tally(worlds.write(tmp_path / "votes.csv", table)) == TRUE
+    assert tally(tmp_path / "votes.csv", "--columns", "system_a=left,system_b=right") == TRUE
+
+
+def test_the_worse_response_is_no_choice(tmp_path):
+    table = rows(lambda *one: other(response(*one)))
+    table = [{"worse" if name == "choice" else name: cell for name, cell in row.items()} for row in table]
+    file = worlds.write(tmp_path / "votes.csv", table)
+    assert tally(file) == TRUE and tally(file, "--columns", "worse=worse") == TRUE
+    with pytest.raises(Unclear, match="seems to name the worse response"):
+        tally(file, "--columns", "choice=worse")
+
+
+def test_a_column_of_choices_under_an_unknown_name_is_asked_for(tmp_path):
+    table = [{"wrose" if name == "choice" else name: cell for name, cell in row.items()}
+             for row in rows(lambda *one: other(response(*one)))]  # fmt: skip
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match="the better response, or the worse one") as doubt:
+        tally(file)
+    assert TRUE in right_way(doubt, tmp_path, file)
+
+
+def test_an_empty_answer_that_may_be_a_tie_is_asked_for(tmp_path):
+    table = rows(response)
+    for row in table[:10]:
+        row["choice"] = ""
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match="Is an empty answer a tie, or no vote") as doubt:
+        tally(file)
+    assert doubt.value.ways == ({"--values": 'tie=""'}, {"--values": '""=-'})
+    votes = matches_of(file, None, values=[("tie", "")])[0].votes
+    assert int(votes.tie.sum()) == 10
+    assert len(matches_of(file, None, values=[("", "-")])[0].votes) == 90
+
+
+def test_of_one_raters_votes_on_a_pair_the_first_counts_and_most_of_them_are_asked_about(tmp_path):
+    table = rows(response)
+    again = worlds.write(tmp_path / "again.csv", [*table, *table[:10]])
+    votes = matches_of(again, None)[0].votes
+    assert len(votes) == 100 and votes.ledger.dropped == {"a later vote of the same rater on the same pair": 10}
+    thrice = worlds.write(tmp_path / "thrice.csv", [*table, *table, *table])
+    with pytest.raises(Unclear, match="200 of 300 answers are a further one of the same rater"):
+        tally(thrice)
+
+
+@pytest.mark.parametrize("word", ["GPT-4", "gpt4o-judge", "wiki", "auto-rater"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "frame"])
+def test_a_source_that_is_not_listed_is_no_persons(tmp_path, word, form):
+    file = source(tmp_path, rows(response, source=lambda *_: word), form)
+    with pytest.raises(InputError, match=r"source is .* leave it out: --columns source=-"):
+        tally(file)
+    assert tally(file, "--columns", "source=-") == TRUE
+    assert tally(source(tmp_path, rows(response, source=lambda *_: "prolific"), form)) == TRUE
+
+
+def test_the_number_of_a_row_names_no_pair(tmp_path):
+    table = [{"id": n, **{name: cell for name, cell in row.items() if name not in ("pair", "rater")}}
+             for n, row in enumerate(rows(response))]  # fmt: skip
+    votes = matches_of(worlds.write(tmp_path / "votes.csv", table), None)[0].votes
+    assert "no column names the pair" in votes.ledger.line and "pair=id" not in votes.ledger.line
+    table = [{"prompt_id": row.pop("pair"), **row} for row in rows(response)]
+    assert tally(worlds.write(tmp_path / "prompts.csv", table)) == TRUE
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("swapped", lambda _n, _w, _a, left: left == "b"),
+        ("order", lambda _n, _w, _a, left: {"a": "AB", "b": "BA"}[left]),
+        ("left_model", lambda _n, _w, a, left: a if left == "a" else other(a)),
+    ],
+)
+def test_who_stood_on_the_left_may_be_said_in_other_ways(tmp_path, form, name, cell):
+    table = rows(place, **{name: cell})
+    file = source(tmp_path, table, form)
+    try:
+        assert tally(file) == TRUE
+    except Unclear as doubt:
+        ways = [tally(file, *(word for pair in way.items() for word in pair)) for way in doubt.ways]
+        assert TRUE in ways
+
+
+def test_checks_that_most_people_miss_show_that_sides_are_turned(tmp_path):
+    table = rows(response)
+    checks = [
+        {**row, "pair": f"c{n}", "kind": "check", "answer": other(row["choice"])} for n, row in enumerate(table[:10])
+    ]
+    file = worlds.write(tmp_path / "votes.csv", [*({**row, "kind": "real", "answer": ""} for row in table), *checks])
+    with pytest.raises(InputError, match="10 of 10 hidden checks were answered against 'answer'"):
+        tally(file)
+
+
+def scores(tmp_path, table, **how):
+    found = ratings_of(worlds.write(tmp_path / "ratings.csv", table), **how)
+    (one,) = found.contrasts
+    return {one.contrast.first: float(one.first.mean()), one.contrast.second: float(one.second.mean())}
+
+
+def test_the_same_objects_are_read_from_lines_and_from_an_array(tmp_path):
+    table = rows(response)
+    (tmp_path / "v.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+    (tmp_path / "v.json").write_text(json.dumps(table))
+    assert tally(tmp_path / "v.jsonl") == tally(tmp_path / "v.json") == TRUE
