@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook_tasks import compare_runs
-    from dialogue.ballots.naming import parse_names
+    from dialogue.importing.naming import parse_names
 
     result = compare_runs(
         args.systems,

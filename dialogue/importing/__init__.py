@@ -1,1 +1,1 @@
-"""What other tools' tables of judgements mean: which form a table has, and which response every answer stands for."""
+"""What the tables of other tools mean: judgements as votes, ratings and rankings; logs of evaluations as scores."""
