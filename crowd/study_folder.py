@@ -18,6 +18,7 @@ from crowd.rating.excluding import exclude_by_rule
 from crowd.rating.rules import first_source, fits, kept_hit, rules_of
 from crowd.store.keys import end_older_seats
 from crowd.store.launches import take_up_files
+from crowd.store.place import caution, note_place, where_it_was
 from crowd.store.store import Store, open_store, sqlite_url
 from dialogue.errors import InputError
 from dialogue.files import atomic
@@ -80,8 +81,9 @@ def prepare_study(
     url = database or sqlite_url(study)
     store = open_store(url, seed=seed, simulated=simulated)
     try:
-        if caution := _of_another_kind(store, study, simulated):
-            tell(caution)
+        if sentence := _of_another_kind(store, study, simulated):
+            tell(sentence)
+        tell_of_place(store, study, tell)
         end_older_seats(store, time.time())
         refuse_changes(store, hit)
         pool.load(store, path, hit, time.time())
@@ -89,11 +91,22 @@ def prepare_study(
             tell(sentence)
         if hit.exclude:
             tell(exclude_by_rule(store, time.time()))
-        if caution := _too_few_checks(store, hit, path):
-            tell(caution)
+        if sentence := _too_few_checks(store, hit, path):
+            tell(sentence)
     finally:
         store.close()
     return url
+
+
+def tell_of_place(store: Store, study: Path, tell: Callable[[str], object]) -> None:
+    """Say so where the store was copied or moved; else keep where it is."""
+    with store.read() as connection:
+        before = where_it_was(connection)
+    if before:
+        tell(caution(study, before))
+        return
+    with store.write() as connection:
+        note_place(connection)
 
 
 def _of_another_kind(store: Store, study: Path, simulated: bool) -> str:

@@ -1,5 +1,6 @@
 """Replace a secret of a study that may have leaked. Running servers obey within seconds, without a restart.
 
+A copy of a study has the secrets of the first one: `all` gives it new ones, `moved` says that the first one is gone.
 links: every page that is open, every cookie and every invitation ends; invite again, and each person is still the same
 rater. dashboard: the address of the researcher's page. reading: the read-only address for co-authors. No vote changes.
 """
@@ -19,6 +20,7 @@ ROTATED: dict[Rotated, str] = {
     "dashboard": "The researcher's page has a new address; the old one opens nothing.",
     "reading": "The read-only page has a new address; the old one opens nothing.",
 }
+MOVED = "The study lives here from now on, with the secrets that it had."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from crowd.arguments import add_study
 
     add_study(parser)
-    parser.add_argument("what", choices=[*ROTATED, "all"], help="what is replaced")
+    parser.add_argument("what", choices=[*ROTATED, "all", "moved"], help="what is replaced")
     parser.add_argument("--yes", action="store_true", help="do it; without --yes, only say what would end")
 
 
@@ -37,19 +39,22 @@ def run(args: argparse.Namespace) -> None:
     from crowd.rating.rules import turn_revision
     from crowd.store import event_log
     from crowd.store.keys import rotate
+    from crowd.store.place import note_place
     from crowd.study_folder import opened
 
-    chosen = list(ROTATED) if args.what == "all" else [args.what]
+    chosen = list(ROTATED) if args.what == "all" else [what for what in ROTATED if what == args.what]
     if not args.yes:
-        print("Would be replaced: " + ", ".join(chosen) + ". Add --yes to do it.")
+        print(f"Would be replaced: {', '.join(chosen) or 'nothing'}. Add --yes to do it.")
         tell_next("python -m crowd rotate", args.study, args.what, *given(args, "database"), "--yes")
         return
     with opened(args.study, args.database) as store, store.write() as connection:
         for what in chosen:
             rotate(connection, what)
             event_log.append(connection, "study", time.time(), rotated=what)
+        if args.what in ("all", "moved"):
+            note_place(connection)
         turn_revision(connection)
-    print("\n".join(ROTATED[what] for what in chosen))
+    print("\n".join(ROTATED[what] for what in chosen) or MOVED)
     if "links" in chosen:
         tell_next("python -m crowd invite", args.study, "20", *given(args, "database"))
     else:

@@ -26,12 +26,15 @@ def run(args: argparse.Namespace) -> None:
     import time
 
     from crowd.rating.desk import Desk
+    from crowd.store.place import caution, where_it_was
     from crowd.study_folder import hit_in_force, not_yet_in_force, opened
     from crowd.watching.overview import overview
 
     with opened(args.study, args.database) as store, store.read() as connection:
         hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
         found = overview(connection, hit, time.time())
+        if before := where_it_was(connection):
+            told.append(caution(args.study, before))
         desk = Desk(store, hit)
     now = found.progress
     print(f"Study:   {now.state}")

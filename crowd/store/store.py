@@ -10,9 +10,11 @@ crowd/store/postgresql.py.
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -64,21 +66,27 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(url: str, *, seed: int | None = None, simulated: bool = False) -> Store:
+def open_store(
+    url: str, *, seed: int | None = None, simulated: bool = False, migrate: bool = True, allow_empty: bool = False
+) -> Store:
     """Open the store at a database URL; with a seed, create it where there is none.
+
+    An older store becomes one of this version unless `migrate` is off. An empty database is refused unless allowed.
 
     The key that hashes rater ids is random, or follows from the seed where all raters are simulated, so that a
     simulated study can be repeated to the letter. The key that signs cookies and leases is always random.
     """
     store = Store(_engine(url))
     try:
-        version = _version(store)
+        version = stored_version(store)
+        if version is None and allow_empty:
+            return store
         if version is None:
             if seed is None:
                 raise InputError(f"{_shown(url)} holds no study yet. Serve one first: python -m crowd serve STUDY.")
             _create(store, seed, simulated)
-            version = _version(store)
-        if version != SCHEMA_VERSION:
+            version = stored_version(store)
+        if migrate and version != SCHEMA_VERSION:
             _migrate(store, version or 0)
     except DBAPIError as error:
         store.close()
@@ -147,11 +155,25 @@ def _engine(url: str) -> sa.Engine:
     if parsed.get_backend_name() != "sqlite":
         raise InputError(f"{_shown(url)}: the store is SQLite or PostgreSQL.")
     if parsed.database:
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        _keep_private(Path(parsed.database))
     engine = sa.create_engine(parsed, pool_size=16, max_overflow=16, connect_args={"timeout": 30})
     sa.event.listen(engine, "connect", _connect_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _keep_private(path: Path) -> None:
+    """The file holds secrets and the ids of people: a new one is its owner's alone, an older one no stranger's.
+
+    A group that was let in on purpose stays. What SQLite writes beside the file gets the rights of the file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # it is there, or may not be written, which opening it will tell
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        with suppress(OSError):
+            if (mode := stat.S_IMODE(file.stat().st_mode)) & 0o007:
+                file.chmod(mode & ~0o007)
 
 
 def _connect_sqlite(connection: Any, _record: object) -> None:
@@ -168,7 +190,7 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.info["pipe"] = DirectPipe(connection)
 
 
-def _version(store: Store) -> int | None:
+def stored_version(store: Store) -> int | None:
     """The version of the schema that is there, or None where there is no study."""
     with store.read() as connection:
         return int(settings(connection)["schema"]) if sa.inspect(connection).has_table("study") else None
@@ -178,12 +200,22 @@ def _create(store: Store, seed: int, simulated: bool) -> None:
     with store.write() as connection:
         if sa.inspect(connection).has_table("study"):
             return  # another process was faster
-        for words in _schema(connection.dialect.name):
-            connection.exec_driver_sql(words)
+        _make_tables(connection)
         key = simulated_key(seed) if simulated else fresh_key()
         values = {"schema": SCHEMA_VERSION, "seed": seed, "rater_key": key, "secret": fresh_key(), "state": "running"}
         values |= {"older_seats": 0}  # see keys.py: a new study has none
         connection.execute(sa.insert(study_settings), [{"key": k, "value": str(v)} for k, v in values.items()])
+
+
+def create_tables(store: Store) -> None:
+    """All tables, without a row."""
+    with store.write() as connection:
+        _make_tables(connection)
+
+
+def _make_tables(connection: sa.Connection) -> None:
+    for words in _schema(connection.dialect.name):
+        connection.exec_driver_sql(words)
 
 
 @lru_cache

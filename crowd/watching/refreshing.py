@@ -48,17 +48,20 @@ def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen,
 def refresh(study: Path, database: str | None, question: str = "") -> bool:
     """Export the votes and draw them once; False if a step failed, which the log says."""
     asked = ("--question", question) if question else ()
-    return export_anew(study, database) and _run("analysis", "watch", str(study), "--once", *asked)
+    return not export_anew(study, database) and not _run("analysis", "watch", str(study), "--once", *asked)
 
 
-def export_anew(study: Path, database: str | None, form: str = "jsonl") -> bool:
-    """Write votes and raters as they stand now; False if that failed, which the log says."""
+def export_anew(study: Path, database: str | None, form: str = "jsonl", out: Path | None = None) -> str:
+    """Write votes and raters as they stand now, into the study or elsewhere; why that failed, if it did."""
     where = ("--database", database) if database else ()
-    return _run("crowd", "export", str(study), "--format", form, *where)
+    return _run("crowd", "export", str(study), "--format", form, *where, *(("--out", str(out)) if out else ()))
 
 
-def _run(*command: str) -> bool:
+def _run(*command: str) -> str:
+    """The last line of what went wrong, which the log has too; empty if nothing did."""
     done = subprocess.run((*PYTHON, *command), stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode:
-        LOG.warning("figures", extra={"facts": {"error": done.stderr.strip().splitlines()[-1:]}})
-    return not done.returncode
+    if not done.returncode:
+        return ""
+    said = done.stderr.strip().splitlines()[-1:]
+    LOG.warning("figures", extra={"facts": {"error": said}})
+    return "".join(said) or f"it ended with status {done.returncode}"

@@ -287,6 +287,10 @@ def _guard(app: Flask, config: ServerConfig) -> None:
         code = error.code or 500
         if code >= 500:
             LOG.error("failed", extra={"facts": _of(getattr(error, "original_exception", None) or error)})
+        if g.get("admitted") and code < 500:
+            return dashboard.problem_page(
+                "Nothing was changed", "The page was out of date. Go back and try again."
+            ), code
         return (views.problem("bad_request") if code < 500 else _failed()), code
 
     @app.errorhandler(SQLAlchemyError)
@@ -297,6 +301,9 @@ def _guard(app: Flask, config: ServerConfig) -> None:
 
 def _failed() -> Any:
     """Who sent an answer is told that it was not saved; who only looked at a page is shown it again."""
+    if g.get("admitted"):
+        words = "Something failed on the server; its log says what. No vote is lost. Load the page again in a moment."
+        return dashboard.problem_page("The page failed", words)
     return views.problem("not_saved") if request.method == "POST" else views.problem("failed", secrets.choice(RETRIES))
 
 

@@ -8,15 +8,19 @@ figures are files of the study, which `python -m analysis watch STUDY` refreshes
 from __future__ import annotations
 
 import hmac
+import io
 import math
+import os
+import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, abort, g, redirect, request, send_from_directory
+from flask import Blueprint, abort, g, redirect, request, send_file, send_from_directory
 from werkzeug import Response
 
 from crowd.hit import Hit
@@ -142,9 +146,15 @@ def blueprint(
         form = request.form.get("form", "")
         if folder is None or form not in FORMS or not _meant(g.proof):
             abort(400)
-        if not export_anew(folder, database, form):
-            abort(503)
-        return redirect(f"{request.script_root}/study#files", 303)
+        if os.access(folder, os.W_OK):
+            if failure := export_anew(folder, database, form):
+                raise ExportFailed(failure)
+            return redirect(f"{request.script_root}/study#files", 303)
+        return _zipped_export(folder, database, form)  # the folder may only be read, as in compose.yaml
+
+    @researcher_pages.errorhandler(ExportFailed)
+    def export_failed(error: ExportFailed) -> tuple[str, int]:
+        return problem_page("The export failed", f"No vote is lost. The command says: {error}"), 503
 
     @researcher_pages.get("/file/<name>")
     def file(name: str) -> Response:
@@ -153,6 +163,29 @@ def blueprint(
         return send_from_directory(folder.resolve(), name, as_attachment=name in EXPORTS)
 
     return researcher_pages
+
+
+class ExportFailed(Exception):
+    """The command that exports ended with an error, which this holds."""
+
+
+def _zipped_export(folder: Path, database: str | None, form: str) -> Response:
+    """The exported files in one download; they are kept nowhere."""
+    with tempfile.TemporaryDirectory() as out:
+        if failure := export_anew(folder, database, form, Path(out)):
+            raise ExportFailed(failure)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(out).iterdir()):
+                archive.write(path, path.name)
+    packed.seek(0)
+    return send_file(packed, "application/zip", as_attachment=True, download_name=f"votes-{form}.zip")
+
+
+def problem_page(title: str, words: str) -> str:
+    """What the researcher reads when something failed."""
+    template = page.jinja_environment().get_template("study/problem.html")
+    return as_typed(template.render(base=request.script_root, nonce=g.nonce, title=title, words=words))
 
 
 def render(

@@ -1,13 +1,16 @@
 """The researcher's page: its numbers against slow twins and published values, and its door."""
 
+import io
 import itertools
 import json
+import logging
 import math
 import os
 import re
 import sqlite3
 import statistics
 import sys
+import zipfile
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
@@ -35,6 +38,7 @@ from crowd.watching.curves import law_of_ties, set_size
 from crowd.watching.overview import overview
 from crowd.watching.signals import PageEvents, Signals
 from crowd.watching.so_far import read_so_far
+from crowd.web import dashboard
 from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.dashboard import render
 from dialogue.command_line import dispatch
@@ -365,6 +369,45 @@ def test_votes_are_exported_by_a_button_and_only_by_this_page(study, researcher)
     with researcher.get("/study/file/votes.csv") as reply:
         assert reply.headers["Content-Disposition"].startswith("attachment")
         assert len(reply.get_data(as_text=True).splitlines()) == 1 + len(now(study)[1].votes)
+
+
+def test_where_the_study_may_only_be_read_the_button_sends_the_files_and_writes_none(study, researcher, monkeypatch):
+    """As compose.yaml mounts it."""
+    folder = study[0].extensions["config"].folder
+    before = sorted(folder.iterdir())
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    csrf = re.search(r'name="csrf" value="(\w+)"', researcher.get("/study").text)[1]
+    with researcher.post("/study/export", data={"csrf": csrf, "form": "jsonl"}) as reply:
+        assert reply.status_code == 200 and reply.headers["Content-Disposition"].startswith("attachment")
+        with zipfile.ZipFile(io.BytesIO(reply.data)) as archive:
+            assert {"votes.jsonl", "raters.jsonl"} <= set(archive.namelist())
+            assert len(archive.read("votes.jsonl").splitlines()) == 1 + len(now(study)[1].votes)
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_an_export_that_fails_says_why_to_the_researcher_and_not_that_an_answer_was_lost(
+    study, researcher, monkeypatch, readable
+):
+    monkeypatch.setattr(os, "access", lambda path, mode: readable)
+    monkeypatch.setattr(dashboard, "export_anew", lambda *_: "crowd: no space left on device.")
+    csrf = re.search(r'name="csrf" value="(\w+)"', researcher.get("/study").text)[1]
+    reply = researcher.post("/study/export", data={"csrf": csrf, "form": "jsonl"})
+    assert reply.status_code == 503 and "no space left on device" in reply.text
+    assert "No vote is lost" in reply.text and "answer was not saved" not in reply.text
+
+
+def test_other_failures_of_the_page_are_told_to_the_researcher_too(study, researcher, monkeypatch):
+    stale = researcher.post("/study/state", data={"csrf": "old", "state": "paused"})
+    assert stale.status_code == 400 and "out of date" in stale.text and "Nothing was changed" in stale.text
+    monkeypatch.setattr(dashboard, "read_so_far", lambda folder: 1 / 0)
+    logging.disable(logging.CRITICAL)
+    try:
+        failed = researcher.get("/study")
+    finally:
+        logging.disable(logging.NOTSET)
+    assert failed.status_code == 500 and "The page failed" in failed.text
+    assert not any("answer was not saved" in reply.text for reply in (stale, failed))
 
 
 def test_what_was_paid_stands_there_with_what_is_uncertain_and_the_cap(tmp_path):
