@@ -1,7 +1,8 @@
 """The domains' databases: which rows match a state, as an AND of one set of rows for each filled slot.
 
 Names, foods and stations match by `names_alike`, times as "not after" and "not before", the rest by equality. A row
-that does not know a value ("?") is not excluded by it. A slot that no column has excludes nothing.
+that does not know a value ("?") is not excluded by it. A slot that no column has excludes nothing. As in the published
+rule, the database's own names, foods and stations stay as they are written: only states are brought to one spelling.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class DomainTable:
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         spelt = [{slot(str(name)): found for name, found in row.items() if isinstance(found, str)} for row in rows]
-        self.rows = [{name: value(name, found) for name, found in row.items()} for row in spelt]
+        self.rows = [{name: _as_stored(name, cell) for name, cell in row.items()} for row in spelt]
         self.all: Rows = (1 << len(rows)) - 1
         self._holding: dict[str, dict[str, Rows]] = {name: {} for row in self.rows for name in row}
         for n, row in enumerate(self.rows):
@@ -56,6 +57,10 @@ class DomainTable:
             fitting = (rows for found, rows in self._holding[name].items() if _fits(name, found, wanted))
             self._known[key] = reduce(or_, fitting, 0)
         return self._known[key]
+
+
+def _as_stored(name: str, cell: str) -> str:
+    return cell.strip().lower() if name in FUZZY else value(name, cell)
 
 
 def _fits(name: str, found: str, wanted: str) -> bool:

@@ -128,3 +128,13 @@ def test_queries_equal_a_search_row_by_row():
         state = {name: draw.choice(VALUES[name]) for name in names}
         bits = table.matching(state)
         assert {n for n in range(len(ROWS)) if bits >> n & 1} == brute(state), state
+
+
+def test_names_of_the_database_stay_as_they_are_written_and_other_values_are_spelt():
+    """The published rule: a state that says "parkside pools" means another spelling than the row, and finds none."""
+    table = DomainTable([{"name": "Parkside Pools", "food": "Thai and Chinese", "type": "pool", "leaveAt": "9:15"}])
+    assert table.rows == [{"name": "parkside pools", "food": "thai and chinese",
+                           "type": value("type", "pool"), "leave": "09:15"}]  # fmt: skip
+    assert value("name", "parkside pools") == "parkside swimming pool"
+    assert table.matching({"name": value("name", "parkside pools")}) == 0
+    assert table.matching({"name": "parkside pools"}) == 1
