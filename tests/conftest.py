@@ -11,6 +11,7 @@ import pytest
 
 from tests.house.changed import LONG
 from tests.house.forks import pytest_addoption, pytest_runtestloop  # noqa: F401 (hooks)
+from tests.house.sweeping import watch
 from tests.house.waiting import PATIENCE
 from tests.house.warm import sketch
 
@@ -50,6 +51,11 @@ MEDIUM = (
 
 # What is collected lives to the end: looking through it for garbage, again and again, is a tenth of all processor time.
 gc.disable()
+
+
+def pytest_sessionstart():
+    """What this run makes is gone when it ends, whichever way it ends."""
+    watch()
 
 
 def pytest_collection_finish():
@@ -96,6 +102,13 @@ class Patient:
         return page
 
 
+def miss(reason):
+    """Skip what needs a browser, but never in continuous integration."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason}; in CI the browser tests may not skip")
+    pytest.skip(reason)
+
+
 class Browsers:
     """The one Chromium of this process: started when a test asks for it, ended when the next test needs none."""
 
@@ -108,7 +121,10 @@ class Browsers:
         if not self.here:
             from playwright.sync_api import sync_playwright
 
-            playwright = self.ways_out.enter_context(sync_playwright())
+            try:
+                playwright = self.ways_out.enter_context(sync_playwright())
+            except Exception as error:  # noqa: BLE001 (of no class of its own: whatever keeps a process from starting)
+                miss(f"Playwright's driver does not start ({error}): apt-get install libatomic1")
             options = {"executable_path": path, "args": FLAGS, "timeout": PATIENCE * 1000}
             self.here = Patient(self.ways_out.enter_context(playwright.chromium.launch(**options)))
         return self.here
@@ -126,9 +142,7 @@ def chromium():
     """Debian's Chromium, headless; without it browser tests skip, but never in continuous integration."""
     path = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the same engine without a window
     if path is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is missing, and in CI the browser tests may not skip")
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+        miss("Chromium is not installed (Debian: apt-get install chromium)")
     return BROWSERS.give(path)
 
 

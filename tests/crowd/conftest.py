@@ -3,8 +3,6 @@
 import functools
 import os
 import shutil
-import tempfile
-from pathlib import Path
 
 import httpx._transports.default as transports
 import pytest
@@ -12,7 +10,7 @@ import sqlalchemy as sa
 from botocore.loaders import JSONFileLoader, Loader, create_loader
 from werkzeug.routing.rules import Rule
 
-MEMORY = Path("/dev/shm")
+from tests.house.sweeping import MEMORY, make_folder
 
 
 def is_roomy(folder):
@@ -31,7 +29,7 @@ def tmp_path(tmp_path):
     if not is_roomy(MEMORY):
         yield tmp_path
         return
-    folder = Path(tempfile.mkdtemp(prefix="seedvote-", dir=MEMORY))
+    folder = make_folder(MEMORY)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -20,6 +20,7 @@ from crowd.store.store import open_store
 from crowd.store.tables import HOLDS_PLACE, leases, pairs, votes
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance
+from tests.house.sweeping import name_of_run
 from tests.house.waiting import PATIENCE
 
 SERVER = "postgresql+psycopg://root@127.0.0.1:5432/postgres"
@@ -69,7 +70,7 @@ def database(kind, folder):
         yield f"sqlite:///{folder / 'crowd.sqlite'}"
         return
     free = databases(os.getpid())
-    name = free.pop() if free else _new_database(f"seedvote_{uuid.uuid4().hex[:12]}")
+    name = free.pop() if free else _new_database(f"seedvote_{name_of_run()}_{uuid.uuid4().hex[:12]}")
     url = SERVER.rsplit("/", 1)[0] + f"/{name}"
     try:
         yield url

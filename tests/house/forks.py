@@ -15,6 +15,7 @@ from multiprocessing.connection import Pipe, wait
 
 import pytest
 
+from tests.house.sweeping import note_fork
 from tests.house.warm import home
 
 
@@ -121,6 +122,7 @@ def work(session, pipe, name):
     code = 1
     try:
         atexit._clear()
+        note_fork()
         settle(session.config, pipe, name)
         carry_out(session, pipe)
         if "coverage" in sys.modules and (tracer := sys.modules["coverage"].Coverage.current()):

@@ -22,7 +22,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import traceback
 import weakref
@@ -56,7 +55,9 @@ def home():
 
     A process that is to fork asks for it before, so that its copies share them.
     """
-    folder = tempfile.mkdtemp(prefix="warm-")
+    from tests.house.sweeping import make_folder  # not where this file runs as a program
+
+    folder = make_folder()
     reading, writing = os.pipe()
     started = []
 
@@ -67,7 +68,7 @@ def home():
         shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(end)
-    return Path(folder), reading, started
+    return folder, reading, started
 
 
 @functools.cache
