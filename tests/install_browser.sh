@@ -1,13 +1,22 @@
 #!/bin/sh
-# Debian's Chromium for the browser tests. Where it may not be installed those tests skip and say so (never in CI).
-# Its headless build, where Debian has it, draws the same pages in two thirds of the processor time.
-command -v chromium >/dev/null 2>&1 && command -v chromium-headless-shell >/dev/null 2>&1 && exit 0
+# What the browser tests need from the system: Debian's Chromium, and the library that Playwright's driver is linked to.
+# Where nothing may be installed those tests skip and say so (never in CI). Chromium's headless build, where Debian has
+# it, draws the same pages in two thirds of the processor time.
+has_browser() { command -v chromium >/dev/null 2>&1; }
+has_headless() { command -v chromium-headless-shell >/dev/null 2>&1; }
+driver_starts() { .venv/bin/playwright --version >/dev/null 2>&1; }
+has_browser && has_headless && driver_starts && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
-    apt-get install -y -qq --no-install-recommends chromium-headless-shell || echo "The browser tests use chromium." >&2
-    command -v chromium >/dev/null 2>&1 || apt-get install -y -qq --no-install-recommends chromium
+    driver_starts || apt-get install -y -qq --no-install-recommends libatomic1
+    has_headless || apt-get install -y -qq --no-install-recommends chromium-headless-shell ||
+        echo "The browser tests use chromium." >&2
+    has_browser || apt-get install -y -qq --no-install-recommends chromium
 fi
-command -v chromium >/dev/null 2>&1 && exit 0
-echo "Chromium is not installed: the browser tests will skip. On Debian: apt-get install chromium" >&2
+missing=
+has_browser || missing="$missing chromium"
+driver_starts || missing="$missing libatomic1"
+[ -z "$missing" ] && exit 0
+echo "The browser tests will skip. On Debian, as root: apt-get install$missing" >&2
 [ -z "$CI" ]

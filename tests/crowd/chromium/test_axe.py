@@ -1,9 +1,11 @@
 """Every page under axe-core, in light and dark, wide and narrow; and what a screen reader hears."""
 
+import base64
 import json
 import re
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 
 from crowd.commands import preview
@@ -143,10 +145,25 @@ def test_no_form_has_a_barrier_from_right_to_left(chromium, forms):
     assert barriers_of(chromium, addresses, SCREENS) == []
 
 
-def test_words_stay_within_their_buttons_in_every_form(chromium, forms):
+def wide_font():
+    """Styles that set every word in DejaVu Sans, as wide as Verdana: a device may have no narrower font."""
+    folder = Path(mpl.get_data_path(), "fonts/ttf")
+    for name, weight in (("DejaVuSans", "1 599"), ("DejaVuSans-Bold", "600 1000")):
+        letters = base64.b64encode((folder / f"{name}.ttf").read_bytes()).decode()
+        yield f"@font-face {{ font-family: wide; font-weight: {weight}; src: url(data:font/ttf;base64,{letters}) }}"
+    yield "* { font-family: wide !important }"
+
+
+@pytest.mark.parametrize("fonts", ["of this machine", "wide"])
+def test_words_stay_within_their_buttons_in_every_form(chromium, forms, fonts):
     page = chromium.new_page()
+    styles = "\n".join(wide_font())
     for name in (one for language in ("en", "fr", "ar") for one in of_forms(language)):
         page.goto((forms / f"{name}.html").as_uri())
+        if fonts == "wide":
+            page.add_style_tag(content=styles)
+            assert page.evaluate("document.fonts.load('1rem wide').then(faces => faces.length)") == 1
+            page.evaluate("document.fonts.load('bold 1rem wide')")
         for width in (390, 320):
             page.set_viewport_size({"width": width, "height": 720})
             assert page.evaluate(SPILLS) == [], f"{name} {width}"
@@ -170,6 +187,18 @@ def _write(path, client):
 def test_no_page_has_a_barrier(chromium, pages):
     addresses = {name: (pages / f"{name}.html").as_uri() for name in PAGES}
     assert barriers_of(chromium, addresses, SCREENS) == []
+
+
+def test_no_page_is_wider_than_a_phone_in_a_wide_font(chromium, pages):
+    page = chromium.new_page(viewport={"width": 320, "height": 720})
+    styles = "\n".join(wide_font())
+    for name in PAGES:
+        page.goto((pages / f"{name}.html").as_uri())
+        page.add_style_tag(content=styles)
+        page.evaluate("document.fonts.load('1rem wide').then(() => document.fonts.load('bold 1rem wide'))")
+        assert page.evaluate(SPILLS) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
+    page.close()
 
 
 def test_a_screen_reader_hears_the_pair_in_the_order_in_which_it_is_judged(chromium, pages):
