@@ -2,9 +2,9 @@
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /app
 COPY requirements.txt constraints.txt ./
-# Only the lines of rating, in the versions of constraints.txt.
+# Only the lines of rating and of marketplaces, in the versions of constraints.txt.
 RUN python -m venv /opt/venv \
-    && sed -nE 's/ *# ([a-z ]+ )?rate[ :].*//p' requirements.txt > server.txt \
+    && sed -nE 's/ *# ([a-z ]+ )?(rate|markets)[ :].*//p' requirements.txt > server.txt \
     && /opt/venv/bin/pip install --no-cache-dir -r server.txt -c constraints.txt
 
 FROM python:3.11-slim-bookworm

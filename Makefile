@@ -1,8 +1,4 @@
-# make demo   the whole study on the built-in corpus, in minutes: runs/demo/report.html
-# make hit    the rating page, for you to try
-# make check  lint, types and the tests of what you changed, in under a minute
-# make test   every check (what .ci/run calls)
-.PHONY: demo hit check test suite test-slow languages lint bench setup setup-dev
+.PHONY: help demo hit check test suite test-slow fresh doctor languages lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,42 +6,52 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 PIP := --disable-pip-version-check # not --quiet: whoever waits sees what is fetched
 
-demo: setup
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## /make \1|/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
+
+demo: setup ## the whole study on the built-in corpus, in minutes: runs/demo/report.html
 	$(BIN)/python examples/demo.py
 
 # The rating page needs neither torch nor the analysis, so a fresh clone has it within half a minute.
-hit: $(if $(wildcard .venv/installed),setup,.venv/rate)
+hit: $(if $(wildcard .venv/installed),setup,.venv/rate) ## the rating page, for you to try
 	$(BIN)/python -m crowd serve runs/hit --pairs examples/pairs.jsonl --hit examples/hit.toml --open
 
-check: setup-dev lint
+check: setup-dev lint ## lint, types and the tests of what you changed, in under a minute
 	$(BIN)/python -m pytest -q --forks 2 -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
 # Eight copies on two cores: tests of servers, browsers and engines wait for half of their time. Tracing for the coverage
 # floor takes a quarter of all, so continuous integration does it (and you may: make test CI=1). Lint and types run
 # beside the tests, as mypy keeps one core only.
-test: setup-dev
+test: setup-dev ## every check (what .ci/run calls)
 	$(MAKE) --no-print-directory -j2 lint suite
 
-suite: setup-dev
+suite: setup-dev ## the tests without lint and types
 	$(BIN)/python -m pytest --forks 8 $(if $(CI),--cov --cov-report=term)
 
-test-slow: setup-dev
+test-slow: setup-dev ## long simulations and fault injection
 	$(BIN)/python -m pytest -m slow --timeout 3600 -o faulthandler_timeout=3300
 
+# Needs root and mmdebstrap (Debian, Ubuntu).
+fresh: ## the README's commands on a minimal Debian, with a network and then without: before every release
+	tests/fresh.sh
+
 # Every catalogue of templates/languages/ brought up to what the pages say (docs/languages.md).
-languages: setup-dev
+languages: setup-dev ## the catalogues of templates/languages/, brought up to what the pages say
 	$(BIN)/python -m tests.crowd.web.catalogues
 
-lint: setup-dev
+lint: setup-dev ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: setup-dev
+bench: setup-dev ## every figure that README or docs quote
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-setup: .venv/installed
-setup-dev: .venv/installed-dev
+setup: .venv/installed ## the packages of a study, into .venv
+setup-dev: .venv/installed-dev ## and those of the checks, with a browser where that is possible
+
+doctor: ## versions, fonts, browser, database: what is missing, and how to get it
+	@$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m dialogue doctor
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

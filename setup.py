@@ -10,7 +10,8 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-PARTS = ("rate", "analyse", "train", "probe")
+PARTS = ("rate", "markets", "models")
+FORMER = {"analyse": (), "train": ("models",), "probe": ("models",)}  # names of extras that still work
 SHIPPED = (
     "CITATION.cff",
     "examples/votes.csv",
@@ -27,25 +28,30 @@ def requirements(name: str) -> list[tuple[str, str]]:
     return [(requirement, reason) for requirement, reason in split]
 
 
-def plain() -> list[str]:
-    """What every installation brings: enough to rate and to analyse, and no torch."""
-    wanted = extras()
-    return list(dict.fromkeys([*wanted["rate"], *wanted["analyse"]]))
+def core() -> list[str]:
+    """What every installation brings: enough for every question of the analysis."""
+    return [requirement for requirement, reason in requirements("requirements.txt") if "core" in needed_by(reason)]
+
+
+def needed_by(reason: str) -> list[str]:
+    """Who needs a requirement: `core`, or extras."""
+    return reason.partition(":")[0].split()
 
 
 def extras() -> dict[str, list[str]]:
     """The requirements of every extra; `all` is what a whole study needs on one machine."""
-    found: dict[str, list[str]] = {part: [] for part in PARTS}
-    for requirement, reason in requirements("requirements.txt"):
-        for part in reason.partition(":")[0].split():
-            found[part].append(requirement)
-    found["all"] = sorted({one for part in PARTS for one in found[part]})
+    members: dict[str, list[str]] = {
+        part: [requirement for requirement, reason in requirements("requirements.txt") if part in needed_by(reason)]
+        for part in PARTS
+    }
+    members |= {name: [line for part in parts for line in members[part]] for name, parts in FORMER.items()}
+    members["all"] = sorted({line for part in PARTS for line in members[part]})
     # Mephisto itself pins versions that nothing else can meet: docs/install.md says how it is put on top.
-    mephisto = [one for one, _ in requirements("requirements-mephisto.txt") if not one.startswith("mephisto")]
-    found["mephisto"] = mephisto
+    pinned = [line for line, _ in requirements("requirements-mephisto.txt") if not line.startswith("mephisto")]
+    members["mephisto"] = sorted({*pinned, *members["rate"], *members["markets"]})
     for part in ("scale", "judge"):
-        found[part] = [one for one, _ in requirements(f"requirements-{part}.txt")]
-    return found
+        members[part] = [line for line, _ in requirements(f"requirements-{part}.txt")]
+    return members
 
 
 class BuildWithShipped(build_py):
@@ -65,7 +71,7 @@ if __name__ == "__main__":
     # Built outside the checkout: a build/ that stays behind would bring deleted files into the next wheel.
     with tempfile.TemporaryDirectory() as folder:
         setup(
-            install_requires=plain(),
+            install_requires=core(),
             extras_require=extras(),
             cmdclass={"build_py": BuildWithShipped},
             options={"build": {"build_base": folder}},

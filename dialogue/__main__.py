@@ -9,6 +9,7 @@ COMMANDS = {
     "toy": "write a corpus of generated dialogues",
     "examples": "write the example votes, pairs and HIT that the other commands name",
     "format": "print docs/format.md, generated from the record definitions",
+    "doctor": "show versions, fonts, browsers and databases: what is missing, and how to get it",
     "completion": "print the shell code that lets TAB complete commands: bash, zsh, fish",
 }
 FIRST = "python -m dialogue toy runs/mine/corpus --dialogues 500"

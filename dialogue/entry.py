@@ -42,6 +42,8 @@ def _run(argv: Sequence[str]) -> int:
         return 0
     if argv[0] in questions:
         return dispatch("analysis", "", questions, argv)
+    if argv[0] == "doctor":  # what an issue asks for is one word
+        return _package("dialogue", argv)
     if argv[0] in (*ABOUT, "analysis"):
         return _package(argv[0], argv[1:])
     words = ", ".join([*questions, *ABOUT])
@@ -79,6 +81,7 @@ def _help(questions: Mapping[str, str]) -> str:
             *_rows(ABOUT),
             "",
             f"Help on one command: {COMMAND} report --help    Version: {COMMAND} --version",
+            f"What is missing on this machine, and how to get it: {COMMAND} doctor",
             f"Begin: {COMMAND} dialogue examples, then {COMMAND} report examples/votes.csv",
         ]
     )

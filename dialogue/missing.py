@@ -10,14 +10,15 @@ from dialogue.wording import COMMAND
 
 PACKAGE_OF = {"sklearn": "scikit-learn", "hydra": "hydra-core"}  # imported by another name than installed by
 # Which extra a command asks for, where a package stands in several.
-EXTRA_OF = {"generation": "train", "probes": "probe", "crowd": "rate"}
+EXTRA_OF = {"generation": "models", "probes": "models", "evaluators": "models", "crowd": "rate"}
+FORMER = ("analyse", "train", "probe")  # names of extras that still work, and that nobody should learn
 
 
 def missing_package(module: str) -> str | None:
     """The sentence for a module of a requirement; none for modules of ours and for optional packages."""
     top = module.partition(".")[0]
     package = PACKAGE_OF.get(top, top)
-    lines = _required()
+    lines = requirement_lines()
     wanted = [line for line in lines if re.match(rf"{re.escape(package)}\b", line, re.IGNORECASE)] if package else []
     if not wanted:
         return None
@@ -28,12 +29,12 @@ def missing_package(module: str) -> str | None:
         )
     extra = _extra(wanted)
     return (
-        f"{package} is not installed for {sys.executable}. Type: pip install '{COMMAND}[{extra}]' (with pipx or uv, in "
-        f"the checkout: pipx install --force '.[{extra}]' or uv tool install '.[{extra}]'), and run the command again."
+        f"{package} is not installed for {sys.executable}. Type: pip install '{COMMAND}{extra}' (with pipx or uv, in "
+        f"the checkout: pipx install --force '.{extra}' or uv tool install '.{extra}'), and run the command again."
     )
 
 
-def _required() -> list[str]:
+def requirement_lines() -> list[str]:
     """The lines of requirements.txt, or what the installed package says of itself."""
     if is_checkout():
         return (CHECKOUT / "requirements.txt").read_text(encoding="utf-8").splitlines()
@@ -46,6 +47,12 @@ def _required() -> list[str]:
 
 
 def _extra(wanted: list[str]) -> str:
-    named = [found[1] for line in wanted if (found := re.search(r"extra == ['\"](\w+)['\"]", line))]
-    asked = EXTRA_OF.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""), "analyse")
-    return asked if asked in named else next((name for name in named if name != "all"), "all")
+    """`[rate]` where the extra `rate` brings the package; nothing where every installation does."""
+    names = [match[1] for line in wanted if (match := re.search(r"extra == ['\"](\w+)['\"]", line))]
+    names = [name for name in names if name not in FORMER]
+    asked = EXTRA_OF.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""), "")
+    if asked in names:
+        return f"[{asked}]"
+    if not all("extra ==" in line for line in wanted):
+        return ""
+    return f"[{next((name for name in names if name != 'all'), 'all')}]"

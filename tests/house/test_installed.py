@@ -1,6 +1,8 @@
 """`pip install .` gives one command that works outside the checkout, with its data files, and no torch to rate."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -40,19 +42,21 @@ def test_the_wheel_holds_every_module_and_every_data_file(wheel):
 def test_every_line_of_requirements_is_in_the_extras_that_it_names_and_nowhere_else(wheel):
     told = zipfile.ZipFile(wheel).read("seedvote-0.2.0.dist-info/METADATA").decode()
     for requirement, reason in package.requirements("requirements.txt"):
-        parts = reason.partition(":")[0].split()
-        assert parts and set(parts) <= set(package.PARTS), f"{requirement}: {reason!r} names no extra before a colon"
+        parts = package.needed_by(reason)
+        assert parts and set(parts) <= {"core", *package.PARTS}, f"{requirement}: {reason!r}"
         for part in package.PARTS:
             line = f'Requires-Dist: {requirement}; extra == "{part}"'
             assert (line in told) == (part in parts), line
-        assert bool(re.search(rf"Requires-Dist: {re.escape(requirement)}$", told, re.M)) == bool(
-            {"rate", "analyse"} & set(parts)
-        ), requirement
+        in_core = bool(re.search(rf"Requires-Dist: {re.escape(requirement)}$", told, re.M))
+        assert in_core == ("core" in parts), requirement
 
 
-def test_rating_and_analysing_need_no_torch():
-    assert not [one for one in package.plain() if re.match("torch|scikit-learn|safetensors|mephisto", one)]
-    assert any(one.startswith("torch") for one in package.extras()["train"])
+def test_who_only_analyses_gets_nothing_to_serve_pay_or_train_with():
+    others = "torch|scikit-learn|safetensors|mephisto|flask|sqlalchemy|psycopg|gunicorn|boto3|botocore|babel"
+    assert not [line for line in package.core() if re.match(others, line, re.IGNORECASE)]
+    extras = package.extras()
+    assert {line for part in package.PARTS for line in extras[part]} == set(extras["all"])
+    assert extras["train"] == extras["probe"] == extras["models"] and extras["analyse"] == []
 
 
 def test_make_hit_installs_the_lines_of_rating(tmp_path):
@@ -114,15 +118,30 @@ def test_the_rating_page_is_served_outside_the_checkout(seedvote):
         server.communicate()
 
 
-def test_what_is_not_installed_is_named_with_its_extra(seedvote):
-    seedvote.run("dialogue", "toy", "runs/mine/corpus", "--dialogues", 20)
-    told = seedvote.ask("generation", "train", "runs/mine", python=[sys.executable, "-S"])  # without site-packages
-    assert told.returncode == 2 and told.stdout == ""
-    assert re.fullmatch(
-        r"error: (torch|numpy|tqdm) is not installed for \S+\. "
-        r"Type: pip install 'seedvote\[train\]' \(with pipx or uv, .*",
-        told.stderr.strip(),
-    )
+@pytest.mark.parametrize(
+    ("module", "command", "extra"),
+    [
+        ("torch", "generation train runs/mine", "[models]"),
+        ("sqlalchemy", "crowd serve runs/hit --pairs examples/pairs.jsonl", "[rate]"),
+        ("boto3", "crowd launch runs/small --mturk", "[markets]"),
+        ("numpy", "ties examples/votes.csv", ""),
+    ],
+)
+def test_what_is_not_installed_is_named_with_its_extra(seedvote, tmp_path, module, command, extra):
+    seedvote.run("dialogue", "examples")
+    if not (seedvote.folder / "runs/mine/corpus").exists():
+        seedvote.run("dialogue", "toy", "runs/mine/corpus", "--dialogues", 20)
+    if module == "boto3":
+        seedvote.run("crowd", "simulate", "runs/small", "--pairs", "examples/pairs.jsonl", "--raters", 2, "--seed", 0)
+        shutil.copy(seedvote.folder / "examples/pairs.jsonl", seedvote.folder / "runs/small")
+    lacking = f"raise ModuleNotFoundError(\"No module named '{module}'\", name={module!r})"
+    (tmp_path / f"{module}.py").write_text(lacking)
+    path = os.pathsep.join([str(tmp_path), seedvote.environ["PYTHONPATH"]])
+    program = Installed(seedvote.program, seedvote.folder, PYTHONPATH=path)
+    answer = program.ask(*command.split())
+    assert answer.returncode == 2 and answer.stdout == "", answer.stdout + answer.stderr
+    sentence = f"error: {module} is not installed for "
+    assert answer.stderr.startswith(sentence) and f"Type: pip install 'seedvote{extra}' (with pipx" in answer.stderr
 
 
 @pytest.mark.slow
@@ -142,6 +161,14 @@ def test_the_notebook_page_works_with_the_installed_package(seedvote):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def add(own, pip, extra, *words):
+    """The extra that a refused command asks for, installed as the refusal says; pip knows the installed package."""
+    refused = own.ask(*words)
+    sentence = re.search(r"pip install '(seedvote\[\w+\])'", refused.stderr)
+    assert refused.returncode == 2 and sentence and sentence[1] == f"seedvote[{extra}]", refused.stderr
+    subprocess.run([*pip, sentence[1]], check=True)
+
+
 @pytest.mark.slow
 def test_from_nothing_an_empty_environment_rates_analyses_and_trains(wheel, tmp_path):
     """Packages come by name from wherever pip takes them; torch only when it is asked for."""
@@ -156,15 +183,15 @@ def test_from_nothing_an_empty_environment_rates_analyses_and_trains(wheel, tmp_
     own.run("agreement", "examples/votes.csv")
     own.run("dialogue", "toy", "runs/mine/corpus", "--dialogues", 20)
     train = ("generation", "train", "runs/mine", "--models", "seq2seq", "--seeds", 0, "--preset", "small")
-    refused = own.ask(*train, "--epochs", 1, "--jobs", 1)
-    sentence = re.search(r"pip install '(seedvote\[train\])'", refused.stderr)
-    assert refused.returncode == 2 and sentence
-    subprocess.run([*pip, sentence[1]], check=True)  # as it told; pip knows the installed package
+    assert not [name for name in ("flask", "sqlalchemy", "boto3", "babel", "gunicorn") if (site / name).exists()]
+    add(own, pip, "models", *train, "--epochs", 1, "--jobs", 1)
     own.run(*train, "--epochs", 1, "--jobs", 1)
     assert list((own.folder / "runs" / "mine" / "models").glob("*/*.safetensors"))
     own.run("crowd", "serve", "--help")
     study = Path("runs/hit")
-    own.run("crowd", "simulate", study, "--pairs", "examples/pairs.jsonl", "--raters", 4, "--seed", 0)
+    simulate = ("crowd", "simulate", study, "--pairs", "examples/pairs.jsonl", "--raters", 4, "--seed", 0)
+    add(own, pip, "rate", *simulate)
+    own.run(*simulate)
     own.run("crowd", "export", study)
     own.run("report", study)
     assert (own.folder / study / "report.html").exists()
