@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -41,12 +42,15 @@ class Store:
         self.engine = engine
         self._reading = engine.execution_options(purpose="read")
         self._glancing = engine.execution_options(purpose="glance")
+        self.on_wait: Callable[[float], object] = lambda _: None  # is told how long each change waited for its turn
         self._lock = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One change: all of it, on disk, or nothing."""
+        asked = time.perf_counter()
         with self._lock, self.engine.begin() as connection:
+            self.on_wait(time.perf_counter() - asked)
             yield connection
 
     @contextmanager

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
 import re
@@ -37,6 +38,7 @@ from crowd.web.entrance import Entrance, origin
 from crowd.web.health import Pulse
 from crowd.web.invitations import InvitationEntrance
 from crowd.web.limits import RateLimit
+from crowd.web.metrics import Metrics, metrics_page
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -58,6 +60,7 @@ WITH_MARKET_SCRIPT = (
     "hit.undo",
     "hit.last_questions",
 )  # pages after consent
+REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 PATH = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
@@ -159,6 +162,7 @@ def create_app(config: ServerConfig) -> Flask:
         SESSION_COOKIE_PARTITIONED=framed,
         SESSION_COOKIE_PATH=config.prefix or "/",
     )
+    app.extensions["metrics"] = Metrics(desk.store, desk.hit)
     _guard(app, config)
     app.register_blueprint(views.rater_pages)
     app.register_blueprint(
@@ -170,6 +174,7 @@ def create_app(config: ServerConfig) -> Flask:
             database=config.database,
         )
     )
+    app.register_blueprint(metrics_page(app.extensions["metrics"], lambda given: is_token_of(desk, given)))
     if config.proxies:
         n = config.proxies
         app.front = _with_sound_prefix(ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n))
@@ -184,13 +189,23 @@ def largest_body(hit: Hit) -> int:
     return LARGEST_BODY + texts * LONGEST_COMMENT * LONGEST_CHARACTER
 
 
+def is_token_of(desk: Desk, given: str) -> bool:
+    """Whether this opens the researcher's page, to change it or to read it."""
+    desk.refresh_keys()
+    tokens = (desk.study_token(), desk.reading_token())
+    return any(hmac.compare_digest(given.encode("utf-8", "replace"), token.encode()) for token in tokens)
+
+
 def study_token(app: Flask) -> str:
     """What opens /study: the same in every process that serves this store, and after every start."""
     return cast(Desk, app.extensions["desk"]).study_token()
 
 
 def log_to_stderr(*, quiet: bool = False) -> None:
-    """One JSON object a line: time, level, event, route, status, milliseconds; no id, address, query or agent."""
+    """One JSON object a line: time, level, event, route, status, milliseconds, the id of the request.
+
+    No id of a person, no address, query or agent.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
     LOG.handlers, LOG.propagate = [handler], False
@@ -241,7 +256,7 @@ def _guard(app: Flask, config: ServerConfig) -> None:
 
     @app.before_request
     def begin() -> tuple[str, int, dict[str, str]] | None:
-        g.nonce, g.begun = secrets.token_urlsafe(16), time.perf_counter()
+        g.nonce, g.begun, g.request_id = secrets.token_urlsafe(16), time.perf_counter(), _request_id(config)
         if request.endpoint in ("static", "hit.health"):
             return None
         desk = cast(Desk, app.extensions["desk"])
@@ -265,8 +280,11 @@ def _guard(app: Flask, config: ServerConfig) -> None:
         reply.headers.update(_headers(config, cast(Desk, app.extensions["desk"]).hit.market_script))
         if request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
-        spent = round((time.perf_counter() - g.get("begun", time.perf_counter())) * 1000, 1)
-        LOG.info("request", extra={"facts": {"route": request.endpoint, "status": reply.status_code, "ms": spent}})
+        spent = time.perf_counter() - g.get("begun", time.perf_counter())
+        app.extensions["metrics"].note(request.endpoint, reply.status_code, spent)
+        reply.headers["X-Request-ID"] = g.get("request_id", "")
+        facts = {"route": request.endpoint, "status": reply.status_code, "ms": round(spent * 1000, 1)}
+        LOG.info("request", extra={"facts": {**facts, "id": g.get("request_id", "")}})
         return reply
 
     @app.errorhandler(WrongKind)
@@ -320,10 +338,17 @@ class _ProxyCaution:
             LOG.warning("study", extra={"facts": {"told": UNTOLD_PROXY}})
 
 
+def _request_id(config: ServerConfig) -> str:
+    """By which the log, a proxy's log and a reply speak of one request: that of a trusted proxy, else a new one."""
+    given = request.headers.get("X-Request-ID", "") if config.proxies else ""
+    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
 def _of(error: BaseException) -> dict[str, str]:
     """What the log says of an error: its kind and where it arose, never its text, which may name a rater."""
     *_, last = traceback.extract_tb(error.__traceback__) or [None]
-    return {"error": type(error).__name__, "where": f"{Path(last.filename).name}:{last.lineno}" if last else ""}
+    where = f"{Path(last.filename).name}:{last.lineno}" if last else ""
+    return {"error": type(error).__name__, "where": where, "id": g.get("request_id", "")}
 
 
 def _headers(config: ServerConfig, market_script: str) -> dict[str, str]:
@@ -341,5 +366,8 @@ def _headers(config: ServerConfig, market_script: str) -> dict[str, str]:
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+        "Cross-Origin-Opener-Policy": "same-origin",
     }
+    if config.https:
+        headers["Strict-Transport-Security"] = f"max-age={A_YEAR}"
     return headers if config.frame_ancestors else {**headers, "X-Frame-Options": "DENY"}

@@ -41,6 +41,7 @@ NOT_RUN = {
     r"--pooling decoder|probes erase|generation erased|analysis erasure": "tests/analysis/erasure run the whole line",
     r"runs/people": "needs people; tests/crowd/forms and tests/crowd/test_faults.py run the whole line",
     r"analysis report (STUDY|runs/simulated)$": "the walk along the printed commands runs it",
+    r"docker compose": "needs Docker; the commands inside are run by themselves",
     r"gunicorn": "needs PostgreSQL; tests/crowd/test_faults.py runs it",
 }
 KEEP_SMALL = {  # what a walk along the printed commands adds, so that the study takes seconds
@@ -156,7 +157,7 @@ def test_what_is_not_run_has_a_reason_and_is_read_by_its_parser(document, walked
         else:
             assert re.match(
                 r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|python examples/demo|"
-                r"SEEDVOTE_STUDY|export |ray start |seedvote ",
+                r"SEEDVOTE_STUDY|export |ray start |seedvote |docker compose ",
                 line,
             ), line
 

@@ -185,7 +185,7 @@ def test_logs_are_json_lines_without_ids_addresses_queries_or_agents(serve):
     client.post("/consent", data={"seat": "no"})
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [(line["route"], line["status"]) for line in lines] == [("hit.start", 200), ("hit.consent", 400)]
-    assert set(lines[0]) == {"at", "level", "event", "route", "status", "ms"}
+    assert set(lines[0]) == {"at", "level", "event", "route", "status", "ms", "id"}
     assert not any(word in stream.getvalue() for word in ("ann-smith", "127.0.0.1", "Secret"))
 
 
