@@ -1,7 +1,9 @@
 """Asks endpoints that speak the chat-completions protocol: concurrent, patient, resumable, never twice for one call.
 
 Every reply is appended to a journal as soon as it is there, under a hash of everything that was sent. A run that is
-broken off anywhere asks for the rest only; another prompt, model, seed or address is another call. The key goes into
+broken off anywhere asks for the rest only; another prompt, model, seed or address is another call. Each try is written
+down before it is sent: one whose answer was lost on the way (cut off, timed out, killed) may have been charged, so it
+counts at its bound towards the budget, in this run and in later ones, and the call is asked again. The key goes into
 the header of the request and nowhere else. httpx is imported by this module alone, which is imported when it is used.
 """
 
@@ -32,6 +34,7 @@ LONG_KEY = 16  # characters; a shorter one ("none", for a server that wants any)
 THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.S | re.I)  # its beginning may stand in the model's template
 THOUGHT_BEGINS = re.compile(r"\s*<think(?:ing)?>", re.I)
 SHOWN = 300  # characters of what an endpoint says of an error
+OPTIONAL = ("temperature", "seed")  # where an endpoint refuses to be told, its own default serves
 OTHER_NAME = "max_completion_tokens"  # newer endpoints refuse the older name of the same number
 Message = Mapping[str, str]  # {"role": ..., "content": ...}
 
@@ -86,6 +89,7 @@ class Reply:
     model: str  # as the reply names it
     finish: str = ""  # why the model stopped, as the reply says it
     logprobs: Any = None
+    thought: bool = False  # it wrote thoughts, in a field of their own or before its answer
 
     @property
     def spoken(self) -> str:
@@ -98,6 +102,11 @@ class Reply:
         return "" if THOUGHT_BEGINS.match(said) else said.strip()
 
     @property
+    def was_cut(self) -> bool:
+        """Whether the most tokens were reached before an answer ended."""
+        return self.finish == "length"
+
+    @property
     def empty(self) -> bool:
         """Whether nothing was said."""
         return not self.spoken
@@ -108,7 +117,9 @@ class Answered:
     """A reply for every call, in their order, None where the budget ended before it."""
 
     replies: tuple[Reply | None, ...]
-    spent: float  # by the budget's prices, 0 without one
+    spent: float  # by the budget's prices, 0 without one; lost answers at their bound
+    lost: int = 0  # tries whose answer never arrived, of this run and of earlier ones
+    refused_options: tuple[str, ...] = ()  # of OPTIONAL, those that the endpoint does not take
 
     @property
     def unasked(self) -> int:
@@ -129,12 +140,16 @@ def ask_all(
     tell: Callable[[], object],
     *,
     budget: Budget | None = None,
+    check: Callable[[Reply], None] | None = None,
 ) -> Answered:
-    """Replies to all calls; those in the journal are not asked for again, nor is one call twice."""
+    """Replies to all calls; those in the journal are not asked for again, nor is one call twice.
+
+    `check` sees every new reply after it was kept, one at a time; what it raises ends the run.
+    """
     keys = [sent_hash(endpoint, call) for call in calls]
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     with held_journal(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
-        run = _Run(endpoint, file, read_journal(journal), budget, client)
+        run = _Run(endpoint, file, _read(journal), budget, client, check)
         for reply in (run.known[key] for key in keys if key in run.known):
             run.check_model(reply)
         missing = {key: call for key, call in zip(keys, calls, strict=True) if key not in run.known}
@@ -146,7 +161,8 @@ def ask_all(
             finally:
                 run.stop()  # what is under way still comes in and is kept
                 pool.shutdown(cancel_futures=True)
-    return Answered(tuple(run.known.get(key) for key in keys), run.spent)
+    replies = tuple(run.known.get(key) for key in keys)
+    return Answered(replies, run.spent, run.lost, tuple(sorted(name for name in run.renames if not run.renames[name])))
 
 
 @contextlib.contextmanager
@@ -168,35 +184,64 @@ def journal_line(key: str, reply: Reply) -> str:
 
 def read_journal(path: Path) -> dict[str, Reply]:
     """Replies of earlier runs by the hash of what was sent; a last line that was cut off counts as not there."""
+    return _read(path).replies
+
+
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """What earlier runs left: replies, and for each call the bounds of its tries that never had an outcome."""
+
+    replies: dict[str, Reply]
+    open_tries: dict[str, list[tuple[int, int]]]  # tokens in and out at most
+
+
+def _read(path: Path) -> _Journal:
     whole, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
     if cut:
         with path.open("r+", encoding="utf-8") as file:
             file.truncate(len((whole + "\n").encode()) if whole else 0)
-    found: dict[str, Reply] = {}
+    journal = _Journal({}, {})
     for number, line in enumerate(whole.split("\n") if whole else [], 1):
         try:
             value = json.loads(line)
-            key = value.pop("sent")
-            found[key] = Reply(**value)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if "tried" in value:
+                journal.open_tries.setdefault(value["tried"], []).append((int(value["in"]), int(value["out"])))
+            elif "refused" in value:
+                journal.open_tries[value["refused"]].pop()
+            else:
+                key = value.pop("sent")
+                journal.replies[key] = Reply(**value)
+                if journal.open_tries.get(key):
+                    journal.open_tries[key].pop()
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
             raise InputError(
                 f"{path}:{number}: this is no reply of a chat endpoint. Restore the file, or remove it to ask for "
                 "everything again."
             ) from error
-    return found
+    return journal
 
 
 class _Run:
     """What the threads of one run share: the journal, the money, and the name of the model that answers."""
 
     def __init__(
-        self, endpoint: Endpoint, file: IO[str], known: dict[str, Reply], budget: Budget | None, client: httpx.Client
+        self,
+        endpoint: Endpoint,
+        file: IO[str],
+        journal: _Journal,
+        budget: Budget | None,
+        client: httpx.Client,
+        check: Callable[[Reply], None] | None = None,
     ) -> None:
-        self.endpoint, self.file, self.known, self.budget, self.client = endpoint, file, known, budget, client
+        self.endpoint, self.file, self.budget, self.client, self.check = endpoint, file, budget, client, check
+        self.known = journal.replies
         self.lock, self.stopping = Condition(), Event()
-        self.spent = sum(self._cost(reply, 0.0) for reply in known.values())
+        self.lost = sum(map(len, journal.open_tries.values()))
+        self.spent = sum(self._cost(reply, 0.0) for reply in self.known.values())
+        if budget is not None:
+            self.spent += sum(budget.cost(*most) for tries in journal.open_tries.values() for most in tries)
         self.reserved, self.model = 0.0, ""
-        self.renames: dict[str, str] = {}  # option -> what this endpoint calls it
+        self.renames: dict[str, str] = {}  # option -> what this endpoint calls it; "" for one that it refuses
 
     def ask(self, key: str, call: Call) -> None:
         """One call in a thread of its own, unless the budget or the run has ended; its reply is kept in any case."""
@@ -209,7 +254,7 @@ class _Run:
             self.reserved += most
         reply = None
         try:
-            reply = _ask(self.client, self.endpoint, call, random.Random(key), self.stopping, self.renames)
+            reply = _ask(self.client, self.endpoint, call, random.Random(key), self, _Try(self, key, call))
         finally:
             with self.lock:
                 self.reserved -= most
@@ -231,7 +276,13 @@ class _Run:
         self.check_model(reply)
         self.known[key] = reply
         # At every reply: a run that is killed pays for none of them twice.
-        self.file.write(journal_line(key, reply))
+        self.write(journal_line(key, reply))
+        if self.check:
+            self.check(reply)
+
+    def write(self, line: str) -> None:
+        """Add a line to the journal, at once; the lock is held."""
+        self.file.write(line)
         self.file.flush()
 
     def check_model(self, reply: Reply) -> None:
@@ -251,30 +302,63 @@ class _Run:
         return self.budget.cost(reply.tokens_in, reply.tokens_out)
 
     def _most(self, call: Call) -> float:
-        """A bound of a call's cost: no token is shorter than a byte, and every message has a few around it."""
-        if self.budget is None:
-            return 0.0
-        given = sum(len(text.encode()) + 16 for message in call.messages for text in message.values())
-        return self.budget.cost(given, int(call.options.get("max_tokens", 0)))
+        return 0.0 if self.budget is None else self.budget.cost(*_most_tokens(call))
 
 
-def _ask(
-    client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, stopping: Event, renames: dict[str, str]
-) -> Reply:
+def _most_tokens(call: Call) -> tuple[int, int]:
+    """A bound of a call's tokens in and out: none is shorter than a byte, and every message has a few around it."""
+    given = sum(len(text.encode()) + 16 for message in call.messages for text in message.values())
+    return given, int(call.options.get("max_tokens", 0))
+
+
+class _Try:
+    """Writes down what becomes of each time that one call is sent."""
+
+    def __init__(self, run: _Run, key: str, call: Call) -> None:
+        self.run, self.key, self.tokens = run, key, _most_tokens(call)
+
+    def begin(self) -> None:
+        """Before it is sent: from here on it may be charged."""
+        with self.run.lock:
+            self.run.write(json.dumps({"tried": self.key, "in": self.tokens[0], "out": self.tokens[1]}) + "\n")
+
+    def refused(self) -> None:
+        """The endpoint answered with an error, or was never reached: nothing is charged."""
+        with self.run.lock:
+            self.run.write(json.dumps({"refused": self.key}) + "\n")
+
+    def lose(self) -> None:
+        """Its answer was lost on the way, and may have been charged; raises once no room is left for another one."""
+        with self.run.lock:
+            self.run.lost += 1
+            budget = self.run.budget
+            if budget is None:
+                return
+            self.run.spent += budget.cost(*self.tokens)
+            if self.run.spent + self.run.reserved > budget.most:
+                raise InputError(
+                    f"{self.run.endpoint.url} lost an answer on the way, which may have been charged, and the budget "
+                    f"has no room to ask again. {KEPT}"
+                )
+
+
+def _ask(client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, run: _Run, attempt: _Try) -> Reply:
     began = time.monotonic()
-    answer = _post(client, endpoint, call.body(endpoint), rng, stopping, renames)
+    answer = _post(client, endpoint, call.body(endpoint), rng, run, attempt)
     try:
         choice, usage = answer["choices"][0], answer.get("usage") or {}
-        text = choice["message"].get("content")
+        message = choice["message"]
+        text = message.get("content")
         if text is not None and not isinstance(text, str):
             raise TypeError("content is no text")
         counts = [_whole(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise InputError(f"{endpoint.url} answered without choices[0].message.content: {str(answer)[:80]}.") from error
+    thoughts = message.get("reasoning_content") or message.get("reasoning") or THOUGHT_BEGINS.match(text or "")
     return Reply(
         text=(text or "").strip(), tokens_in=counts[0], tokens_out=counts[1],
         seconds=round(time.monotonic() - began, 3), model=str(answer.get("model") or ""),
-        finish=str(choice.get("finish_reason") or ""), logprobs=choice.get("logprobs"),
+        finish=str(choice.get("finish_reason") or ""), logprobs=choice.get("logprobs"), thought=bool(thoughts),
     )  # fmt: skip
 
 
@@ -284,26 +368,30 @@ def _whole(number: Any) -> int | None:
 
 
 def _post(
-    client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: random.Random, stopping: Event,
-    renames: dict[str, str],
-) -> Any:  # fmt: skip
+    client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: random.Random, run: _Run, attempt: _Try
+) -> Any:
     """Ask, and after an error that may pass ask again, each time after twice the wait (and up to as much by chance)."""
-    for attempt in range(endpoint.retries + 1):
-        sent = {renames.get(name, name): value for name, value in body.items()}
-        wait = min(endpoint.first_wait * 2**attempt * (1 + rng.random()), endpoint.longest_wait)
+    for number in range(endpoint.retries + 1):
+        sent = {name: body[old] for old in body if (name := run.renames.get(old, old))}
+        wait = min(endpoint.first_wait * 2**number * (1 + rng.random()), endpoint.longest_wait)
+        attempt.begin()
         try:
             answer = client.post(f"{endpoint.url.rstrip('/')}/chat/completions", json=sent)
         except httpx.TransportError as error:
             trouble = f"cannot be reached ({error or type(error).__name__})"
+            if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+                attempt.refused()
+            else:
+                attempt.lose()
         else:
             # What a server repeats of the key must not reach a file or the screen; a complaint is nobody's reply.
             hidden = len(endpoint.key) >= (LONG_KEY if answer.status_code == 200 else 1)
             text = answer.text.replace(endpoint.key, "[key]") if hidden else answer.text
             if answer.status_code == 200:
-                return _json(text, endpoint)
-            if answer.status_code == 400 and OTHER_NAME in text and OTHER_NAME not in sent:
-                renames["max_tokens"] = OTHER_NAME  # for all later calls too
-                return _post(client, endpoint, body, rng, stopping, renames)
+                return _json(text, endpoint, attempt)
+            attempt.refused()
+            if answer.status_code == 400 and _learn_options(text, sent, run.renames):
+                return _post(client, endpoint, body, rng, run, attempt)
             trouble = f"answered {answer.status_code} ({text[:SHOWN]!r})"
             if answer.status_code not in TRY_AGAIN:
                 raise InputError(
@@ -312,9 +400,20 @@ def _post(
             wait = max(wait, _asked_wait(answer))
             if wait > endpoint.longest_wait:
                 raise InputError(f"{endpoint.url} {trouble} and asks to wait {wait:,.0f} seconds. {KEPT}")
-        if attempt < endpoint.retries and stopping.wait(wait):
+        if number < endpoint.retries and run.stopping.wait(wait):
             break
-    raise InputError(f"{endpoint.url} {trouble}, {attempt + 1} times. {KEPT}")
+    raise InputError(f"{endpoint.url} {trouble}, {number + 1} times. {KEPT}")
+
+
+def _learn_options(complaint: str, sent: Mapping[str, Any], renames: dict[str, str]) -> bool:
+    """Whether the complaint is about an option that has another name there, or that may be left out; for all calls."""
+    if OTHER_NAME in complaint and OTHER_NAME not in sent:
+        renames["max_tokens"] = OTHER_NAME
+        return True
+    refused = next((name for name in OPTIONAL if name in sent and re.search(rf"\b{name}\b", complaint)), None)
+    if refused is not None:
+        renames[refused] = ""
+    return refused is not None
 
 
 def _asked_wait(answer: httpx.Response) -> float:
@@ -327,8 +426,9 @@ def _asked_wait(answer: httpx.Response) -> float:
     return 0.0
 
 
-def _json(text: str, endpoint: Endpoint) -> Any:
+def _json(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
+        attempt.lose()
         raise InputError(f"{endpoint.url} did not answer with JSON: {text[:80]!r}.") from error

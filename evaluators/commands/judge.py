@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--orders", choices=("both", "one"), default="both", help="each pair in both orders (default), or in one")
     add("--draws", type=int, default=1, help="times that each question is asked (default 1)")
     add("--temperature", type=float, default=0.0, help="sampling temperature (default 0)")
+    add("--max-tokens", type=int, default=16, metavar="N",
+        help="the longest reply (default 16); a model that thinks first needs 1024 or more")  # fmt: skip
     add("--logprobs", action="store_true", help="ask for the probabilities of A, B and Tie too")
     add("--only", choices=("all", "unvoted"), default="all", help="which pairs: all (default), or those without votes")
     add("--limit", type=int, metavar="N", help="the first N pairs only; checks are judged in any case")
@@ -61,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     from evaluators.judging.masking import compared_with_masked, masked
     from evaluators.judging.prompting import prompt_of, tells_the_judge
 
-    refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1)
+    refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1, max_tokens=1)
     sources = [name for name in ("endpoint", "local", "replies") if getattr(args, name)]
     if len(sources) != 1:
         raise InputError("Name one judge: --endpoint URL --model NAME, --local PATH, or --replies FILE --from TOOL.")
@@ -106,7 +108,7 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
     if not args.model:
         raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
     manner, budget = (
-        Manner(args.temperature, logprobs=args.logprobs, seed=args.seed),
+        Manner(args.temperature, args.max_tokens, logprobs=args.logprobs, seed=args.seed),
         budget_of(args.price, args.budget),
     )
     before, after = tokens_of(questions, manner.longest)
@@ -123,6 +125,11 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
     if found.unasked:
         print(f"The budget ended before {found.unasked:,} calls. Raise --budget and run the same command to go on.")
     print(f"{len(found.verdicts):,} verdicts, {found.asked_again:,} asked once more; spent {found.spent:,.4f}")
+    if found.lost:
+        lost = f"{found.lost:,} answer{'s' * (found.lost != 1)}"
+        print(f"{lost} got lost on the way and may have been charged; they count as spent at their bound.")
+    if found.refused_options:
+        print(f"The endpoint does not take {' and '.join(found.refused_options)}; its default was used for all calls.")
     return list(found.verdicts)
 
 

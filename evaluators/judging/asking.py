@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all
+from dialogue.errors import InputError
 from dialogue.records import Order, Pair, Ruling, Verdict
 from dialogue.seeds import child_seed
 from evaluators.judging.prompting import Prompt
 from evaluators.judging.replies import Said, said_by, shares_of_tokens
 
 KEPT = 2000  # characters of a reply
+CUT_IN_A_ROW = 3  # replies without a verdict that ended at the most tokens, before the run is ended
 TOP = 10  # tokens whose probabilities are asked for
 LETTERS_A_TOKEN = 3.5  # of English prompts, to estimate what a run costs
 
@@ -54,6 +56,8 @@ class Ruled:
     unasked: int
     asked_again: int
     spent: float
+    lost: int = 0  # tries whose answer never arrived; they may have been charged, and count in `spent` at their bound
+    refused_options: tuple[str, ...] = ()
 
 
 def questions_on(
@@ -80,8 +84,9 @@ def verdicts_of(
     tell: Callable[[], object], budget: Budget | None = None,
 ) -> Ruled:  # fmt: skip
     """Ask everything, and once more what could not be read; a run that was broken off goes on where it ended."""
-    first = ask_all(endpoint, [manner.call(one) for one in questions], journal, tell, budget=budget)
-    blurred = [n for n, reply in enumerate(first.replies) if reply is not None and said_by(reply.spoken) == "unusable"]
+    calls = [manner.call(one) for one in questions]
+    first = ask_all(endpoint, calls, journal, tell, budget=budget, check=_Cuts(manner.longest).count)
+    blurred = [n for n, reply in enumerate(first.replies) if reply is not None and _is_worth_asking_again(reply)]
     again = ask_all(
         endpoint, [manner.call(questions[n], again=1) for n in blurred], journal, lambda: None, budget=budget
     )
@@ -90,7 +95,36 @@ def verdicts_of(
         verdict_of(one, reply, second.get(n), name, prompt)
         for n, (one, reply) in enumerate(zip(questions, first.replies, strict=True)) if reply is not None
     ]  # fmt: skip
-    return Ruled(tuple(found), first.unasked, len(blurred) - again.unasked, max(first.spent, again.spent))
+    return Ruled(
+        tuple(found),
+        first.unasked,
+        len(blurred) - again.unasked,
+        max(first.spent, again.spent),
+        max(first.lost, again.lost),
+        first.refused_options,
+    )
+
+
+def _is_worth_asking_again(reply: Reply) -> bool:
+    """A reply that ended at the most tokens would end there again."""
+    return said_by(reply.spoken) == "unusable" and not reply.was_cut
+
+
+class _Cuts:
+    """Ends a run whose replies end before a verdict: each is paid for, and the next would be no better."""
+
+    def __init__(self, longest: int) -> None:
+        self.longest, self.in_a_row = longest, 0
+
+    def count(self, reply: Reply) -> None:
+        """Take note of a new reply."""
+        self.in_a_row = self.in_a_row + 1 if reply.was_cut and said_by(reply.spoken) == "unusable" else 0
+        if self.in_a_row >= CUT_IN_A_ROW:
+            why = "The model thinks before it answers" if reply.thought else "Its replies are longer than that"
+            raise InputError(
+                f"{CUT_IN_A_ROW} replies in a row ended at --max-tokens {self.longest} before a verdict. {why}: "
+                f"give it more, e.g. --max-tokens {max(64 * self.longest, 1024)}. Replies so far are kept."
+            )
 
 
 def verdict_of(question: JudgeCall, reply: Reply, second: Reply | None, name: str, prompt: Prompt) -> Verdict:

@@ -1,4 +1,4 @@
-"""What a judge's reply says: A, B or Tie, from its first line, from JSON, or from the probabilities of its first token.
+"""What a judge's reply says: A, B or Tie, from its first or last line, from JSON, or from its first token's chances.
 
 What says neither is `unusable`. It is never guessed: "Both are good" is no tie, since nobody said that they are equal.
 """
@@ -25,11 +25,17 @@ def said_by(reply: str) -> Said:
     ('second', 'first', 'first', 'tie', 'second')
     >>> said_by("Both are good"), said_by(""), said_by("A or B"), said_by("Antwort B, denn sie passt")
     ('unusable', 'unusable', 'unusable', 'unusable')
+    >>> said_by("A is short. B names the train that was asked for.\\nAnswer: B")
+    'second'
     """
-    text = _first_line(_from_json(reply))
-    if found := ONE.fullmatch(text):
-        return "first" if found[1] == "a" else "second"
-    return "tie" if TIE.fullmatch(text) else "unusable"
+    lines = [line for line in _from_json(reply).splitlines() if line.strip()]
+    for line in (*lines[:1], *lines[-1:]):
+        text = " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
+        if match := ONE.fullmatch(text):
+            return "first" if match[1] == "a" else "second"
+        if TIE.fullmatch(text):
+            return "tie"
+    return "unusable"
 
 
 def _from_json(reply: str) -> str:
@@ -41,11 +47,6 @@ def _from_json(reply: str) -> str:
     if isinstance(found, Mapping):
         return next((str(value) for key, value in found.items() if str(key).casefold() in KEYS), reply)
     return reply
-
-
-def _first_line(reply: str) -> str:
-    line = next((line for line in reply.splitlines() if line.strip()), "")
-    return " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
 
 
 def shares_of_tokens(logprobs: Any) -> tuple[float, float, float] | None:

@@ -11,8 +11,11 @@ class ChatServer:
     """Answers what `script` says, one entry a request, and then the last message in capitals.
 
     An entry may have `status`, `headers`, `raw` (the body as it is), `cut` (hang up instead), or `content`, `finish`,
-    `model`, `usage` of an answer. A request that is no call of the protocol, or has no key where one is needed, fails.
+    `model`, `usage`, further `message` fields of an answer. A request that is no call of the protocol, or has no key
+    where one is needed, fails; `refuse` names an option that is answered by 400 wherever it is sent.
     """
+
+    refuse = ""
 
     def __init__(self, *, key=None, answered=None):
         self.asked, self.script, self.lock = [], [], threading.Lock()
@@ -47,6 +50,8 @@ class ChatServer:
             handler.connection.shutdown(socket.SHUT_RDWR)
             handler.close_connection = True
             return
+        if self.refuse in body:
+            how = {"status": 400, "raw": f"Unsupported value: '{self.refuse}' is not supported.".encode()}
         status = how.get("status", 200 if self.legal(handler, body) else 400)
         data = how["raw"] if "raw" in how else json.dumps(self.answer(body, how)).encode()
         handler.send_response(status)
@@ -68,7 +73,7 @@ class ChatServer:
     def answer(body, how):
         content = how.get("content", f" {body['messages'][-1]['content'].upper()} ")
         usage = how.get("usage", {"prompt_tokens": 10, "completion_tokens": 2})
-        message = {"role": "assistant", "content": content}
+        message = {"role": "assistant", "content": content, **how.get("message", {})}
         return {"model": how.get("model", body["model"]), "usage": usage,
                 "choices": [{"message": message, "finish_reason": how.get("finish", "stop")}]}  # fmt: skip
 

@@ -297,12 +297,74 @@ def test_kill_minus_nine_after_a_call_pays_for_no_kept_reply_twice(tmp_path, aft
         server.lock.release()
         assert running[0].wait(PATIENCE) == -signal.SIGKILL
         lines = journal.read_text().splitlines(keepends=True)
-        kept = [json.loads(line)["text"] for line in lines if line.endswith("\n")]
+        written = [json.loads(line) for line in lines if line.endswith("\n")]
+        kept = [line["text"] for line in written if "sent" in line]
         before = len(server.asked)
         assert before - len(kept) <= 4 + 1
         server.answered = lambda number: None
         asked = calls(*(f"w{n}" for n in range(40)))
-        assert texts(ask(server, asked, journal, key="", concurrency=4)) == [f"W{n}" for n in range(40)]
+        answered = ask(server, asked, journal, key="", concurrency=4, budget=Budget(1e9, 1e6, 0.0))
+        assert texts(answered) == [f"W{n}" for n in range(40)]
+        # Whoever asked may have been charged for what never arrived: it counts at its bound, and is asked again.
+        assert answered.lost == sum("tried" in line for line in written) - len(kept) >= before - len(kept)
+        assert answered.spent >= 10 * (40 + answered.lost)
         assert len(server.asked) - before == 40 - len(kept)
         times = {json.loads(body)["messages"][0]["content"].upper(): n for body, n in server.times.items()}
         assert all(times[text] == 1 for text in kept)
+
+
+LOSSES = {
+    "cut off": {"cut": True},
+    "no JSON": {"raw": b"{"},
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_answer_that_is_lost_on_the_way_counts_at_its_bound(loss, tmp_path):
+    """The endpoint charged for it, whether it arrived or not: a rerun that forgot it would pass the budget."""
+    journal, prices = tmp_path / "j.jsonl", Budget(1e9, 1e6, 1e6)
+    with ChatServer() as server:
+        server.script = [LOSSES[loss]]
+        if loss == "no JSON":
+            with pytest.raises(InputError, match="did not answer with JSON"):
+                ask(server, calls("a"), journal, budget=prices)
+        answered = ask(server, calls("a"), journal, budget=prices)
+        again = ask(server, calls("a"), journal, budget=prices)
+    bound = len(b"a") + 16 + len(b"user") + 16 + calls("a")[0].options.get("max_tokens", 0)
+    assert answered.lost == again.lost == 1
+    assert answered.spent == again.spent == pytest.approx(12 + bound)
+
+
+def test_a_budget_ends_where_lost_answers_have_used_it_up(tmp_path):
+    journal = tmp_path / "j.jsonl"
+    with ChatServer() as server:
+        server.script = [{"cut": True}] * 50
+        with pytest.raises(InputError, match="lost an answer on the way"):
+            ask(server, calls("a"), journal, budget=Budget(100, 1e6, 1e6))
+        charged = len(server.asked)
+        rerun = ask(server, calls("a"), journal, budget=Budget(100, 1e6, 1e6))
+        assert rerun.unasked == 1 and len(server.asked) == charged
+
+
+def test_errors_that_the_endpoint_answers_are_charged_nothing(tmp_path):
+    with ChatServer() as server:
+        server.script = [{"status": 503}, {"status": 429}]
+        answered = ask(server, calls("a"), tmp_path / "j.jsonl", budget=Budget(1e9, 1e6, 1e6))
+    assert (answered.lost, answered.spent) == (0, 12)
+
+
+@pytest.mark.parametrize("option", ["temperature", "seed"])
+def test_an_option_that_the_endpoint_refuses_is_left_out_and_named(option, tmp_path):
+    asked = [Call([{"role": "user", "content": text}], {"temperature": 0.0, "seed": 1}) for text in "abc"]
+    with ChatServer() as server:
+        server.refuse = option
+        answered = ask(server, asked, tmp_path / "j.jsonl", concurrency=1)
+        assert texts(answered) == ["A", "B", "C"] and answered.refused_options == (option,)
+        assert all(option not in body for _, body in server.asked[-2:])
+
+
+def test_thoughts_in_a_field_of_their_own_are_noticed(tmp_path):
+    with ChatServer() as server:
+        server.script = [{"content": None, "finish": "length", "message": {"reasoning_content": "Let me see"}}]
+        (reply,) = ask(server, calls("a"), tmp_path / "j.jsonl").replies
+    assert reply.thought and reply.was_cut and reply.empty

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.engines.chat import Reply
+from dialogue.engines.chat import Endpoint, Reply
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, Utterance
-from evaluators.judging.asking import JudgeCall, probabilities, ruling_on, verdict_of
+from evaluators.judging.asking import JudgeCall, Manner, probabilities, questions_on, ruling_on, verdict_of, verdicts_of
 from evaluators.judging.elsewhere import verdicts_from
 from evaluators.judging.prompting import delimiter, prompt_of, tells_the_judge
 from evaluators.judging.replies import said_by, shares_of_tokens
+from tests.dialogue.engines.chat_server import ChatServer
 
 LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "judge_llmbar"
 CONTEXT = [Utterance("user", "where to eat?")]
@@ -230,3 +231,35 @@ def test_the_stored_counts_of_swap_come_out_of_llmbar_s_own_file(tmp_path):
     for verdict in verdicts_from(llmbar_results(tmp_path, [*made.values()]), "llmbar", pairs):
         found.setdefault(verdict.pair, {})[verdict.order] = verdict.choice
     assert counts_of(found, label) == golden["LLMBar/Natural|GPT-4|Swap"]
+
+
+def ask_judge(server, folder, number=12, **manner):
+    """A judge asked about so many pairs, one call at a time."""
+    prompt = prompt_of(folder, None)
+    questions = questions_on([pair(f"p{n}") for n in range(number)], prompt, orders="one")
+    endpoint = Endpoint(server.url, "any", concurrency=1, first_wait=0.0)
+    return verdicts_of(questions, endpoint, "any", prompt, Manner(**manner), folder / "j.jsonl", lambda: None)
+
+
+THINKING = {"content": None, "finish": "length", "message": {"reasoning_content": "Let me compare both."}}
+
+
+def test_a_judge_that_thinks_past_the_most_tokens_ends_the_run_with_the_reason(tmp_path):
+    with ChatServer() as server:
+        server.script = [THINKING] * 12
+        with pytest.raises(
+            InputError, match=r"3 replies in a row ended at --max-tokens 16 .* thinks .*--max-tokens 1024"
+        ):
+            ask_judge(server, tmp_path)
+        assert 3 <= len(server.asked) <= 4  # one more may be under way
+
+
+def test_a_cut_reply_is_paid_for_once_and_room_to_think_gives_a_verdict(tmp_path):
+    with ChatServer() as server:
+        server.script = [THINKING, {"content": "B"}]
+        ruled = ask_judge(server, tmp_path, 2)
+        assert [one.choice == "unusable" for one in ruled.verdicts] == [True, False]
+        assert ruled.asked_again == 0 and len(server.asked) == 2
+        server.script = [{"content": f"Both name a train.\n\nVerdict: **{letter}**"} for letter in "AB"]
+        longer = ask_judge(server, tmp_path, 2, longest=1024)
+    assert "unusable" not in [one.choice for one in longer.verdicts]
