@@ -124,13 +124,13 @@ def answer(
     group = _cluster_field(every, cluster)
     cautions: list[str] = []
     compared = [
-        one
+        entry
         for key in _shared_metrics(systems, metric)
-        if (one := _compared(key, systems, group, cautions, margin=margin, level=level))
+        if (entry := _compared(key, systems, group, cautions, margin=margin, level=level))
     ]
     if not compared:
         raise InputError("No item was answered by all systems, so nothing can be paired: " + "; ".join(cautions))
-    metrics = [one.metric for one in compared] + list(_over_tasks(compared, systems, level, margin))
+    metrics = [entry.metric for entry in compared] + list(_over_tasks(compared, systems, level, margin))
     cautions += [
         f"{name}: {failed} item{'s' * (failed != 1)} without a score (they failed)"
         for name, runs in systems.items()
@@ -220,9 +220,9 @@ def _compared(
         raise InputError(
             f"All items of {key[0]} have the same {group}, so no error can be given; name another field by --cluster."
         )
-    values = np.concatenate([one.values for one in scores.values()])
+    values = np.concatenate([system.values for system in scores.values()])
     is_share = bool(values.min() >= 0 and values.max() <= 1)
-    ranked = sorted((_standing(name, one, codes, is_share, level) for name, one in scores.items()), key=_by_mean)
+    ranked = sorted((_standing(name, system, codes, is_share, level) for name, system in scores.items()), key=_by_mean)
     contrasts = []
     for first, second in combinations([standing.system for standing in ranked], 2):
         error = _error([scores[first].values, scores[second].values], [1, -1], codes, is_share, level)
@@ -241,7 +241,7 @@ def _corrected(metric: MetricAnswer, alpha: float) -> MetricAnswer:
     contrasts = tuple(replace(c, p_holm=p) for c, p in zip(metric.contrasts, adjusted, strict=True))
     best = metric.systems[0].system
     below = {c.second for c in contrasts if c.first == best and c.p_holm is not None and c.p_holm < alpha}
-    level = tuple(one.system for one in metric.systems if one.system not in below)
+    level = tuple(standing.system for standing in metric.systems if standing.system not in below)
     return replace(metric, contrasts=contrasts, level=level)
 
 
@@ -322,9 +322,9 @@ def _over_items(values: Floats, codes: Ints, *, is_share: bool, alone: bool, lev
 def _between_runs(means: Sequence[Floats]) -> list[tuple[float, float]]:
     """Each system's variance of its mean over runs, with its freedom; none unless every system has two runs or more,
     since one run says nothing of others."""
-    if any(len(one) < 2 for one in means):
+    if any(len(runs) < 2 for runs in means):
         return []
-    return [(float(one.var(ddof=1)) / len(one), len(one) - 1.0) for one in means]
+    return [(float(runs.var(ddof=1)) / len(runs), len(runs) - 1.0) for runs in means]
 
 
 Parts = Sequence[tuple[float, float]]
@@ -398,9 +398,9 @@ def _over_tasks(
 ) -> Iterable[MetricAnswer]:
     """For every metric that all runs have in several tasks, the plain mean over tasks, which are taken as given."""
     by_metric: dict[str, list[_Compared]] = defaultdict(list)
-    for one in compared:
-        if all(name in one.scores and len(one.scores[name].values) == len(runs) for name, runs in systems.items()):
-            by_metric[one.metric.metric].append(one)
+    for entry in compared:
+        if all(name in entry.scores and len(entry.scores[name].values) == len(runs) for name, runs in systems.items()):
+            by_metric[entry.metric.metric].append(entry)
     for name, tasks in by_metric.items():
         if len(tasks) > 1 and len({task.metric.is_share for task in tasks}) == 1:
             yield _mean_of_tasks(name, tasks, list(systems), level, margin)
@@ -417,13 +417,13 @@ def _mean_of_tasks(
         signs = [1, -1][: len(names)]
         by_items = []
         for task in tasks:
-            rows = [task.scores[one].values.mean(axis=0, keepdims=True) for one in names]
+            rows = [task.scores[system].values.mean(axis=0, keepdims=True) for system in names]
             error = _error(rows, signs, task.codes, is_share, level)
             by_items.append((error.se**2 / len(tasks) ** 2, error.df))
-        value = sum(sign * float(means[one].mean()) for sign, one in zip(signs, names, strict=True))
+        value = sum(sign * float(means[system].mean()) for sign, system in zip(signs, names, strict=True))
         if not any(part for part, _ in by_items):
             return _Error(value, 0.0, math.inf, None, None, 0.0, 0.0, over_runs=False)
-        return _summed(value, by_items, _between_runs([means[one] for one in names]), is_share, level)
+        return _summed(value, by_items, _between_runs([means[system] for system in names]), is_share, level)
 
     standings = []
     for system, mean in means.items():

@@ -16,14 +16,14 @@ def figures(answer: RunsAnswer) -> dict[str, Figure]:
     several = len(answer.metrics) > 1
     rows = [
         ForestRow(
-            f"{metric.task}, {metric.metric}: {one.first} - {one.second}" if several else f"{one.first} - {one.second}",
-            one.difference,
-            one.low,
-            one.high,
+            f"{metric.task}, {metric.metric}: {contrast.first} - {contrast.second}" if several else f"{contrast.first} - {contrast.second}",
+            contrast.difference,
+            contrast.low,
+            contrast.high,
         )
         for metric in answer.metrics
-        for one in metric.contrasts
-        if one.low is not None and one.high is not None
+        for contrast in metric.contrasts
+        if contrast.low is not None and contrast.high is not None
     ]
     drawn = forest_figure(
         rows,

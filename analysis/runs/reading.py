@@ -19,7 +19,7 @@ def named_runs(
     Two arguments whose logs name one model are two systems only where they were given names; otherwise it is not known
     whether they are two seeds or two settings, and that is asked.
     """
-    arguments = list(systems.items()) if isinstance(systems, Mapping) else [_split(str(each)) for each in systems]
+    arguments = list(systems.items()) if isinstance(systems, Mapping) else [_split(str(argument)) for argument in systems]
     runs: dict[str, list[RunLog]] = defaultdict(list)
     owners: dict[str, str] = {}
     for name, paths in arguments:
@@ -29,14 +29,14 @@ def named_runs(
                 held = ", ".join(log.system for log in logs)
                 raise InputError(f"{path} holds {len(logs)} systems ({held}), so it cannot be {name}; leave {name}= out.")
             for log in logs:
-                shown = name or log.system
-                if not name and owners.setdefault(shown, str(path)) != str(path):
+                label = name or log.system
+                if not name and owners.setdefault(label, str(path)) != str(path):
                     raise InputError(
-                        f"{owners[shown]} and {path} are both of {shown}. Name them, if they are two settings: "
-                        f"first={owners[shown]} second={path}; or join them, if they are two runs of one: "
-                        f"{shown}={owners[shown]},{path}"
+                        f"{owners[label]} and {path} are both of {label}. Name them, if they are two settings: "
+                        f"first={owners[label]} second={path}; or join them, if they are two runs of one: "
+                        f"{label}={owners[label]},{path}"
                     )
-                runs[shown].append(log)
+                runs[label].append(log)
     return dict(runs), [_line(name, log) for name, logs in runs.items() for log in logs]
 
 

@@ -31,7 +31,7 @@ def run_tables(answer: RunsAnswer) -> Iterator[Table]:
     yield Table(
         ("task", "metric", "system", "runs", "items", "mean (95 %)", "SD of runs"), means, f"Mean scores, in {unit}"
     )
-    contrasts = [_contrast_cells(metric, one) for metric in answer.metrics for one in metric.contrasts]
+    contrasts = [_contrast_cells(metric, contrast) for metric in answer.metrics for contrast in metric.contrasts]
     head = ("task", "metric", "difference", "value (95 %, each alone)", "p (Holm)", "conclusion", "items needed")
     grouped = f"items of one {answer.cluster} drawn together" if answer.cluster else "items independent"
     yield Table(head, contrasts, f"Differences paired by item, {grouped}")
@@ -43,26 +43,26 @@ def _mean_cells(metric: MetricAnswer, system: SystemScore) -> tuple[str, ...]:
     return metric.task, metric.metric, system.system, str(system.runs), f"{metric.items:,}", value, spread
 
 
-def _contrast_cells(metric: MetricAnswer, one: RunContrast) -> tuple[str, ...]:
+def _contrast_cells(metric: MetricAnswer, contrast: RunContrast) -> tuple[str, ...]:
     return (
         metric.task,
         metric.metric,
-        f"{one.first} - {one.second}",
-        _range(metric, one.difference, one.low, one.high),
-        p_value(one.p_holm),
-        _conclusion(one),
-        "-" if one.items_needed is None or _is_shown(one) else f"{one.items_needed:,}",
+        f"{contrast.first} - {contrast.second}",
+        _range(metric, contrast.difference, contrast.low, contrast.high),
+        p_value(contrast.p_holm),
+        _conclusion(contrast),
+        "-" if contrast.items_needed is None or _is_shown(contrast) else f"{contrast.items_needed:,}",
     )
 
 
-def _is_shown(one: RunContrast) -> bool:
-    return one.p_holm is not None and one.p_holm < 0.05
+def _is_shown(contrast: RunContrast) -> bool:
+    return contrast.p_holm is not None and contrast.p_holm < 0.05
 
 
-def _conclusion(one: RunContrast) -> str:
-    if _is_shown(one):
-        return f"{one.first} higher" + (", within the margin" if one.alike else "")
-    return "equivalent" if one.alike else "not shown"
+def _conclusion(contrast: RunContrast) -> str:
+    if _is_shown(contrast):
+        return f"{contrast.first} higher" + (", within the margin" if contrast.alike else "")
+    return "equivalent" if contrast.alike else "not shown"
 
 
 def _scaled(metric: MetricAnswer, value: float) -> str:
@@ -81,10 +81,10 @@ def sentences(answer: RunsAnswer) -> Iterator[str]:
         yield _metric_sentence(metric)
     if (more := len(answer.metrics) - MOST_SENTENCES) > 0:
         yield f"The tables hold {count(more, 'further metric')}."
-    contrasts = [one for metric in answer.metrics for one in metric.contrasts]
-    if not any(one.over_runs for one in contrasts):
+    contrasts = [contrast for metric in answer.metrics for contrast in metric.contrasts]
+    if not any(contrast.over_runs for contrast in contrasts):
         yield "Each system has one run, so these intervals say nothing about another training seed or sampling seed."
-    elif not all(one.over_runs for one in contrasts):
+    elif not all(contrast.over_runs for contrast in contrasts):
         yield "Where a system has one run, the interval says nothing about another seed of it."
     if omitted := sum(metric.omitted for metric in answer.metrics):
         yield f"{count(omitted, 'item')} not answered by every system {'is' if omitted == 1 else 'are'} left out."
@@ -93,7 +93,7 @@ def sentences(answer: RunsAnswer) -> Iterator[str]:
 def _metric_sentence(metric: MetricAnswer) -> str:
     best, where = metric.systems[0], f"{metric.task}, {metric.metric}"
     if len(metric.level) == 1:
-        nearest = next(one for one in metric.contrasts if one.first == best.system)
+        nearest = next(contrast for contrast in metric.contrasts if contrast.first == best.system)
         value = _range(metric, nearest.difference, nearest.low, nearest.high)
         return f"{where}: {best.system} scores highest, by {value} over {nearest.second} ({p_value(nearest.p_holm)})."
     if len(metric.level) == len(metric.systems):

@@ -49,7 +49,7 @@ class Export:
     recipe: str
     form: FormName = "pairs"
     comments: Sequence[Comment] = ()
-    shown: Mapping[str, Any] = field(default_factory=dict)  # id -> the record that raters saw
+    records: Mapping[str, Any] = field(default_factory=dict)  # id -> the record that raters saw
 
     @property
     def name(self) -> str:

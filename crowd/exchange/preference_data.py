@@ -61,7 +61,7 @@ def preference_data(export: Export) -> PreferenceData:
         )
     omitted: Counter[str] = Counter()
     counted = [answer for answer in export.votes if _counts(answer, omitted)]
-    rows = [_row(*judged) for judged in _judged(counted, export.shown)]
+    rows = [_row(*judged) for judged in _judged(counted, export.records)]
     return PreferenceData(
         [row for row in rows if row["votes_chosen"] > row["votes_rejected"]],
         [row for row in rows if row["votes_chosen"] == row["votes_rejected"]],
@@ -85,7 +85,7 @@ def _counts(answer: Answer, omitted: Counter[str]) -> bool:
 Judged = tuple[Pair, str, Mapping[str, Choice]]
 
 
-def _judged(answers: Iterable[Answer], shown: Mapping[str, Any]) -> Iterator[Judged]:
+def _judged(answers: Iterable[Answer], records: Mapping[str, Any]) -> Iterator[Judged]:
     """Each pair, question and vote of every rater; of a set of responses, each two that one rater compared."""
     votes: dict[tuple[str, str], dict[str, Choice]] = defaultdict(dict)
     sheets: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
@@ -98,12 +98,12 @@ def _judged(answers: Iterable[Answer], shown: Mapping[str, Any]) -> Iterator[Jud
         else:
             assert isinstance(answer, OptionChoice)  # refused above
     for (pair, question), choices in votes.items():
-        yield shown[pair], question, choices
+        yield records[pair], question, choices
     for (name, question), sheet in sheets.items():
-        record: ResponseSet = shown[name]
+        record: ResponseSet = records[name]
         for first, second in combinations(range(len(record.responses)), 2):
-            both = {rater: _higher(heights[first], heights[second]) for rater, heights in sheet.items()}
-            yield _pair_of(record, first, second), question, both
+            choices = {rater: _higher(heights[first], heights[second]) for rater, heights in sheet.items()}
+            yield _pair_of(record, first, second), question, choices
 
 
 def _higher(first: float, second: float) -> Choice:

@@ -216,7 +216,7 @@ def _unzipped(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
 
 def _whole(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
     head = _json(path)
-    return head, ((f"{path}: sample {n}", one) for n, one in enumerate(head.get("samples") or [], 1))
+    return head, ((f"{path}: sample {n}", sample) for n, sample in enumerate(head.get("samples") or [], 1))
 
 
 def _json(path: Path) -> Any:

@@ -22,7 +22,7 @@ PAIR = Pair("p", "d:3", TALK, Candidate("The 9:05.", "large", 0), Candidate("Blu
 def exported(votes, shown, form="pairs"):
     from crowd.exchange.exporting import Export
 
-    return Export(votes, [], "votes:3|v:0", form, shown={one.pair: one for one in shown})
+    return Export(votes, [], "votes:3|v:0", form, records={one.pair: one for one in shown})
 
 
 def votes(choices, pair="p", **more):
@@ -109,7 +109,7 @@ def test_a_ranking_gives_each_two_responses_that_a_rater_compared():
         ]
 
     sheets = [*ranks("r1", (1.0, 2.5, 2.5)), *ranks("r2", (2.0, 1.0, 3.0))]
-    data = preference_data(dataclasses.replace(exported(sheets, [], "responses"), shown=shown))
+    data = preference_data(dataclasses.replace(exported(sheets, [], "responses"), records=shown))
     labels = {row["pair"]: (row["chosen_model"], row["soft_label"]) for row in [*data.preferences, *data.ties]}
     assert labels == {"s:0-1": ("x", 0.5), "s:0-2": ("x", 1.0), "s:1-2": ("y", 0.75)}
 
