@@ -31,8 +31,8 @@ from analysis.reading.systems import (
 from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes, net_scores
 from analysis.showing.words import count
-from analysis.stats.equivalence import net_interval
 from analysis.stats.intervals import Interval
+from analysis.stats.net_preference import net_interval
 from dialogue.errors import InputError
 from dialogue.records import Pair
 from dialogue.signature import signature

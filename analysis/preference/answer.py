@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtr
 
 from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.mixed import MixedContrast, mixed_answer
@@ -21,8 +20,9 @@ from analysis.reading.clusters import clusters_of, without_interval
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes, net_scores
-from analysis.stats.equivalence import Equivalence, net_interval, smallest_claim, tost
+from analysis.stats.equivalence import Equivalence, smallest_claim, tost
 from analysis.stats.intervals import Interval, mean_interval, share_test
+from analysis.stats.net_preference import interval_of, net_estimate
 from analysis.stats.paired.davidson import Model
 from analysis.stats.sign_tests import (
     TIE,
@@ -194,22 +194,17 @@ def _apart(matches: Matches, clusters: str) -> tuple[Preference | Untested, ...]
 def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", alpha: float = 0.05) -> Preference:
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
     votes = contrast.votes
-    net = net_interval(net_scores(votes.choice), by=clusters_of(votes, clusters, part=True), level=1 - alpha)
-    alike = None if margin is None else _tested(net, margin, alpha)
-    least = smallest_claim(net.value, net.se, freedom=net.df, alpha=alpha)
-    return Preference(contrast.first, contrast.second, net, p_of_none(net), sign_test(votes.choice), alike, least)
-
-
-def p_of_none(net: Interval) -> float:
-    """The p of no preference at all, by the law of the interval: below .05 exactly where the interval leaves out 0."""
-    if net.se:
-        return 2 * float(stdtr(net.df, -abs(net.value) / net.se))
-    return float(min(1.0, 2 * (1 + abs(net.value)) ** -(net.df + 1)))  # `unanimous`, solved for its tail
-
-
-def _tested(net: Interval, margin: float, alpha: float) -> Equivalence:
-    found = tost(net.value, net.se, margin, freedom=net.df, alpha=alpha)
-    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
+    values, by = net_scores(votes.choice), clusters_of(votes, clusters, part=True)
+    net = net_estimate(values, by=by)
+    return Preference(
+        contrast.first,
+        contrast.second,
+        interval_of(net, mean_interval(values, by=by, level=1 - alpha)),
+        net.p,
+        sign_test(votes.choice),
+        None if margin is None else tost(net, margin, alpha=alpha),
+        smallest_claim(net, alpha=alpha),
+    )
 
 
 def led(one: Preference) -> Preference:

@@ -14,7 +14,8 @@ from analysis.reading.votes import net_scores
 from analysis.showing.tables import Table
 from analysis.showing.words import p_value, plain
 from analysis.stats.disparity import Disparity, disparity
-from analysis.stats.intervals import Interval, mean_interval
+from analysis.stats.intervals import Interval
+from analysis.stats.net_preference import net_interval
 from analysis.stats.sign_tests import holm_where
 
 
@@ -50,7 +51,7 @@ def _groups(contrast: Contrast, strata: Strata, clusters: str) -> list[GroupPref
         mine = votes.select(inside)
         people = 0 if mine.rater is None else len(np.unique(mine.rater))
         enough = people > 1 and len(mine) > 1
-        net = mean_interval(values[inside], by=clusters_of(mine, clusters, part=True)) if enough else None
+        net = net_interval(values[inside], by=clusters_of(mine, clusters, part=True)) if enough else None
         apart = disparity(values, inside, ways) if enough and (~inside).any() else None
         made.append(GroupPreference(contrast.first, contrast.second, group, strata.people[code], len(mine), net, apart))
     return made

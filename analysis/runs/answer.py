@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from analysis.stats.cluster_freedom import cluster_freedom
-from analysis.stats.equivalence import net_interval, tost
 from analysis.stats.intervals import Interval, bounds, mean_interval
+from analysis.stats.net_preference import unanimous
 from analysis.stats.sign_tests import holm_where
 from dialogue.errors import InputError
 from dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of
@@ -310,10 +310,11 @@ def _over_items(values: Floats, codes: Ints, *, is_share: bool, alone: bool, lev
     by = {"cluster": codes} if len(np.unique(codes)) < len(codes) else {}
     if is_share and alone:
         return mean_interval(values, by=by, level=level, share=True)
-    interval = (net_interval if is_share else mean_interval)(values, by=by, level=level)
-    if not by or interval.se == 0:
-        return interval
-    df = min(cluster_freedom(values, codes), interval.df)
+    interval = mean_interval(values, by=by, level=level)
+    if interval.se == 0:
+        low, high = unanimous(interval.value, interval.df + 1, (1 - level) / 2)
+        return replace(interval, low=low, high=high) if is_share else interval
+    df = min(cluster_freedom(values, codes), interval.df) if by else interval.df
     low, high = bounds(interval.value, interval.se, df, level, share=False)
     low, high = (max(low, -1.0), min(high, 1.0)) if is_share else (low, high)
     return replace(interval, df=df, low=low, high=high)
@@ -377,7 +378,7 @@ def _p_value(error: _Error) -> float | None:
 
 def _alike(error: _Error, margin: float, alpha: float) -> bool:
     if error.se > 0:
-        return tost(error.value, error.se, margin, freedom=error.df, alpha=alpha).equivalent
+        return bool(abs(error.value) + stdtrit(error.df, 1 - alpha) * error.se < margin)
     return error.low is not None and error.high is not None and max(-error.low, error.high) < margin
 
 

@@ -3,6 +3,7 @@
 An error by one way of clustering follows s^2/sigma^2 ~ chi^2(f)/f, f the effective clusters less one. An error by two
 crossed ways adds their variances, takes away that of single votes, and is never less than the larger of the two
 (stats/intervals.py); so it varies less than by the rarer way alone, and lies above the truth where votes share little.
+Its degrees of freedom are Satterthwaite's, so they vary with both variances.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from analysis.stats.spread import chi_square
 
@@ -29,6 +31,12 @@ class Way:
     size: float  # votes in the cluster of a vote
     number: float  # clusters
     effective: float  # number of equally large ones that weigh the same (Kish)
+    decisive: float  # the same among the votes that are no ties
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the variance by this way."""
+        return max(min(self.effective, self.decisive) - 1, 1.0)
 
     @property
     def jackknife(self) -> float:
@@ -36,17 +44,34 @@ class Way:
         return (1 + 1 / max(self.effective, 1.0)) * (1 - 1 / max(self.number, 2.0))
 
 
-def one_way(freedom: float) -> tuple[Floats, Floats]:
-    """Estimated over true standard error, and the weights of these values, with so many degrees of freedom."""
-    return _errors(freedom), WEIGHTS / 2
+@dataclass(frozen=True, slots=True)
+class ErrorLaw:
+    """Estimated over true standard errors with their degrees of freedom, and the weights of these values."""
+
+    errors: Floats
+    freedom: Floats
+    weights: Floats
+
+    def reach(self, tail: float) -> Floats:
+        """Half the interval in true standard errors, beyond which `tail` is left."""
+        return np.asarray(stdtrit(self.freedom, 1 - tail) * self.errors)
 
 
-def two_ways(ways: Sequence[Way]) -> tuple[Floats, Floats]:
-    """The same where the error allows for two crossed ways of clustering."""
+def one_way(freedom: float) -> ErrorLaw:
+    """The law of an error with so many degrees of freedom."""
+    errors = _errors(freedom)
+    return ErrorLaw(errors, np.full(len(errors), freedom), WEIGHTS / 2)
+
+
+def two_ways(ways: Sequence[Way]) -> ErrorLaw:
+    """The law of an error that allows for two crossed ways of clustering."""
     one, other = (_variances(way) for way in ways)
-    both = one[:, None] + other - 1
-    variance = np.maximum(np.maximum(both, one[:, None]), other) / (1 + sum(way.adds for way in ways))
-    return np.sqrt(variance).ravel(), np.outer(LIGHTER, LIGHTER).ravel() / 4
+    one = one[:, None]
+    variance = np.maximum(np.maximum(one + other - 1, one), other)
+    freedoms = [way.freedom for way in ways]
+    freedom = np.maximum(variance**2 / (one**2 / freedoms[0] + other**2 / freedoms[1]), min(freedoms))
+    errors = np.sqrt(variance / (1 + sum(way.adds for way in ways)))
+    return ErrorLaw(errors.ravel(), freedom.ravel(), np.outer(LIGHTER, LIGHTER).ravel() / 4)
 
 
 def _variances(way: Way) -> Floats:

@@ -9,7 +9,7 @@ The dashboard's twin of the interval of a share is crowd/watching/share_interval
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -70,11 +70,11 @@ def mean_interval(
     # Where all votes are the same, all clusters are: as the interval says, they tell as much as df + 1 votes.
     effect = se**2 / alone if alone > 0 else len(values) / (df + 1)
     effective = len(values) / max(effect, 1.0)
-    worth = min(_as_wide(effective, df, level), effective) if alone > 0 else effective
+    worth = min(as_wide(effective, df, level), effective) if alone > 0 else effective
     return Interval(mean, se, low, high, level, df, len(values), unit_name(by), counts, effect, effective, worth)
 
 
-def _as_wide(effective: float, df: float, level: float) -> float:
+def as_wide(effective: float, df: float, level: float) -> float:
     """How many independent votes have a t interval as wide as `effective` votes' with only `df` degrees of freedom.
 
     The error alone would say `effective`; but an error known from three raters is not an error known from 100 votes.
@@ -107,40 +107,56 @@ def robust_variance(values: ArrayLike, *, by: Mapping[str, Ints], at_least_one_w
 def error_of_mean(values: ArrayLike, *, by: Mapping[str, Ints], share: bool = False) -> tuple[float, float]:
     """Standard error of the mean of `values` (n,) and its degrees of freedom, at least 1.
 
-    Of a mean the two-way variance is never smaller than the larger one-way one, with (smallest effective number of
-    clusters - 1) degrees of freedom. For a share that is too careful: the larger of two variances that estimate nearly
-    the same lies above it, and where raters give ties alike, the pairs decide. So the variance of a share is never
-    smaller than half the larger one-way one, and its degrees of freedom are those of Satterthwaite (1946) for the
-    variances by way, but no fewer than a mean's; below five effective clusters it is treated as a mean. Where all
-    clusters are alike though the votes are not, the error is that of single votes.
+    The two-way variance is never smaller than the larger one-way one (of a share: than half of it), and its degrees of
+    freedom are those of Satterthwaite (1946) for the variances by way, but no fewer than the rarer way has. A share by
+    fewer than five effective clusters takes the whole of the larger variance and the fewest degrees of freedom: raters
+    differ in their ties more than such a variance shows. Where all clusters are alike though the votes are not, the
+    error is that of single votes.
     """
     values = np.asarray(values, dtype=float)
     # The effective number, not the number: a few raters who gave most of the votes are few raters.
-    freedoms = [max(kish(codes) - 1, 1.0) for codes in by.values()]
-    df = min(freedoms, default=max(len(values) - 1.0, 1.0))
+    freedoms = [max(kish(codes) - 1, 1.0) for codes in by.values()] or [max(len(values) - 1.0, 1.0)]
+    few = share and min(freedoms) < FEW - 1
     total, single = _by_ways(values, by)
-    both = share and len(single) > 1 and df >= FEW - 1
-    variance = max(total, max(single) / (2 if both else 1))
-    alone = float(values.var(ddof=1)) / len(values)
+    floor = 0.5 if share and not few and len(single) > 1 else 1.0
+    variance, df = combined(total, single, float(values.var(ddof=1)) / len(values), freedoms, floor=floor)
+    return float(np.sqrt(variance)), min(freedoms) if few else df
+
+
+def combined(
+    total: float, single: Sequence[float], alone: float, freedoms: Sequence[float], *, floor: float = 1.0
+) -> tuple[float, float]:
+    """The variance by all ways and its degrees of freedom, from those by each way and that of `alone` votes."""
+    variance = max(total, floor * max(single))
     # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
     if variance <= 1e-12 * alone:
-        return float(np.sqrt(alone)), df
-    if both:
-        df = max(df, variance**2 / sum(one**2 / free for one, free in zip(single, freedoms, strict=True)))
-    return float(np.sqrt(variance)), df
+        return alone, min(freedoms)
+    spread = sum(one**2 / free for one, free in zip(single, freedoms, strict=True))
+    return variance, max(min(freedoms), variance**2 / spread)
 
 
 def _by_ways(values: ArrayLike, by: Mapping[str, Ints]) -> tuple[float, list[float]]:
     """The variance of the mean that allows for all ways of clustering, and those by each way alone."""
-    values = np.asarray(values, dtype=float)
-    residuals = values - values.mean()
+    total, single = covariances(np.asarray(values, dtype=float)[:, None], by=by)
+    return float(total[0, 0]), [float(one[0, 0]) for one in single]
+
+
+def covariances(
+    columns: Floats, *, by: Mapping[str, Ints], weights: Floats | None = None
+) -> tuple[Floats, list[Floats]]:
+    """Covariances (k, k) of the means of `columns` (n, k) by all ways of clustering, and by each way alone.
+
+    `weights` (n,) say what each vote counts; None: all the same.
+    """
+    weights = np.ones(len(columns)) if weights is None else weights
+    residuals = weights[:, None] * (columns - weights @ columns / weights.sum())
     if not by:
-        total = _one_way(residuals, np.arange(len(values)))
+        total = _one_way(residuals, weights, np.arange(len(columns)))
         return total, [total]
-    total, single = 0.0, []
+    total, single = np.zeros((columns.shape[1],) * 2), []
     for ways in range(1, len(by) + 1):
         for names in combinations(by, ways):
-            part = _one_way(residuals, crossed([by[name] for name in names]))
+            part = _one_way(residuals, weights, crossed([by[name] for name in names]))
             total += part if ways % 2 else -part
             if ways == 1:
                 single.append(part)
@@ -156,11 +172,12 @@ def crossed(ways: list[Ints]) -> Ints:
     return codes
 
 
-def _one_way(residuals: Floats, codes: Ints) -> float:
-    votes, sums = np.bincount(codes), np.bincount(codes, weights=residuals)
-    held = votes > 0
-    moved = sums[held] / (len(residuals) - votes[held])  # how far the mean moves when this cluster is left out
-    return float(moved @ moved) * (1 - 1 / len(moved))
+def _one_way(residuals: Floats, weights: Floats, codes: Ints) -> Floats:
+    counts = np.bincount(codes, weights=weights)
+    held = counts > 0
+    sums = np.stack([np.bincount(codes, weights=column)[held] for column in residuals.T], axis=1)
+    moved = sums / (weights.sum() - counts[held])[:, None]  # how far the means move when this cluster is left out
+    return np.asarray(moved.T @ moved * (1 - 1 / len(moved)))
 
 
 def bounds(mean: float, se: float, df: float, level: float, *, share: bool) -> tuple[float, float]:
@@ -194,7 +211,7 @@ def groups(codes: Ints) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
 
 
-def kish(codes: Ints) -> float:
+def kish(codes: Ints, weights: Floats | None = None) -> float:
     """Effective number of clusters, (sum n)^2 / sum n^2 (Kish 1965): how many equally large ones weigh the same."""
-    counts = np.bincount(codes).astype(float)
+    counts = np.bincount(codes, weights=weights).astype(float)
     return float(counts.sum() ** 2 / (counts @ counts))

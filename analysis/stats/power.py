@@ -22,13 +22,15 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit  # the laws of scipy.stats, to the bit, in a tenth of their time
 from scipy.stats import binom
 
-from analysis.stats.error_law import Way, one_way, two_ways
+from analysis.stats.error_law import ErrorLaw, Way, one_way, two_ways
 from analysis.stats.intervals import Interval
+from analysis.stats.net_preference import HALF, expected_distance
 from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 MOST_VOTES = 10**9
+EDGES = 60  # errors of a study for which its test is worked out; the others lie between them
 MOST_TIMES = 100  # more than this many times the votes, items or seeds is no advice
 COARSE = 8  # of so many looks one is asked first
 POWER = 0.8  # of what is advised after a study; a plan takes its own
@@ -81,12 +83,18 @@ class Assumptions:
         """Effective clusters of the rarest kind (Kish) that so many votes have."""
         return votes / (self.largest or max(self.per_pair * self.per_dialogue, self.rater_size))
 
-    def freedom(self, votes: float) -> float:
-        """Degrees of freedom of the interval that so many votes will get."""
-        return max(self.clusters(votes) - 1, 1.0)
+    @property
+    def decisive_largest(self) -> float:
+        """Votes for each effective cluster of the rarest kind among the votes that are no ties."""
+        largest = 1 / self.clusters(1)
+        return largest + (self.ties / (1 - self.ties) if largest > 1 else 0.0)
 
-    def errors(self, votes: float) -> tuple[Floats, Floats]:
-        """Estimated over true standard error of so many votes: values and their weights."""
+    def freedom(self, votes: float) -> float:
+        """The fewest degrees of freedom that the interval of so many votes will get."""
+        return max(votes / self.decisive_largest - 1, 1.0)
+
+    def error_law(self, votes: float) -> ErrorLaw:
+        """Estimated over true standard error of so many votes, with their degrees of freedom."""
         sizes = self.per_pair * self.per_dialogue, self.rater_size
         if max(sizes) <= 1 or self.clusters(votes) == votes:
             return one_way(self.freedom(votes))
@@ -98,7 +106,10 @@ class Assumptions:
             rater = whole - place
         numbers = votes / sizes[0], votes / self.per_rater
         added = zip((place, rater), sizes, numbers, strict=True)
-        return two_ways([Way(adds, size, number, votes / size) for adds, size, number in added])
+        further = self.ties / (1 - self.ties)
+        return two_ways(
+            [Way(adds, size, number, votes / size, votes / (size + further)) for adds, size, number in added]
+        )
 
     def variance(self, net: float = 0.0) -> float:
         """Variance of one vote's score at a net preference of `net`."""
@@ -120,33 +131,60 @@ def se_of_net(votes: float, crowd: Assumptions, net: float = 0.0) -> float:
 
 
 def reach_of_net(votes: float, crowd: Assumptions, alpha: float) -> float:
-    """Half the two-sided interval in standard errors."""
-    return float(stdtrit(crowd.freedom(votes), 1 - alpha / 2))
+    """Half the two-sided interval in standard errors, on average."""
+    law = crowd.error_law(votes)
+    return float(law.weights @ law.reach(alpha / 2))
 
 
 def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
-    """Power of the two-sided t test of no preference.
+    """Power of the two-sided test of no preference.
 
-    A vote's variance falls with the net preference that is seen, 1 - ties - d^2, so a study that sees less than the
-    truth also has a larger error. The test rejects where |d| > reach x sqrt((1 - ties - d^2) design effect / votes),
-    that is beyond `edge`.
+    An interval leaves out zero where the net preference that is seen lies beyond `edge`; its own limits, which are not
+    at equal distances from it, tell where that is (stats/net_preference.py).
     """
-    errors, weights = crowd.errors(votes)
-    reach = reach_of_net(votes, crowd, alpha) * errors * np.sqrt(crowd.design_effect / votes)
-    edge, se = np.sqrt(1 - crowd.ties) * reach / np.sqrt(1 + reach**2), se_of_net(votes, crowd, net)
-    shown = float(weights @ (ndtr((net - edge) / se) + ndtr((-edge - net) / se)))
+    law = crowd.error_law(votes)
+    reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
+    edge = _edges(reach, lambda d, r: d - expected_distance(d, crowd.ties, r, upward=False), crowd)
+    se = se_of_net(votes, crowd, net)
+    shown = float(law.weights @ (ndtr((net - edge) / se) + ndtr((-edge - net) / se)))
     return (1 - _all_tied(votes, crowd)) * shown
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
-    """Power of TOST where there is no difference; it claims |d| + reach x error(d) < margin, that is |d| < `edge`."""
-    errors, weights = crowd.errors(votes)
-    reach = stdtrit(crowd.freedom(votes), 1 - alpha) * errors * np.sqrt(crowd.design_effect / votes)
-    room = np.maximum((1 - crowd.ties) * (1 + reach**2) - margin**2, 0)
-    edge = (margin - reach * np.sqrt(room)) / (1 + reach**2)
-    shown = float(weights @ np.maximum(2 * ndtr(edge / se_of_net(votes, crowd)) - 1, 0))
-    tied, clusters = _all_tied(votes, crowd), crowd.freedom(votes) + 1
+    """Power of TOST where there is no difference; it is claimed where the net preference seen is less than `edge`."""
+    law = crowd.error_law(votes)
+    reach = stdtrit(_fewest_freedom(votes, crowd), 1 - alpha) * law.errors * np.sqrt(crowd.design_effect / votes)
+    edge = _edges(reach, lambda d, r: d + expected_distance(d, crowd.ties, r, upward=True) - margin, crowd)
+    shown = float(law.weights @ np.maximum(2 * ndtr(edge / se_of_net(votes, crowd)) - 1, 0))
+    tied, clusters = _all_tied(votes, crowd), max(crowd.clusters(votes), 2.0)
     return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
+
+
+def _fewest_freedom(votes: float, crowd: Assumptions) -> float:
+    """Degrees of freedom of a claim of equivalence: where ties are many, a variance rests on a part of the clusters.
+
+    As stats/net_preference.py counts them, for normal contributions of raters whose votes follow a gamma law.
+    """
+    freedom, spread = crowd.freedom(votes), crowd.rater_cv**2
+    if crowd.decisive_largest <= 1:
+        return freedom
+    even = (1 + spread) ** 2 / ((1 + 2 * spread) * (1 + 3 * spread))
+    part = HALF / max(crowd.ties, 1e-9) ** 2
+    return max(min(freedom, part * even * (freedom + 3) / 3 - 1), 1.0)
+
+
+def _edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:
+    """The net preference at which `beyond`, which rises with it, is zero, for each `reach`; 0 where it always is above.
+
+    Found by halving for a few values of `reach`, which the others lie between.
+    """
+    few = np.geomspace(max(reach.min(), 1e-9), max(reach.max(), 2e-9), EDGES)
+    low, high = np.zeros(EDGES), np.full(EDGES, 1 - crowd.ties)
+    for _ in range(40):
+        middle = (low + high) / 2
+        above = beyond(middle, few) > 0
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray(np.interp(reach, few, low))
 
 
 def _all_tied(votes: float, crowd: Assumptions) -> float:
@@ -156,9 +194,9 @@ def _all_tied(votes: float, crowd: Assumptions) -> float:
 
 def t_power(ratio: float, freedom: float, *, alpha: float = 0.05) -> float:
     """Power of a two-sided t test at a true value of `ratio` standard errors."""
-    errors, weights = one_way(freedom)
-    reach = stdtrit(freedom, 1 - alpha / 2) * errors
-    return float(weights @ (ndtr(ratio - reach) + ndtr(-reach - ratio)))
+    law = one_way(freedom)
+    reach = law.reach(alpha / 2)
+    return float(law.weights @ (ndtr(ratio - reach) + ndtr(-reach - ratio)))
 
 
 def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:

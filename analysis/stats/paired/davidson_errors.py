@@ -6,7 +6,7 @@ residuals are too small. With A the inverse information and I_g a cluster's info
 (1 - A^1/2 I_g A^1/2)^-1 on the scale of the estimates, which makes it the step that the fit takes when the cluster is
 left out (Bell and McCaffrey 2002; for models of this kind Mancl and DeRouen 2001). No variance is below that by one way
 of clustering alone. Quantiles are t's: each way counts with its effective number of clusters less one (Satterthwaite
-1946). Two systems take the fewest, since their strengths are their net preference on another scale, which does.
+1946), that among the decisive votes where it is smaller, as for a net preference (stats/net_preference.py).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from analysis.stats.intervals import crossed, kish
 from analysis.stats.paired.davidson import CellWeights, Fit, Floats, Games, Ints, design_of, outcomes
 
 AT_ONCE = 4_000_000  # numbers held at once: bounds the memory for hundreds of systems
+TIE = 2
 ALONE = 1e-6  # what a cluster leaves of a direction that it alone determines
 
 
@@ -39,13 +40,14 @@ def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) ->
         for names in combinations(by, ways):
             covariance -= (-1) ** ways * _sandwich(played, at_cells, crossed([by[name] for name in names]))
     values, vectors = np.linalg.eigh(covariance)
-    freedom = [max(kish(codes) - 1, 1.0) for codes in by.values()]
+    decisive = (played.code % 3 != TIE).astype(float)
+    freedom = [max(min(kish(codes), kish(codes, decisive)) - 1, 1.0) for codes in by.values()]
     return replace(
         found,
         covariance=(vectors * np.maximum(values, 0)) @ vectors.T,
         one_way=tuple(one_way),
         freedom=min(freedom),
-        counted=tuple(freedom) if len(found.systems) > 2 else (),
+        counted=tuple(freedom),
     )
 
 

@@ -94,7 +94,7 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
     said = advice(study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study)))
-    assert "enough to show a net preference of" in said[0] and "of rating" in said[0]
+    assert "are worth 7 independent votes, too few to show any net preference" in said[0] and "of rating" in said[0]
     assert any("With 9 seeds, the 95 % interval of an SD ends below twice the SD; that is 6 more" in s for s in said)
 
 

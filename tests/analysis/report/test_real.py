@@ -41,7 +41,7 @@ def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(sha
     found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
     written = page(found)
     preferred, ties, chance, agreed = found.findings
-    assert preferred.startswith("No preference between a and b was shown: a leads by 10.2 points")
+    assert preferred.startswith("People preferred a to b, by 10.2 points of net preference (95 % interval +2.8")
     assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
     assert "68.3 % differs significantly from that (p = " in chance and "kappa 0.45" in agreed
     assert "simulated: programs cast" not in written
@@ -54,6 +54,6 @@ def test_with_its_pairs_the_two_systems_have_names_and_one_training_each(shared,
     write_records(tmp_path / "pairs.jsonl", pairs(shared), signature="marco", kind=Pair)
     found = report(read_study(tmp_path))
     assert found.title == "Is MarCo preferred to HDSA?"
-    assert found.findings[0].startswith("No preference between MarCo and HDSA was shown: MarCo leads by 10.2 points")
+    assert found.findings[0].startswith("People preferred MarCo to HDSA, by 10.2 points of net preference")
     assert "One seed each of HDSA, MarCo: the effect of a new training run is unknown." in page(found)
     assert r"MarCo against HDSA & 2,226 & 467 & 239 & 1,520 & +10.2" in as_latex(found)

@@ -1,55 +1,65 @@
-"""TOST against statsmodels, its interval, and its error rate at the margin."""
+"""TOST: its interval, unanimous votes, and its error rate at the margin."""
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom
 from statsmodels.stats.weightstats import DescrStatsW
 
 from analysis.stats.equivalence import smallest_claim, tost
+from analysis.stats.net_preference import net_estimate
 from dialogue.errors import InputError
 
 
-def test_the_p_value_is_that_of_statsmodels():
-    values = np.random.default_rng(0).normal(0.05, 1, 80)
-    se = values.std(ddof=1) / np.sqrt(80)
-    theirs = DescrStatsW(values).ttost_mean(-0.3, 0.3)[0]
-    assert tost(values.mean(), se, 0.3, freedom=79).p == pytest.approx(theirs)
+def net_of(*counts):
+    """The estimate of independent votes: so many for the first, for the second, and ties."""
+    return net_estimate(np.repeat([1.0, -1.0, 0.0], counts), by={})
 
 
-@pytest.mark.parametrize("estimate", [-0.2, 0.0, 0.05, 0.12])
-def test_equivalent_means_that_the_ninety_percent_interval_lies_within_the_margin(estimate):
-    found = tost(estimate, 0.04, 0.15)
-    assert found.equivalent == (found.low > -0.15 and found.high < 0.15)
-    assert found.high - found.low == pytest.approx(2 * norm.ppf(0.95) * 0.04)
+def test_with_many_votes_and_few_ties_the_p_value_is_that_of_statsmodels():
+    values = np.repeat([1.0, -1.0, 0.0], (21_000, 20_000, 20_000))
+    theirs = DescrStatsW(values).ttost_mean(-0.022, 0.022)[0]
+    assert tost(net_estimate(values, by={}), 0.022).p == pytest.approx(theirs, rel=0.03)
 
 
-def test_no_spread_at_all_and_a_margin_of_nothing():
-    assert tost(0.0, 0.0, 0.1).p == 0.0  # endless degrees of freedom
-    assert tost(0.2, 0.0, 0.1, freedom=50).p == 1.0
+@pytest.mark.parametrize("counts", [(40, 60, 100), (50, 50, 100), (55, 45, 100), (3, 0, 300), (0, 9, 80)])
+@pytest.mark.parametrize("margin", [0.02, 0.15, 0.3])
+def test_equivalent_means_that_the_ninety_percent_interval_lies_within_the_margin(counts, margin):
+    net = net_of(*counts)
+    answer = tost(net, margin)
+    assert answer.equivalent == (answer.low > -margin and answer.high < margin)
+    assert (answer.low, answer.high) == net.limits(0.05, net.fewest)
+
+
+def test_beyond_the_margin_nothing_is_equivalent_and_a_margin_of_nothing_is_refused():
+    assert 0.5 < tost(net_of(60, 40, 20), 0.1).p < 1
+    assert tost(net_of(100, 0, 0), 0.1).p == 1.0
     with pytest.raises(InputError, match="margin must be above 0"):
-        tost(0.0, 0.1, 0.0)
+        tost(net_of(1, 1, 1), 0.0)
 
 
-def test_at_the_margin_itself_the_claim_is_made_in_five_percent_of_studies():
+@pytest.mark.parametrize("decisive", [0.95, 0.4, 0.06])
+def test_at_the_margin_itself_the_claim_is_made_in_at_most_five_percent_of_studies(decisive):
     generator = np.random.default_rng(1)
-    made = [tost(0.15 + 0.04 * z, 0.04, 0.15).equivalent for z in generator.normal(size=5_000)]
-    assert np.mean(made) == pytest.approx(0.05, abs=0.01)
+    first = 0.75 * decisive
+    drawn = generator.multinomial(500, [first, decisive - first, 1 - decisive], size=2_000)
+    claims = [tost(net_of(*counts), 2 * first - decisive).equivalent for counts in drawn]
+    assert np.mean(claims) < 0.062
 
 
-@pytest.mark.parametrize("value", [-1.0, -0.4, 0.0, 0.05, 1.0])
+@pytest.mark.parametrize("choice", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize("clusters", [2, 28, 29, 300])
-def test_clusters_that_all_say_the_same_claim_no_more_than_their_number_allows(value, clusters):
-    found = tost(value, 0.0, 0.1, freedom=clusters - 1)
-    assert -1 <= found.low <= value <= found.high <= 1
-    assert found.equivalent == (abs(value) < 0.1 and found.low > -0.1 and found.high < 0.1)
-    if abs(value) < 0.1:  # so often none is seen of a share that would put the mean at the margin
-        share = (0.1 - abs(value)) / (1 - abs(value))
-        assert found.p == pytest.approx(binom.pmf(0, clusters, share))
+def test_votes_that_all_say_the_same_claim_no_more_than_their_clusters_allow(choice, clusters):
+    net = net_estimate(np.full(2 * clusters, choice), by={"rater": np.arange(2 * clusters) % clusters})
+    answer = tost(net, 0.1)
+    assert -1 <= answer.low <= choice <= answer.high <= 1
+    assert answer.equivalent == (choice == 0 and answer.low > -0.1 and answer.high < 0.1)
+    if choice == 0:  # so often none is seen of a share that would put the mean at the margin
+        assert answer.p == pytest.approx(binom.pmf(0, clusters, 0.1))
 
 
-@pytest.mark.parametrize("estimate", [-0.4, 0.0, 0.05])
-@pytest.mark.parametrize(("se", "freedom"), [(0.04, np.inf), (0.1, 12.0), (0.0, 40.0)])
-def test_the_smallest_claim_is_where_the_claim_begins(estimate, se, freedom):
-    margin = smallest_claim(estimate, se, freedom=freedom)
-    assert tost(estimate, se, margin * 1.0001, freedom=freedom).equivalent
-    assert not tost(estimate, se, margin * 0.9999, freedom=freedom).equivalent
+@pytest.mark.parametrize("counts", [(40, 60, 100), (3, 0, 300), (0, 0, 80)])
+def test_the_smallest_claim_is_where_the_claim_begins(counts):
+    net = net_of(*counts)
+    margin = smallest_claim(net)
+    assert tost(net, margin * 1.0001).equivalent
+    assert not tost(net, margin * 0.9999).equivalent

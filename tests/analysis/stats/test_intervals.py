@@ -11,8 +11,8 @@ from scipy.stats import beta, t
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.sandwich_covariance import cov_cluster
 
-from analysis.stats.equivalence import unanimous
 from analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval, robust_variance
+from analysis.stats.net_preference import unanimous
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 
@@ -87,16 +87,16 @@ def test_the_variance_is_never_smaller_than_that_of_one_way():
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("share", [False, True])
-def test_the_error_of_a_share_goes_by_both_ways_and_that_of_a_mean_by_the_rarer(design, share):
+def test_the_error_goes_by_both_ways_and_a_share_has_the_lower_floor(design, share):
     """Written out: the difference of variances, its floor, and Satterthwaite's degrees of freedom."""
     for seed in range(20):
         values, pair, rater = crossed_votes(*design, seed=seed)
         by = {"pair": pair, "rater": rater}
         ways = np.array([robust_variance(values, by={"x": codes}) for codes in by.values()])
         free = np.array([kish(codes) - 1 for codes in by.values()])
-        both = share and free.min() >= 4
-        variance = max(robust_variance(values, by=by), ways.max() / (2 if both else 1))
-        df = max(variance**2 / (ways**2 / free).sum(), free.min()) if both else free.min()
+        several = free.min() >= 4
+        variance = max(robust_variance(values, by=by), ways.max() / (2 if share and several else 1))
+        df = free.min() if share and not several else max(variance**2 / (ways**2 / free).sum(), free.min())
         assert error_of_mean(values, by=by, share=share) == pytest.approx((np.sqrt(variance), df))
         assert free.min() <= error_of_mean(values, by=by, share=True)[1]
 
@@ -128,11 +128,12 @@ def test_the_simulation_of_the_docs_makes_the_errors_that_the_analysis_makes():
         assert (np.sqrt(variance[row]), freedom[row]) == pytest.approx(expected)
 
 
-def test_a_share_by_fewer_than_five_raters_is_as_careful_as_a_mean():
+def test_a_share_by_fewer_than_five_raters_is_no_less_careful_than_a_mean():
     for seed in range(10):
         values, pair, rater = crossed_votes(60, 4, 3, seed=seed)
         by = {"pair": pair, "rater": rater}
-        assert error_of_mean(values, by=by, share=True) == error_of_mean(values, by=by)
+        (se, df), (of_mean, free) = (error_of_mean(values, by=by, share=share) for share in (True, False))
+        assert se == of_mean and df == kish(rater) - 1 <= free
 
 
 @pytest.mark.parametrize("clusters", [2, 7.3, 20, 400])

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.stats.equivalence import net_interval
 from analysis.stats.intervals import mean_interval
+from analysis.stats.net_preference import net_interval
 from analysis.stats.powered import (
     Sample,
     as_if_independent,

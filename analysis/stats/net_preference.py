@@ -1,0 +1,186 @@
+"""The interval and the p of a net preference: the share of votes for the first system less that for the second.
+
+Where most votes are ties, a mean of +1, -1 and 0 is not nearly normal: an estimate that is too small has too small an
+error. So each of the two shares has its limits on the logit scale, and the distances from both are put together by
+their squares and their correlation (MOVER: Zou and Donner 2008; for differences of shares Newcombe 1998). With few ties
+that is the t interval of the mean. Errors allow for all ways of clustering (stats/intervals.py); the degrees of freedom
+are Satterthwaite's (1946), with the effective number of clusters among the decisive votes, which carry what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit, stdtr, stdtrit
+
+from analysis.stats.intervals import Interval, as_wide, combined, covariances, kish, mean_interval
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+NET, FIRST, SECOND, DECISIVE = (np.array(parts, float) for parts in ((1, -1), (1, 0), (0, 1), (1, 1)))
+HALF = 1.5  # (sum u^2)^2 / sum u^4 of normal contributions is a third of their number: so much of it is half of them
+MOST = 0.99  # of a correlation between the shares above zero: beyond it their distances would cancel
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One share with its standard error; `votes` independent ones know as much of a share of zero."""
+
+    value: float
+    se: float
+    votes: float
+
+    def above(self, t: float, tail: float) -> float:
+        """How far its upper limit lies above it, t errors out, beyond which `tail` is left."""
+        if self.value in (0.0, 1.0):
+            return 0.0 if self.value else float(1 - tail ** (1 / self.votes))
+        room = self.value * (1 - self.value)
+        return float(expit(logit(self.value) + t * self.se / room)) - self.value
+
+    def below(self, t: float, tail: float) -> float:
+        """How far its lower limit lies below it."""
+        return Share(1 - self.value, self.se, self.votes).above(t, tail)
+
+
+@dataclass(frozen=True, slots=True)
+class NetEstimate:
+    """A net preference with all that its limits go by; where every vote is the same, its error is zero."""
+
+    value: float
+    se: float
+    first: Share
+    second: Share
+    correlation: float  # of the errors of both shares
+    df: float  # Satterthwaite's
+    fewest: float  # degrees of freedom where nothing may rest on a few clusters that happen to agree
+    clusters: float  # effective number of the rarer way, among all votes
+
+    def limits(self, tail: float, df: float) -> tuple[float, float]:
+        """The lower and the upper limit, each of which the truth is beyond with this chance."""
+        if not self.se:
+            return unanimous(self.value, self.clusters, tail)
+        t = float(stdtrit(df, 1 - tail))
+        low, high = (self._distance(t, tail, upward=upward) for upward in (False, True))
+        return max(self.value - low, -1.0), min(self.value + high, 1.0)
+
+    def tail(self, null: float, df: float) -> float:
+        """The chance at which the limit on the side of `null` lies at `null`: the one-sided p of a truth beyond it."""
+        gap = null - self.value
+        if not gap:
+            return 0.5
+        if not self.se:
+            sign = 1 if gap > 0 else -1
+            return float(max((1 - sign * null) / (1 - sign * self.value), 0.0) ** self.clusters)
+
+        def beyond(place: float) -> float:
+            t = place / (1 - place)
+            return self._distance(t, float(stdtr(df, -t)), upward=gap > 0) - abs(gap)
+
+        if beyond(1 - 1e-9) <= 0:
+            return 0.0
+        if beyond(0.0) >= 0:  # a share of zero has an upper limit above it at any chance
+            return 0.5
+        place = float(brentq(beyond, 0.0, 1 - 1e-9, xtol=1e-14))
+        return float(stdtr(df, -place / (1 - place)))
+
+    @property
+    def p(self) -> float:
+        """Two-sided p of no preference: below .05 exactly where the 95 % interval leaves out zero."""
+        return min(1.0, 2 * self.tail(0.0, self.df))
+
+    def _distance(self, t: float, tail: float, *, upward: bool) -> float:
+        rising, falling = (self.first, self.second) if upward else (self.second, self.first)
+        return float(put_together(rising.above(t, tail), falling.below(t, tail), self.correlation))
+
+
+def put_together(rising: ArrayLike, falling: ArrayLike, correlation: Floats | float) -> Floats:
+    """The distance of a limit of the difference, from those of both shares and the correlation of their errors."""
+    one, other = np.asarray(rising, float), np.asarray(falling, float)
+    return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+
+
+def expected_distance(net: Floats, ties: float, reach: Floats, *, upward: bool) -> Floats:
+    """How far a limit lies from an estimate of `net` in a planned study.
+
+    `reach` is t times the standard error of a mean of votes whose variance is 1; all shares have one design effect.
+    """
+    first, second = (1 - ties + net) / 2, (1 - ties - net) / 2
+    rising, falling = (first, second) if upward else (second, first)
+    above = expit(logit(rising) + reach / np.sqrt(rising * (1 - rising))) - rising
+    below = falling - expit(logit(falling) - reach / np.sqrt(falling * (1 - falling)))
+    return put_together(above, below, -np.sqrt(first * second / ((1 - first) * (1 - second))))
+
+
+def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats | None = None) -> NetEstimate:
+    """The net preference of scores (+1, -1, 0), clustered by `by`; `weights` say what each vote counts."""
+    values = np.asarray(values, dtype=float)
+    weights = np.ones(len(values)) if weights is None else weights
+    shares = np.stack([values > 0, values < 0], axis=1).astype(float)
+    first, second = (float(share) for share in weights @ shares / weights.sum())
+    ways = by or {"vote": np.arange(len(values))}
+    clusters = max(min(kish(codes, weights) for codes in ways.values()), 2.0)
+    decisive = weights * (values != 0) if values.any() else weights
+    freedoms = [max(min(kish(codes, decisive), kish(codes, weights)) - 1, 1.0) for codes in ways.values()]
+    ties = 1 - first - second
+    residuals, part = weights * (values - (first - second)), HALF / max(ties, 1e-9) ** 2
+    fewest = [
+        max(min(freedom, part * _contributing(residuals, weights, codes) - 1), 1.0)
+        for freedom, codes in zip(freedoms, ways.values(), strict=True)
+    ]
+    if not by:  # a tie of an independent vote says as much as any other choice
+        fewest = freedoms = [clusters - 1]
+    total, single = covariances(shares, by=by, weights=weights)
+    single_votes = len(values) / (len(values) - 1) * float(weights @ weights) / float(weights.sum()) ** 2
+
+    def error(of: Floats) -> tuple[float, float]:
+        means = np.array([first, second])
+        alone = single_votes * float(of**2 @ means - (of @ means) ** 2)
+        variance, df = combined(float(of @ total @ of), [float(of @ one @ of) for one in single], alone, freedoms)
+        return float(np.sqrt(max(variance, 0.0))), df
+
+    (se, df), (se_first, _), (se_second, _), (se_decisive, _) = map(error, (NET, FIRST, SECOND, DECISIVE))
+    votes = min(max(ties * (1 - ties), 1e-12) / se_decisive**2, 1 / single_votes) if se_decisive else clusters
+    both = 2 * se_first * se_second
+    correlation = (se_first**2 + se_second**2 - se**2) / both if both else 0.0
+    return NetEstimate(
+        value=first - second,
+        se=0.0 if np.ptp(values) == 0 else se,
+        first=Share(first, se_first, votes),
+        second=Share(second, se_second, votes),
+        correlation=float(np.clip(correlation, -1.0, MOST)),
+        df=df,
+        fewest=min(fewest),
+        clusters=clusters,
+    )
+
+
+def _contributing(residuals: Floats, weights: Floats, codes: Ints) -> float:
+    """How many clusters the variance rests on: (sum u^2)^2 / sum u^4 of how far each moves the mean when left out."""
+    squared = (np.bincount(codes, weights=residuals) / (weights.sum() - np.bincount(codes, weights=weights))) ** 2
+    return float(squared.sum() ** 2 / (squared @ squared)) if squared.any() else float(len(squared))
+
+
+def net_interval(values: ArrayLike, *, by: Mapping[str, Ints], level: float = 0.95) -> Interval:
+    """The net preference of scores (+1, -1, 0) with its interval, which never leaves -1 to 1."""
+    return interval_of(net_estimate(values, by=by), mean_interval(values, by=by, level=level))
+
+
+def interval_of(net: NetEstimate, mean: Interval) -> Interval:
+    """The interval of the mean with the limits of the net preference."""
+    low, high = net.limits((1 - mean.level) / 2, net.df)
+    worth = min(as_wide(mean.effective_n, net.df, mean.level), mean.effective_n) if net.se else mean.worth
+    return replace(mean, low=low, high=high, df=net.df, worth=worth)
+
+
+def unanimous(value: float, clusters: float, tail: float) -> tuple[float, float]:
+    """Bounds of a mean of scores from -1 to 1 where every one of so many clusters has the same mean `value`.
+
+    With a chance over `tail` at most a share 1 - tail^(1/clusters) of all clusters differs (Clopper and Pearson 1934);
+    at worst these lie at -1 or at 1.
+    """
+    others = 1 - tail ** (1 / clusters)
+    return value - (1 + value) * others, value + (1 - value) * others
