@@ -4,7 +4,8 @@ Server and load generator share the machine. One judgement is a fetch of the tas
 each vote to disk. Ours also keeps leases, sides, checks, the event log and exactly three votes a pair. What counts are
 the ratios to the plain server, measured in alternation in the same run, for a machine is never equally busy twice.
 
-    python benchmarks/bench_hit.py [--judgements 1600] [--raters 16 64] [--rounds 3] [--postgresql] [--large]
+    python benchmarks/bench_hit.py [--judgements 1600] [--raters 16 64] [--rounds 3] [--postgresql] [--workers 2 4]
+        [--large]
 """
 
 from __future__ import annotations
@@ -248,8 +249,8 @@ def plain(folder: Path, number: int, judgements: int, raters: int) -> Load:
     return measure("plain Flask + waitress + SQLite", command, 8902, judgements, raters)
 
 
-def postgresql(folder: Path, number: int, judgements: int, raters: int) -> Load:
-    """Two gunicorn workers on a database of their own."""
+def postgresql(folder: Path, number: int, judgements: int, raters: int, workers: int = 2) -> Load:
+    """Gunicorn workers on a database of their own."""
     import sqlalchemy as sa
 
     from crowd.study_folder import hit_of, prepare_study
@@ -264,9 +265,9 @@ def postgresql(folder: Path, number: int, judgements: int, raters: int) -> Load:
         prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=False)
         environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
         environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
-        command = ["-m", "gunicorn", "--workers", "2", "--threads", "8", "--bind", "127.0.0.1:8904"]
+        command = ["-m", "gunicorn", "--workers", str(workers), "--threads", "8", "--bind", "127.0.0.1:8904"]
         command += ["--keep-alive", "60", "crowd.wsgi:from_environment()"]
-        return measure("ours, PostgreSQL, 2 gunicorn workers", command, 8904, judgements, raters, environment)
+        return measure(f"ours, PostgreSQL, {workers} gunicorn workers", command, 8904, judgements, raters, environment)
     finally:
         with server.connect() as connection:
             connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
@@ -274,6 +275,16 @@ def postgresql(folder: Path, number: int, judgements: int, raters: int) -> Load:
 
 
 Server = Callable[[Path, int, int, int], Load]
+
+
+def with_workers(workers: int) -> Server:
+    """PostgreSQL with so many workers."""
+
+    def server(folder: Path, number: int, judgements: int, raters: int) -> Load:
+        return postgresql(folder, number, judgements, raters, workers)
+
+    server.__name__ = f"postgresql-{workers}"
+    return server
 
 
 def in_turns(servers: list[Server], base: Path, args: argparse.Namespace, raters: int) -> None:
@@ -285,12 +296,11 @@ def in_turns(servers: list[Server], base: Path, args: argparse.Namespace, raters
             found[one.__name__] = one(base / f"{one.__name__}-{raters}-{n}", args.pairs, args.judgements, raters)
         rounds.append(found)
     for name in [one.__name__ for one in servers if one is not plain]:
-        ratios = [
-            (now[name].rate / now["plain"].rate, now[name].p95 / now["plain"].p95, now[name].cpu / now["plain"].cpu)
-            for now in rounds
+        told = [
+            f"{word} " + "  ".join(f"{getattr(now[name], of) / getattr(now['plain'], of):.2f}" for now in rounds)
+            for word, of in (("rate", "rate"), ("p50", "median"), ("p95", "p95"), ("CPU", "cpu"))
         ]
-        rate, p95, cpu = ("  ".join(f"{value:.2f}" for value in column) for column in zip(*ratios, strict=True))
-        print(f"{name} / plain, {raters} raters: rate {rate}; p95 {p95}; CPU {cpu}", flush=True)
+        print(f"{name} / plain, {raters} raters: {'; '.join(told)}", flush=True)
 
 
 def main() -> None:
@@ -302,14 +312,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
     parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL")
+    parser.add_argument("--workers", type=int, nargs="+", default=[2], help="gunicorn workers with PostgreSQL")
     parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.plain:
         plain_server(args.plain[0], int(args.plain[1]))
-    servers: list[Server] = [sqlite, plain, *([postgresql] if args.postgresql else [])]
+    servers: list[Server] = [sqlite, plain, *(map(with_workers, args.workers) if args.postgresql else [])]
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        print(f"{args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores")
+        busy = os.getloadavg()[0]
+        print(f"{args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores, load before {busy:.1f}")
         print(f"{'':<40}{'raters':>7}{'rate':>10}{'median':>12}{'p95':>12}{'CPU':>12}{'start':>10}{'RSS':>10}")
         for raters in args.raters:
             in_turns(servers, base, args, raters)

@@ -163,11 +163,10 @@ def add_rater(parser: argparse.ArgumentParser, *, required: bool = True) -> None
 
 def decided_by_hand(args: argparse.Namespace, ruling: Ruling | None, why: str | None) -> str:
     """Decide about the rater that the command names; what followed, for people."""
-    import time
 
     from crowd.rating.deciding import known_rater, rule_on
     from crowd.study_folder import opened
 
     with opened(args.study, args.database) as store:
-        done = rule_on(store, known_rater(store, args.rater), ruling, why, time.time())
+        done = rule_on(store, known_rater(store, args.rater), ruling, why, store.now())
     return f"This rater was {done.before}, is {done.now}.\n{done.effect.says()}"

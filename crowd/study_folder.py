@@ -5,7 +5,6 @@ A study keeps the HIT and the pairs that its first raters saw; what would change
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,13 +83,13 @@ def prepare_study(
         if sentence := _of_another_kind(store, study, simulated):
             tell(sentence)
         tell_of_place(store, study, tell)
-        end_older_seats(store, time.time())
+        end_older_seats(store, store.now())
         refuse_changes(store, hit)
-        pool.load(store, path, hit, time.time())
-        for sentence in take_up(store, hit, time.time()):
+        pool.load(store, path, hit, store.now())
+        for sentence in take_up(store, hit, store.now()):
             tell(sentence)
         if hit.exclude:
-            tell(exclude_by_rule(store, time.time()))
+            tell(exclude_by_rule(store, store.now()))
         if sentence := _too_few_checks(store, hit, path):
             tell(sentence)
     finally:

@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Decide, and say what followed."""
-    import time
 
     from crowd.arguments import decided_by_hand
     from crowd.rating.deciding import find_rater, revoke_invitation
@@ -31,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
 
     if args.invitation:
         with opened(args.study, args.database) as store:
-            revoke_invitation(store, args.rater, time.time())
+            revoke_invitation(store, args.rater, store.now())
             came = find_rater(store, args.rater) is not None
         print("The invitation by this name lets nobody in any more.")
         if not came:

@@ -28,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print or mend."""
-    import time
 
     from crowd.rating.deciding import mend
     from crowd.study_folder import opened
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
             with store.read() as connection:
                 print("\n".join(table_of(check_lines(connection))))
         else:
-            done = mend(store, args.check, args.answer or "void", time.time())
+            done = mend(store, args.check, args.answer or "void", store.now())
             print(f"Check {args.check} was {done.before}, is {done.now}. {done.checks} checks are left.")
             print(done.effect.says())
     tell_next("python -m crowd status", args.study, *given(args, "database"))

@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Decide, and say what followed."""
-    import time
 
     from crowd.arguments import decided_by_hand
     from crowd.rating.excluding import exclude_by_rule
@@ -35,5 +34,5 @@ def run(args: argparse.Namespace) -> None:
         print(decided_by_hand(args, "exclude", args.why))
     else:
         with opened(args.study, args.database) as store:
-            print(exclude_by_rule(store, time.time()))
+            print(exclude_by_rule(store, store.now()))
     tell_next("python -m crowd status", args.study, *given(args, "database"))

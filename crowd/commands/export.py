@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read once, write each file whole."""
-    import time
 
     from crowd.exchange import exporting, preference_data
     from crowd.rating.excluding import exclude_by_rule
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store:
         hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
         if hit.exclude:
-            told.append(exclude_by_rule(store, time.time()))
+            told.append(exclude_by_rule(store, store.now()))
         with store.read() as connection:
             found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
             log = list(exporting.exported_events(connection)) if args.events else []

@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Forget the person, or say that nobody has this id."""
-    import time
 
     from crowd.marketplaces.paying import unpaid_visits
     from crowd.rating.desk import Desk
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
                     "Run `crowd pay` first, or add --unpaid and pay them on the marketplace's own page. Nothing was "
                     "forgotten."
                 )
-            kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=time.time())
+            kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=store.now())
             if kept is not None:
                 print(f"Forgotten. {kept} answers are kept, and nothing links them to the person.")
                 tell_next("python -m crowd export", args.study, *given(args, "database"))

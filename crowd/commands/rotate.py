@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Replace it."""
-    import time
 
     from crowd.rating.rules import turn_revision
     from crowd.store import event_log
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store, store.write() as connection:
         for what in chosen:
             rotate(connection, what)
-            event_log.append(connection, "study", time.time(), rotated=what)
+            event_log.append(connection, "study", store.now(), rotated=what)
         if args.what in ("all", "moved"):
             note_place(connection)
         turn_revision(connection)

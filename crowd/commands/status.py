@@ -23,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print it."""
-    import time
 
     from crowd.rating.desk import Desk
     from crowd.store.place import caution, where_it_was
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> None:
 
     with opened(args.study, args.database) as store, store.read() as connection:
         hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
-        found = overview(connection, hit, time.time())
+        found = overview(connection, hit, store.now())
         if before := where_it_was(connection):
             told.append(caution(args.study, before))
         desk = Desk(store, hit)

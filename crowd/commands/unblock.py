@@ -21,14 +21,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Decide, and say what followed."""
-    import time
 
     from crowd.arguments import decided_by_hand
     from crowd.rating.deciding import admit_invitation, find_rater
     from crowd.study_folder import opened
 
     with opened(args.study, args.database) as store:
-        restored = admit_invitation(store, args.rater, time.time())
+        restored = admit_invitation(store, args.rater, store.now())
         came = find_rater(store, args.rater) is not None
     if restored:
         print("The invitation by this name lets its person in again.")

@@ -98,7 +98,7 @@ def _by_list(args: argparse.Namespace) -> None:
         panel = panel_of(hit_in_force(store, args.study).panel)
         if args.list:
             found = read_panel_list(args.list, panel, _columns(args.columns))
-            done = vouch(store, found, time.time(), final=args.final)
+            done = vouch(store, found, store.now(), final=args.final)
             print(f"{args.list}: {len(found.rows)} listed, {done.recorded.confirmed} visits newly confirmed.")
             if found.empty:
                 print(f"{found.empty} lines name nobody.")

@@ -77,11 +77,14 @@ def save_answer(
         differs = _differs(moment, row, choice)
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
         return "again", shown
+    if row.first is None:
+        moment.needs_study()  # the first vote says of whom the study is
     if not fits(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
     saved, failed = _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
     judges = failed is not None and row.withdrawn is None
     if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), moment.gate, waits=_waits(row))):
+        moment.needs_study()
         standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
     return saved, shown
 

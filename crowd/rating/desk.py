@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
@@ -25,9 +26,9 @@ from crowd.rating.doors import ASKED_LATER, doors
 from crowd.rating.ending import closed_to_newcomers, over_for_all
 from crowd.rating.gate import asked_of, standing
 from crowd.rating.leasing import Step
-from crowd.rating.next_pair import version_for
+from crowd.rating.next_pair import Frontier, version_for
 from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, StudyRules, fits, kept_hit, rules_of, source_in, value_in
-from crowd.rating.seating import Moment, Refused, Seat, StaleRules, WrongKind, seated_rater
+from crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, reading_token, sitting_hash, study_page_token
 from crowd.store.keys import Keys, keys_in
@@ -80,10 +81,11 @@ class VisitNames:
 
 
 class Desk:
-    """The desk of one study; `clock` gives seconds since 1970."""
+    """The desk of one study; `clock` gives seconds since 1970, by default the database's."""
 
-    def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] = time.time) -> None:
-        self.store, self.hit, self.clock = store, hit, clock
+    def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] | None = None) -> None:
+        self.store, self.hit, self.clock = store, hit, clock or store.now
+        self.frontier = Frontier()
         with store.read() as connection:
             values, rules = settings(connection), rules_of(connection, hit)
         self._go_by(rules)
@@ -110,11 +112,17 @@ class Desk:
             self._go_by(rules_of(connection, kept_hit(connection) or self.hit))
             self._hold(keys_in(settings(connection)))
 
-    def _moment(self, connection: sa.Connection) -> Moment:
+    def _moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
         now, hit, checks, parts = self.clock(), self.hit, self.checks, self.parts
-        return Moment(
-            connection, now, hit, self.assignment, self.gate, self.seed, self.secret, checks, parts, self.revision
-        )
+        rules = hit, self.assignment, self.gate, self.seed, self.secret, checks, parts, self.revision
+        return Moment(connection, now, *rules, frontier)
+
+    @contextmanager
+    def _write(self) -> Iterator[sa.Connection]:
+        """A change that needs the whole study; pairs may come back by it."""
+        with self.store.write() as connection:
+            yield connection
+        self.frontier.forget()
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever marketplace they came from."""
@@ -180,7 +188,7 @@ class Desk:
         """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins."""
         self.check_ids(worker, sitting)
         rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
-        with self.store.write() as connection:
+        with self._write() as connection:
             moment = self._moment(connection)
             revision, mine, first = fetch(
                 connection, REVISION_NOW, (_SITTING, {"rater": rater, "key": key}), (FIRST_SOURCE, {})
@@ -213,13 +221,20 @@ class Desk:
             seen = leasing.step_without_writing(moment, seated)
         if seen is not None:
             return seen
-        with self.store.write() as connection:
-            return leasing.next_step(self._moment(connection), seat)
+        return self._with_rows_locked(seat, "", lambda moment: leasing.next_step(moment, seat))
+
+    def _with_rows_locked(self, seat: Seat, token: str, act: Callable[[Moment], R]) -> R:
+        """Do it while other raters do the same, where the store has row locks; if it needs the whole study, alone."""
+        if self.store.has_row_locks:
+            with suppress(NeedsStudy), self.store.write_rows(seat.rater, token) as connection:
+                return act(self._moment(connection, self.frontier))
+        with self._write() as connection:
+            return act(self._moment(connection))
 
     @_by_rules_in_force
     def consent(self, seat: Seat) -> Step:
         """Record consent to the present version of the text."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             moment = self._moment(connection)
             if seated_rater(moment, seat).consent != self.hit.consent_version:
                 version = self.hit.consent_version
@@ -230,7 +245,7 @@ class Desk:
     def reads(self, seat: Seat, language: str) -> None:
         """Record the language in which this rater reads from now on."""
         mine = raters.c.rater == seat.rater
-        with self.store.write() as connection:
+        with self._write() as connection:
             if connection.scalar(sa.select(raters.c.language).where(mine)) != language:
                 connection.execute(sa.update(raters).where(mine).values(language=language))
                 event_log.append(connection, "language", self.clock(), seat.rater, language=language)
@@ -238,7 +253,7 @@ class Desk:
     @_by_rules_in_force
     def tell_about(self, seat: Seat, told: Mapping[str, str]) -> Step:
         """Keep what a rater told about themselves; the first time holds. The log says that, not what, they told."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
             if seated.consent == self.hit.consent_version and seated.about is None:
@@ -259,7 +274,7 @@ class Desk:
     @_by_rules_in_force
     def tell_at_end(self, seat: Seat, told: ToldOfRater) -> None:
         """Keep what a rater told at the end of a sitting; the first time holds, and only who has answered is asked."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
             mine = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
@@ -271,7 +286,7 @@ class Desk:
     @_by_rules_in_force
     def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
             last = min(seated.instructed + 1, len(self.hit.examples))
@@ -288,17 +303,19 @@ class Desk:
         self, seat: Seat, token: str, choice: Given, seconds: float | None, noticed: answering.Noticed | None = None
     ) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
-        with self.store.write() as connection:
-            moment = self._moment(connection)
+
+        def save(moment: Moment) -> tuple[answering.Saved, Step]:
             saved, shown = answering.save_answer(moment, seat, token, choice, seconds)
             if self.hit.page_events and noticed and saved != "again":
                 answering.keep_noticed(moment, seat, token, noticed)
             return saved, leasing.next_step(moment, seat, shown)
 
+        return self._with_rows_locked(seat, token if token.isalnum() else "", save)
+
     @_by_rules_in_force
     def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
         """Take back the last answer, once, if it was given under this token; the pair is shown again, filled in."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             moment = self._moment(connection)
             taken = answering.take_back(moment, seated_rater(moment, seat), token)
             step = leasing.next_step(moment, seat)
@@ -309,12 +326,12 @@ class Desk:
     @_by_rules_in_force
     def hand_in(self, seat: Seat) -> Step:
         """End a sitting that has to wait; what was done in it is handed in as it is."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             return leasing.end_early(self._moment(connection), seat)
 
     def settle(self, seat: Seat) -> None:
         """What a sitting holds has left this house: its last answer can no longer be taken back."""
-        with self.store.write() as connection:
+        with self._write() as connection:
             later(connection, (_NO_UNDO, {"this": seat.rater}))
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam as param
 from crowd.rating import pool, reserving
 from crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import FOR_RATER, LAID, NAMED, NEXT_PAIR, PLACED, Offer, due_by, has_run_out, named
+from crowd.rating.next_pair import FOR_RATER, LAID, NAMED, PLACED, Offer, due_by, has_run_out, named, next_pair_for
 from crowd.rating.seating import (
     CHECK,
     HIDDEN,
@@ -198,7 +198,9 @@ def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> Pai
     """Whether a rater who has no real pair in this sitting yet will get one; what comes before it reserves one."""
     if seated.done >= len(seated.slots) or (seated.done and seated.timed):
         return "show"  # the sitting is over, or ends with what is in hand
-    if (owed := seated.waiting or left) is not None and reserving.can_be_taken_up(moment, owed):
+    if (owed := seated.waiting or left) is not None:
+        moment.needs_study()
+    if owed is not None and reserving.can_be_taken_up(moment, owed):
         return "show"
     row = offer.pair
     decision = "finished" if _capped(moment, seated) else _verdict(moment, row)
@@ -209,8 +211,11 @@ def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> Pai
 
 
 def _verdict(moment: Moment, row: Any) -> PairVerdict:
-    """Whether the row of NEXT_PAIR may be shown now."""
-    return verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
+    """Whether the row of the next pair may be shown now."""
+    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
+    if decision != "show":
+        moment.needs_study()  # the last pairs may be those that others are just taking or giving back
+    return decision
 
 
 def _after_release(
@@ -220,6 +225,7 @@ def _after_release(
 
     Only where it matters, not in every request: releasing is a write.
     """
+    moment.needs_study()
     pool.release_expired(moment.connection, moment.assignment.votes_per_pair, moment.now)
     return _seated_with_offer(moment, seated.seat, shown)
 
@@ -252,10 +258,12 @@ def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None =
     found, fewest, due, *named_ = fetch(
         moment.connection,
         (SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
-        (NEXT_PAIR, {"rater": seat.rater}),
+        next_pair_for(seat.rater, frontier=moment.frontier, versions=moment.has_versions),
         due_by(moment.now),
         *([(NAMED, {"pair": check})] if check is not None else []),
     )
+    if moment.frontier is not None and fewest and not moment.has_versions:  # one order, one frontier
+        moment.frontier.reached(fewest[0])
     offer = Offer(fewest[0] if fewest else None, due, named_[0][0] if named_ else None)
     return seated_from(moment, found, seat), offer
 
@@ -269,6 +277,7 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
 
     A check comes again in any case, so whatever became of a real pair instead would tell which was which.
     """
+    moment.needs_study()
     k, was_held = moment.assignment.votes_per_pair, row.state == "held"
     expires, record = moment.now + moment.assignment.lease_seconds, moment.form.record_of(row.body)
     left, token = row.left, row.token

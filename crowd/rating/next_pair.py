@@ -1,13 +1,15 @@
 """Which pair a rater sees next: the open one, never shown to them, with the fewest live votes.
 
 Ties are broken by a random order that is fixed for the study. The database chooses, not Python, because its index over
-(open, live, position) finds the next pair among 100,000 as fast as among 100. Whether the pair may be shown now is for
-`assignment.verdict` to say; leasing.py holds it for the rater.
+(open, version, live, position) finds the next pair among 100,000 as fast as among 100. Whether the pair may be shown
+now is for `assignment.verdict` to say; leasing.py holds it for the rater.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -18,17 +20,58 @@ from crowd.store.store import Query, fetch
 from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from dialogue.records import Side
 
+FRONT = (-1, 0)  # before every pair
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
 _LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
 _SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
 _VERSION = sa.select(raters.c.version).where(raters.c.rater == param("rater")).scalar_subquery()
 FOR_RATER = sa.or_(pairs.c.version == 0, pairs.c.version == _VERSION)  # of a question set with versions, their own
-_OPEN = (
-    sa.select(pairs)
-    .where(pairs.c.open == 1, FOR_RATER, ~_SEEN)
-    .order_by(pairs.c.live, pairs.c.position)
-    .limit(_LITERAL_ONE)
-)
+
+
+class Frontier:
+    """How far the last searches of this process came in the order of pairs, for a moment.
+
+    PostgreSQL passes all that was taken from the front of the order until the table is vacuumed, which after 200,000
+    pairs takes longer than everything else. A pair that comes back before the frontier waits for that moment.
+    """
+
+    HOLDS = 1.0  # seconds
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at, self._until = FRONT, -math.inf
+
+    def where(self) -> tuple[int, int]:
+        """Live votes and position from which to search."""
+        if self._clock() >= self._until:
+            self._at, self._until = FRONT, self._clock() + self.HOLDS
+        return self._at
+
+    def reached(self, row: Any) -> None:
+        """The search found this row."""
+        self._at = max(self._at, (row.live, row.position))
+
+    def forget(self) -> None:
+        """Pairs may have come back."""
+        self._at = FRONT
+
+
+def _first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[Any]:
+    """The open pair of a version that comes next; `locked`: that nobody is changing now; `bounded`: by a frontier."""
+    here = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN)
+    if bounded:
+        here = here.where(sa.tuple_(pairs.c.live, pairs.c.position) >= sa.tuple_(param("live"), param("position")))
+    first = here.order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+    return first.with_for_update(skip_locked=True) if locked else first
+
+
+def _of_versions(*, locked: bool) -> sa.Select[Any]:
+    """Of the pairs for everybody and those of the rater's own version: two searches, as one index order serves each."""
+    firsts = [_first(0, locked=locked).subquery("of_all"), _first(_VERSION, locked=locked).subquery("of_own")]
+    both = sa.union_all(*(sa.select(first) for first in firsts)).subquery("both")
+    return sa.select(both).order_by(both.c.live, both.c.position).limit(_LITERAL_ONE)
+
+
 IS_LAID = sa.or_(HOLDS_PLACE, leases.c.state == "answered")
 SIDES: tuple[Side, ...] = get_args(Side)
 
@@ -40,9 +83,21 @@ def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
     return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
 
 
-# The next pair for `rater`, and the leases that have run out by `now`. leasing.py asks both in one message with its own
-# question, because on PostgreSQL every message prolongs the write lock.
-NEXT_PAIR = _with_sides(_OPEN)
+# The next pair for `rater`, by whether it is locked and whether the study has versions. leasing.py asks it with its
+# other questions, because on PostgreSQL every message prolongs the time for which rows are locked.
+_NEXT = {(locked, True): _with_sides(_of_versions(locked=locked)) for locked in (False, True)}
+_NEXT |= {(locked, False): _with_sides(_first(0, locked=locked, bounded=locked)) for locked in (False, True)}
+NEXT_PAIR = _NEXT[False, True]
+
+
+def next_pair_for(rater: str, *, frontier: Frontier | None, versions: bool) -> Query:
+    """The next pair for this rater, as a question; locked, if it is searched from a frontier on."""
+    if frontier is None:
+        return _NEXT[False, versions], {"rater": rater}
+    live, position = frontier.where()
+    return _NEXT[True, versions], {"rater": rater, "live": live, "position": position}
+
+
 _ENDED = sa.or_(leases.c.expires <= param("now"), leases.c.issued > param("ahead"))
 _in_hand = leases.alias("in_hand")
 _AT_WORK_ON = sa.exists().where(  # a check in hand keeps the pair that is reserved for what comes after it

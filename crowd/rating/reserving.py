@@ -89,5 +89,6 @@ def drop(lease: int | None) -> Change:
 def give_back(moment: Moment, seated: SeatedRater) -> None:
     """The sitting ends without it."""
     if seated.reserved is not None:
+        moment.needs_study()
         (found,) = fetch(moment.connection, (_RESERVED, {"lease": seated.reserved}))
         pool.release(moment.connection, found, moment.assignment.votes_per_pair, moment.now)

@@ -18,7 +18,7 @@ from crowd.hit import Hit
 from crowd.rating.assignment import AssignmentRules, Life
 from crowd.rating.doors import ASKED_LATER
 from crowd.rating.gate import GateRule
-from crowd.rating.next_pair import IS_LAID, SIDES
+from crowd.rating.next_pair import IS_LAID, SIDES, Frontier
 from crowd.rating.rules import REVISION
 from crowd.store.store import fetch
 from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
@@ -109,6 +109,10 @@ class StaleRules(Exception):
     """The rules of the study were changed since this server read them: nothing was written."""
 
 
+class NeedsStudy(Exception):
+    """This change touches more than its own rows, so it may not share the write lock: nothing was written."""
+
+
 class Refused(Exception):
     """A request that our own pages never send: an unknown seat, a forged or foreign lease, an impossible id."""
 
@@ -139,6 +143,19 @@ class Moment:
     checks: tuple[str, ...]
     parts: Mapping[int, tuple[str, ...]]
     revision: str | None
+    frontier: Frontier | None = None
+    """Where other raters' changes are made meanwhile: from where a pair is chosen, and locked. Nothing may be touched
+    then but this pair, the rater's own rows and the pair that is answered."""
+
+    def needs_study(self) -> None:
+        """What follows touches more."""
+        if self.frontier is not None:
+            raise NeedsStudy
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether raters see different parts of the study."""
+        return len(self.parts) > 1
 
     def checks_of(self, version: int | None) -> tuple[str, ...]:
         """The checks that a rater of this version sees."""

@@ -109,6 +109,12 @@ def _ninth(connection: sa.Connection) -> None:
     connection.execute(sa.update(payouts).where(began, payouts.c.sent.is_(None)).values(sent=payouts.c.at))
 
 
+def _tenth(connection: sa.Connection) -> None:
+    """The next pair of each version is found by its index."""
+    connection.execute(sa.text("DROP INDEX IF EXISTS pairs_next"))
+    connection.execute(sa.text("CREATE INDEX pairs_next ON pairs (open, version, live, position)"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _second,
     2: _third,
@@ -118,4 +124,5 @@ MIGRATIONS: dict[int, Migration] = {
     6: _seventh,
     7: _eighth,
     8: _ninth,
+    9: _tenth,
 }

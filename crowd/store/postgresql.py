@@ -22,9 +22,32 @@ from psycopg.rows import namedtuple_row
 from sqlalchemy.dialects.postgresql import psycopg as dialects
 
 WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a database: one study a database
+# What the planner may not choose for a server's own statements: each finds few rows by an index, and a plan that reads
+# whole tables looks cheaper only where statistics are missing, stale or of an empty table. Reports may choose.
+SCANS = ("enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_sort", "enable_material")
+ALWAYS = {
+    "synchronous_commit": "on",  # whatever the server's default: what was committed is on disk
+    "jit": "off",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "5s",
+}
+# A process that is frozen, or whose host has vanished, in the middle of a change loses the lock to the others.
+SERVER = {
+    "idle_in_transaction_session_timeout": "1500ms",
+    "lock_timeout": "10s",
+    "plan_cache_mode": "force_generic_plan",
+    **dict.fromkeys(SCANS, "off"),
+}
+COMMAND = {"idle_in_transaction_session_timeout": "60s", "lock_timeout": "120s"}  # which may count for a while
+KEEPALIVES = {"connect_timeout": 10, "keepalives_idle": 5, "keepalives_interval": 1, "keepalives_count": 3}
+# Each statement sees what was committed before it, so what is read after a row was locked is the latest.
+BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 OPENINGS = {
-    "write": ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", f"SELECT pg_advisory_xact_lock({WRITE_LOCK})"),
-    "read": ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",),
+    "write": (BEGIN_WRITE, f"SELECT pg_advisory_xact_lock({WRITE_LOCK})"),
+    "shared": (BEGIN_WRITE, f"SELECT pg_advisory_xact_lock_shared({WRITE_LOCK})"),
+    "read": ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", *(f"SET LOCAL {name} = on" for name in SCANS)),
     "glance": (),
 }
 DIALECT: sa.Dialect = dialects.dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
@@ -33,17 +56,19 @@ Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
 Values = Mapping[str, Any]
 
 
-def engine_of(url: sa.URL) -> sa.Engine:
+def engine_of(url: sa.URL, *, serving: bool) -> sa.Engine:
     """An engine whose transactions begin and commit in the messages that they send anyway."""
+    session = ALWAYS | (SERVER if serving else COMMAND)
     engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_size=8,
         max_overflow=8,
         pool_use_lifo=True,  # few connections, which have all statements prepared
         isolation_level="AUTOCOMMIT",  # the driver sends no BEGIN of its own
-        connect_args={"prepare_threshold": None},  # nor does it prepare, and forget, statements of its own
+        # nor does it prepare, and forget, statements of its own
+        connect_args={"prepare_threshold": None, "tcp_user_timeout": 5000, **KEEPALIVES},
     )
-    sa.event.listen(engine, "connect", _connect)
+    sa.event.listen(engine, "connect", lambda driver, _record: _connect(driver, session))
     sa.event.listen(engine, "begin", _begin)
     sa.event.listen(engine, "before_cursor_execute", _before)
     sa.event.listen(engine, "commit", _commit)
@@ -127,8 +152,8 @@ def _words(statement: Statement, columns: tuple[str, ...] | None) -> Words:
     return Words(name, compiled.string, call, constants, order)
 
 
-def _connect(driver: Any, _record: object) -> None:
-    driver.execute("SET synchronous_commit TO on")  # whatever the server's default: what was committed is on disk
+def _connect(driver: Any, session: Mapping[str, str]) -> None:
+    driver.execute("; ".join(f"SET {name} = '{value}'" for name, value in session.items()))
     driver.commit()
 
 

@@ -2,7 +2,8 @@
 
 One writer at a time: every change is one transaction that begins by taking the write lock (SQLite: BEGIN IMMEDIATE;
 PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
-another rater's, whatever thread, process or host he came in by. What a rater is told was saved has been committed.
+another rater's, whatever thread, process or host they came in by. On PostgreSQL raters' own changes share that lock
+and lock their rows (`write_rows`). What a rater is told was saved has been committed.
 
 Where many raters wait for the lock, changes go through `later` and questions through `fetch`: see
 crowd/store/postgresql.py.
@@ -24,15 +25,26 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
+from crowd.store.clock import QUESTIONS, StoreClock
 from crowd.store.identity import fresh_key, simulated_key
 from crowd.store.migrations import MIGRATIONS
 from crowd.store.sqlite import DIALECT, DirectPipe
-from crowd.store.tables import METADATA, study_settings
+from crowd.store.tables import METADATA, leases, pairs, raters, study_settings
 from dialogue.errors import InputError
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
+# Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
+_LOCK_RATER = sa.select(raters.c.rater).where(raters.c.rater == sa.bindparam("rater")).with_for_update()
+_ANSWERED_PAIR = sa.select(leases.c.pair).where(
+    leases.c.token == sa.bindparam("token"), leases.c.rater == sa.bindparam("rater")
+)
+_LOCK_PAIR = (
+    sa.select(pairs.c.pair)
+    .where(pairs.c.pair == _ANSWERED_PAIR.scalar_subquery(), pairs.c.kind != "check")
+    .with_for_update()
+)
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
-Change = tuple[sa.Insert | sa.Update | sa.Delete, Mapping[str, Any]]
+Change = tuple[sa.Insert | sa.Update | sa.Delete | sa.Select[Any], Mapping[str, Any]]
 
 
 class Store:
@@ -40,9 +52,12 @@ class Store:
 
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
+        self.has_row_locks = engine.dialect.name == "postgresql"
+        self.clock = StoreClock(self._ask_time)
         self._reading = engine.execution_options(purpose="read")
         self._glancing = engine.execution_options(purpose="glance")
         self.on_wait: Callable[[float], object] = lambda _: None  # is told how long each change waited for its turn
+        self._sharing = engine.execution_options(purpose="shared")
         self._lock = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
 
     @contextmanager
@@ -52,6 +67,24 @@ class Store:
         with self._lock, self.engine.begin() as connection:
             self.on_wait(time.perf_counter() - asked)
             yield connection
+
+    @contextmanager
+    def write_rows(self, rater: str, token: str = "") -> Iterator[sa.Connection]:
+        """One change of a rater's own rows, and of the pair of the lease with this token, while others do the same.
+
+        Only where there are row locks. Whatever else it changes must be locked before it is read.
+        """
+        with self._sharing.begin() as connection:
+            later(connection, (_LOCK_RATER, {"rater": rater}), (_LOCK_PAIR, {"rater": rater, "token": token}))
+            yield connection
+
+    def now(self) -> float:
+        """The time by the database's clock, which all servers of a study share."""
+        return self.clock.now()
+
+    def _ask_time(self) -> float:
+        with self._glancing.begin() as connection:
+            return float(connection.exec_driver_sql(QUESTIONS[connection.dialect.name]).scalar_one())
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -71,16 +104,23 @@ class Store:
 
 
 def open_store(
-    url: str, *, seed: int | None = None, simulated: bool = False, migrate: bool = True, allow_empty: bool = False
+    url: str,
+    *,
+    seed: int | None = None,
+    simulated: bool = False,
+    migrate: bool = True,
+    allow_empty: bool = False,
+    serving: bool = False,
 ) -> Store:
     """Open the store at a database URL; with a seed, create it where there is none.
 
     An older store becomes one of this version unless `migrate` is off. An empty database is refused unless allowed.
+    `serving`: for a server of raters, which may never hold others up for long; else for a command.
 
     The key that hashes rater ids is random, or follows from the seed where all raters are simulated, so that a
     simulated study can be repeated to the letter. The key that signs cookies and leases is always random.
     """
-    store = Store(_engine(url))
+    store = Store(_engine(url, serving=serving))
     try:
         version = stored_version(store)
         if version is None and allow_empty:
@@ -143,11 +183,16 @@ def put(connection: sa.Connection, key: str, value: str) -> None:
     later(connection, (_UNSET, {"this": key}), (_SET, {"key": key, "value": value}))
 
 
+def unset(connection: sa.Connection, key: str) -> None:
+    """Take one of the study's settings away."""
+    later(connection, (_UNSET, {"this": key}))
+
+
 def _shown(url: str) -> str:
     return sa.make_url(url).render_as_string(hide_password=True)
 
 
-def _engine(url: str) -> sa.Engine:
+def _engine(url: str, *, serving: bool) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError as error:
@@ -155,7 +200,7 @@ def _engine(url: str) -> sa.Engine:
     if parsed.get_backend_name() == "postgresql":
         from crowd.store.postgresql import engine_of
 
-        return engine_of(parsed)
+        return engine_of(parsed, serving=serving)
     if parsed.get_backend_name() != "sqlite":
         raise InputError(f"{_shown(url)}: the store is SQLite or PostgreSQL.")
     if parsed.database:

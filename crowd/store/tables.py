@@ -24,7 +24,7 @@ pairs = sa.Table(
     sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON, as the file had it when it was loaded
     sa.Column("mended", sa.Text),  # checks: the answer that holds instead of the body's, or "void"
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),  # whose raters see it; 0: everybody
-    sa.Index("pairs_next", "open", "live", "position"),
+    sa.Index("pairs_next", "open", "version", "live", "position"),
 )
 
 raters = sa.Table(

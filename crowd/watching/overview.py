@@ -19,6 +19,8 @@ from crowd.forms.choice import answers
 from crowd.forms.form import decisive
 from crowd.forms.known import FORMS, FormName
 from crowd.hit import Hit
+from crowd.store.clock import clocks_that_differ
+from crowd.store.store import settings
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.disputes import Dispute, most_disputed
@@ -103,6 +105,8 @@ class Overview:
     spending: tuple[Spending, ...]
     short: tuple[tuple[int, int], ...]
     shortest: tuple[tuple[str, int, int], ...]
+    clocks: tuple[tuple[str, float], ...]
+    """Servers whose own clock differs, and by how many seconds each is ahead of the database's."""
     sittings: int
     sittings_to_go: int
     signature: str
@@ -136,6 +140,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         spending=spending_of(connection),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
+        clocks=tuple(clocks_that_differ(settings(connection), now)),
         sittings=_earned(connection),
         sittings_to_go=sittings_needed(missing_votes(connection, hit.votes_per_pair), hit.pairs_per_sitting),
         signature=signature(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -94,7 +93,7 @@ def sittings_needed(missing: dict[int, MissingVotes], pairs_per_sitting: int) ->
 
 def set_state(store: Store, state: StudyState) -> None:
     """Let the study run, pause or stop; every server of it obeys at the next request."""
-    now = time.time()
+    now = store.now()
     with store.write() as connection:
         put(connection, "state", state)
         event_log.append(connection, "study", now, state=state)

@@ -144,9 +144,10 @@ class _Site(Flask):
 def create_app(config: ServerConfig) -> Flask:
     """The application on a store that holds its study already."""
     app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
-    desk = Desk(open_store(config.database), config.hit)
+    desk = Desk(open_store(config.database, serving=True), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
-    app.extensions["pulse"] = Pulse(desk.store)
+    app.extensions["pulse"] = pulse = Pulse(desk.store)
+    pulse.tell_clock()
     app.extensions["entrances"] = (InvitationEntrance(desk), *config.entrances)
     app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
     framed = bool(config.frame_ancestors)

@@ -106,12 +106,12 @@ def blueprint(
     hit: Hit,
     tokens: Callable[[], Tokens],
     folder: Path | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
     database: str | None = None,
 ) -> Blueprint:
     """The routes below /study for who has a token; `folder` is where the figures lie, `database` what is exported."""
     researcher_pages = Blueprint("study", __name__, url_prefix="/study")
-    watch = Watch(store, hit, clock)
+    watch = Watch(store, hit, clock or store.now)
 
     @researcher_pages.before_request
     def admit() -> Response | None:

@@ -1,13 +1,16 @@
-"""Whether votes can be stored at this moment: only a write that is on disk can tell."""
+"""Whether votes can be stored at this moment, which only a write that is on disk can tell; and whose clock differs."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 
-from crowd.store.store import Store, put
+from crowd.store.clock import TOLERANCE, note_text, own_note, sentence
+from crowd.store.store import Store, put, settings, unset
 
+LOG = logging.getLogger("crowd")
 FRESH = 5.0  # seconds for which one answer holds: anybody may ask, and each write waits for the disk
 
 
@@ -23,6 +26,29 @@ class Pulse:
         with self._lock:
             if self.clock() < self._well_until:
                 return
+            difference, now = self.clock_difference(), self.store.now()
             with self.store.write() as connection:
-                put(connection, "pulse", f"{time.time():.0f}")
+                put(connection, "pulse", f"{now:.0f}")
+                if difference:
+                    put(connection, own_note(), note_text(difference, now))
             self._well_until = self.clock() + FRESH
+
+    def clock_difference(self) -> float:
+        """Seconds by which this server's clock is ahead of the database's; 0 where it is near enough."""
+        difference = self.store.clock.difference()
+        return difference if abs(difference) > TOLERANCE else 0.0
+
+    def tell_clock(self) -> None:
+        """At a start: log that this server's clock differs, and note it for the dashboard; or take an old note away."""
+        difference = self.clock_difference()
+        with self.store.read() as connection:
+            is_noted = own_note() in settings(connection)
+        if not difference and not is_noted:
+            return
+        with self.store.write() as connection:
+            if difference:
+                put(connection, own_note(), note_text(difference, self.store.now()))
+            else:
+                unset(connection, own_note())
+        if difference:
+            LOG.warning("clock", extra={"facts": {"seconds": round(difference, 1), "told": sentence(difference)}})

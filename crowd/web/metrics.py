@@ -7,7 +7,6 @@ counted in each process; several gunicorn workers share them through PROMETHEUS_
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 
 import sqlalchemy as sa
@@ -71,7 +70,7 @@ class StudyCollector(Collector):
             now = progress(connection, hit.votes_per_pair)
             open_pairs = _count(connection, pairs, pairs.c.open == 1)
             late = _count(connection, votes, votes.c.late == 1)
-            difference, waiters = _of_database(connection)
+            waiters = _lock_waiters(connection)
         answers = {"counted": now.counted, "waiting": now.waiting, "uncounted": now.uncounted}
         yield _gauge("seedvote_judgements", "Answers stored on pairs that are no checks", answers, "state")
         yield _gauge("seedvote_raters", "Raters by status", dict(now.raters), "status")
@@ -79,7 +78,9 @@ class StudyCollector(Collector):
         yield GaugeMetricFamily("seedvote_late_answers", "Answers that came after their time", late)
         yield GaugeMetricFamily("seedvote_running", "1 while the study runs", int(now.state == "running"))
         yield GaugeMetricFamily(
-            "seedvote_clock_difference_seconds", "The clock of this host less that of the database", difference
+            "seedvote_clock_difference_seconds",
+            "The clock of this server less that of the database",
+            self.store.clock.difference(),
         )
         yield GaugeMetricFamily("seedvote_lock_waiters", "Changes that wait for a lock of PostgreSQL now", waiters)
 
@@ -88,16 +89,15 @@ def _count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[b
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
-def _of_database(connection: sa.Connection) -> tuple[float, int]:
-    """The difference of the clocks, and how many wait for a lock; SQLite has the clock of this host."""
+def _lock_waiters(connection: sa.Connection) -> int:
+    """How many changes wait for a lock; SQLite does not tell."""
     if connection.dialect.name != "postgresql":
-        return 0.0, 0
-    clock = sa.text(
-        "SELECT extract(epoch FROM clock_timestamp()), (SELECT count(*) FROM pg_locks JOIN pg_database ON "
-        "pg_database.oid = pg_locks.database WHERE NOT granted AND datname = current_database())"
+        return 0
+    waiting = sa.text(
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE NOT granted AND datname = current_database()"
     )
-    now, waiters = connection.execute(clock).one()
-    return time.time() - float(now), int(waiters)
+    return connection.scalar(waiting) or 0
 
 
 def _gauge(name: str, says: str, values: dict[str, int], label: str) -> GaugeMetricFamily:

@@ -34,6 +34,7 @@ from crowd.web.at_hand import (
     wants_json,
     way_out,
 )
+from crowd.web.health import Pulse
 from dialogue.records import Source
 
 rater_pages = Blueprint("hit", __name__)
@@ -197,8 +198,10 @@ def another() -> PageReply:
 @rater_pages.get("/health")
 def health() -> PageReply:
     """200 while a vote could be stored, for load balancers; tells nothing about the study."""
-    current_app.extensions["pulse"].feel()
-    return jsonify(status="ok")
+    pulse: Pulse = current_app.extensions["pulse"]
+    pulse.feel()
+    ahead = pulse.clock_difference()
+    return jsonify(status="ok", **({"clock_seconds_ahead": round(ahead, 1)} if ahead else {}))
 
 
 def problem(kind: page.MessageKind, retry_seconds: int = 0) -> Any:

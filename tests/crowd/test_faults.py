@@ -34,7 +34,7 @@ from dialogue.records import Pair, ResponseSet
 from tests.crowd.conversations import make_talks
 from tests.crowd.questions import check_places, make_questions
 from tests.crowd.rating import test_replaying as replaying
-from tests.crowd.real_server import free_port
+from tests.crowd.real_server import SKEWED, free_port
 from tests.crowd.sets import make_sets, spread, stood
 from tests.crowd.study import check_books, database, desk_of, make_pairs
 from tests.house.forked import PIPE, Forked
@@ -48,13 +48,15 @@ HIT_TOML = "pairs_per_sitting = 5\nfirst_checks = 1\nlater_checks = 1\nmax_failu
 class Server:
     """A server process of a study, to be killed and started again on the same port."""
 
-    def __init__(self, study, url, *, gunicorn=False, fresh=False, wait=True):
+    def __init__(self, study, url, *, gunicorn=False, fresh=False, wait=True, clock=0.0):
         self.fresh = fresh
         self.port, self.kills = free_port(), 0
         self.environment = os.environ | {"SEEDVOTE_STUDY": str(study), "SEEDVOTE_DATABASE": url, "SEEDVOTE_RATE": "0"}
         self.environment |= {"SEEDVOTE_SIMULATED": "1"}
         self.command = ["-m", "crowd", "serve", str(study), "--database", url, "--rate", "0", "--simulated"]
         self.command += ["--port", str(self.port), "--quiet"]
+        if clock:  # of the process, and so of everything in it
+            self.command = ["-c", SKEWED, str(clock), *self.command[2:]]
         if gunicorn:
             self.command = ["-m", "gunicorn", "--workers", "2", "--threads", "4", "--log-level", "error"]
             self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.wsgi:from_environment()"]
@@ -239,6 +241,51 @@ def test_decisions_that_are_killed_half_way_while_raters_answer_leave_what_the_e
 def test_many_decisions_that_are_killed_half_way_leave_what_the_event_log_gives(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         bombard_with_decisions(tmp_path, url, monkeypatch, kills=20, raters=40, gunicorn=kind == "postgresql")
+
+
+def between_two_servers(folder, url, monkeypatch, kills, raters):
+    """Every request goes to either of two servers, whose clocks are ten minutes apart, both killed again and again,
+    while a researcher decides; then the books are those of the event log, and nobody was late."""
+    with served(folder, url, 40, clock=-120.0) as (one, made):
+        two, send = Server(folder, url, clock=480.0), SimulatedVisit._send
+        draw, acknowledged, done = random.Random(0), {}, threading.Event()
+
+        def send_to_either(self, method, path, **what):
+            return send(self, method, draw.choice((one, two)).url + path, **what)
+
+        def kill():
+            wait_for(lambda: acknowledged or done.is_set())
+            while one.kills + two.kills < kills and not done.wait(draw.uniform(0.0, 0.5)):
+                draw.choice((one, two)).kill_and_restart()
+
+        monkeypatch.setattr(SimulatedVisit, "_send", send_to_either)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            with deciding(url, max(1, kills)) as decisions:
+                load(one, made, monkeypatch, raters, concurrency=8, leave=0.2, acknowledged=acknowledged)
+        finally:
+            done.set()
+            killer.join()
+            two.end(signal.SIGKILL)
+        store = open_store(url)
+        try:
+            replaying.check_books(Desk(store, HIT))
+            with store.read() as connection:
+                cast = connection.execute(sa.select(votes)).all()
+        finally:
+            store.close()
+        assert decisions and one.kills + two.kills >= min(kills, 1)
+        assert len(acknowledged) <= len(cast) and not any(row.late for row in cast)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_two_servers_with_different_clocks_under_kills_and_decisions_leave_what_the_log_gives(
+    tmp_path, monkeypatch, kind
+):
+    with database(kind, tmp_path) as url:
+        between_two_servers(tmp_path, url, monkeypatch, kills=10, raters=40)
 
 
 def test_a_server_killed_in_mid_load_loses_no_acknowledged_vote(tmp_path, monkeypatch):

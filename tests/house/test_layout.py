@@ -170,6 +170,7 @@ PROMISES = {
     "files": "what stands beside the page of the report",
     "faults": "kills, cuts and full disks",
     "faults_sheets": "kills while several questions are answered",
+    "faults_frozen": "a server that is frozen in a change",
     "hostile": "texts and requests that mean harm",
     "third_party": "our page in a frame of another site",
     "third_party_firefox": "the same in Debian's Firefox",
@@ -308,7 +309,11 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
 
 
 # Where a package is imported by another name than it is installed by.
-IMPORT_NAMES = {"markdown-it-py": "markdown_it", "scikit-learn": "sklearn"}
+IMPORT_NAMES = {
+    "markdown-it-py": "markdown_it",
+    "prometheus-client": "prometheus_client",
+    "scikit-learn": "sklearn",
+}
 
 
 def test_every_package_that_is_imported_is_a_requirement():
