@@ -21,15 +21,14 @@ from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches
 from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes, net_scores
 from analysis.stats.equivalence import Equivalence, smallest_claim, tost
-from analysis.stats.intervals import Interval, mean_interval, share_test
+from analysis.stats.intervals import FEW, Interval, kish, mean_interval, share_test
 from analysis.stats.net_preference import interval_of, net_estimate
 from analysis.stats.paired.davidson import Model
+from analysis.stats.round_drift import RoundDrift, round_drift
 from analysis.stats.sign_tests import (
     TIE,
-    CochranQ,
     SignTest,
     TieIndex,
-    cochran_q,
     holm,
     position_test,
     sign_test,
@@ -102,7 +101,7 @@ class PreferenceAnswer:
     untested: tuple[Untested, ...]
     adjusted: tuple[float, ...]  # p of the net preferences, adjusted for their number (Holm)
     position: Position | None
-    rounds: CochranQ | None
+    rounds: RoundDrift | None
     ranking: Ranking | None
     careful: Careful | None  # the Bayesian answer beside it, where raters are few or it was asked for
     mixed: tuple[MixedContrast, ...] | None  # a crossed mixed logit for each two systems, where it was asked for
@@ -229,20 +228,32 @@ def position(votes: Votes, clusters: str = "auto") -> Position | None:
     return Position(test, share, share_test(share, 0.5)[1])
 
 
-def change_over_rounds(votes: Votes) -> CochranQ | None:
-    """Cochran's Q on ties over the rounds (HumanExp-k); None for fewer than two rounds."""
+def change_over_rounds(votes: Votes) -> RoundDrift | None:
+    """Whether raters give more or fewer ties in later rounds (HumanExp-k); None for fewer than two rounds."""
     if votes.round is None or len(votes.rounds) < 2:
         return None
     numbered = votes.in_round
-    return cochran_q(votes.pair[numbered], votes.round[numbered], votes.tie[numbered])
+    rater = None if votes.rater is None else votes.rater[numbered]
+    return round_drift(votes.pair[numbered], votes.round[numbered], rater, votes.tie[numbered])
 
 
 def calibrated(matches: Matches) -> TieIndex | None:
-    """The tie index where the study has both anchors with two pairs or more each."""
+    """The tie index where the study has both anchors with two pairs or more each, and raters enough."""
     anchors = [matches.controls.get(name) for name in (DIFFERENT, SAME)]
     if any(votes is None or len(np.unique(votes.pair)) < 2 for votes in anchors):
         return None
-    shares = [mean_interval(v.tie, by={"pair": v.pair}) for v in (matches.votes, *anchors) if v is not None]
+    return index_of([matches.votes, *(votes for votes in anchors if votes is not None)])
+
+
+def index_of(kinds: Sequence[Votes]) -> TieIndex | None:
+    """The index of real, different and same pairs; None where votes of fewer than five raters say nothing of others.
+
+    Habits of raters move all three shares alike, so errors go by pair; but of three raters the index is not another's.
+    """
+    rater = kinds[0].rater
+    if rater is not None and kish(rater) < FEW:
+        return None
+    shares = [mean_interval(votes.tie, by={"pair": votes.pair}) for votes in kinds]
     return tie_index(*((share.value, share.se) for share in shares))
 
 
@@ -277,6 +288,8 @@ def _cautions(matches: Matches, known: bool) -> list[str]:
     if votes.identical is not None and (same := int(votes.identical.sum())):
         text = "1 vote is" if same == 1 else f"{same:,} votes are"
         cautions.append(f"{text} on pairs of two identical responses, and counted like any other vote.")
+    if votes.rater is not None and kish(votes.rater) < FEW and {DIFFERENT, SAME} <= set(matches.controls):
+        cautions.append("There is no tie index: fewer than five raters say nothing of others.")
     if len(votes.rounds) > 1:
         cautions.append("The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other.")
     return cautions

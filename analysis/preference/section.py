@@ -17,6 +17,7 @@ from analysis.preference.text import (
     rank_range,
     ranking_rows,
     told_of_ranking,
+    told_of_rounds,
     untested_in_words,
     unverified_in_words,
 )
@@ -167,18 +168,14 @@ def _index(index: TieIndex | None) -> Iterator[str]:
 
 def _checks(answer: PreferenceAnswer) -> Iterator[str]:
     """Left against right, and change over the rounds."""
-    side, rounds = answer.position, answer.rounds
+    side = answer.position
     if side is not None and side.share is not None and side.p is not None:
         chosen = count(side.test.a + side.test.b, "decisive vote")
         yield (
             f"The left response was chosen in {side.test.a:,} of {chosen} ({percent(side.share.value)}, 95 % interval "
             f"{percent(side.share.low)} to {percent(side.share.high)}; {p_equals(side.p)} for no side effect)."
         )
-    if rounds is not None and rounds.items:
-        yield (
-            f"Ties over the {len(rounds.shares)} rounds: {', '.join(map(percent, rounds.shares))}; Cochran's Q finds "
-            f"{'a' if rounds.p < 0.05 else 'no'} change ({p_equals(rounds.p)}, {count(rounds.items, 'pair')})."
-        )
+    yield from told_of_rounds(answer.rounds)
 
 
 def _table(answer: PreferenceAnswer) -> tuple[Table, ...]:

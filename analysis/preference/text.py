@@ -13,8 +13,9 @@ from analysis.preference.mixed_text import mixed_document, mixed_parts
 from analysis.preference.ranking import Ranked, Ranking
 from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
-from analysis.showing.words import count, number, p_equals, p_value, plain
+from analysis.showing.words import count, number, p_equals, p_value, percent, plain
 from analysis.stats.equivalence import Equivalence
+from analysis.stats.round_drift import RoundDrift
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
 _HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "p", "p (Holm)",
@@ -249,13 +250,26 @@ def _checks(answer: PreferenceAnswer) -> Iterator[str]:
         shown = "" if share is None or p is None else f", {share.value:.3f} ({_reach(share)}; {p_equals(p)})"
         decisive, alone = count(side.test.a + side.test.b, "decisive vote"), p_equals(side.test.p)
         yield f"Left was chosen in {side.test.a:,} of {decisive}{shown}; as if votes were independent, {alone}."
-    if (rounds := answer.rounds) and rounds.items:
-        shares = ", ".join(map(number, rounds.shares))
+    yield from told_of_rounds(answer.rounds)
+
+
+def told_of_rounds(rounds: RoundDrift | None) -> Iterator[str]:
+    """The share of ties in each round, and whether the same raters changed; nothing where no pair has every round."""
+    if rounds is None or not rounds.pairs:
+        return
+    shares, pairs = ", ".join(map(percent, rounds.shares)), count(rounds.pairs, "pair")
+    yield f"Ties by round: {shares}, over {pairs} with a vote in every round."
+    if not rounds.everybody:
+        yield "Whether the same raters changed is unknown: the votes name no rater."
+    elif rounds.p is None or rounds.freedom is None:
         yield (
-            f"Share of ties by round: {shares}. Cochran's Q = {rounds.statistic:.2f} on "
-            f"{count(rounds.freedom, 'degree')} of freedom, {p_equals(rounds.p)}, over {count(rounds.items, 'pair')} "
-            "with a vote in every round."
+            f"Whether the same raters changed is unknown: {rounds.raters} of {count(rounds.everybody, 'rater')} voted "
+            "in two rounds or more, too few for a test."
         )
+    else:
+        change = "gave other shares of ties in other rounds" if rounds.p < 0.05 else "show no change over the rounds"
+        test = f"F = {rounds.statistic:.2f} on {rounds.freedom[0]:g} and {rounds.freedom[1]:.0f} degrees of freedom"
+        yield f"The same raters {change} ({test}, {p_equals(rounds.p)}, {count(rounds.raters, 'rater')})."
 
 
 RANKING_HEAD = ("rank", "system", "votes", "log strength", "SE", "95 % interval", "95 % ranks",

@@ -1,6 +1,4 @@
-"""Exact tests on counts of votes: signs, sides, rounds, and where a tie share lies between its two anchors.
-
-Cochran's Q is that of statsmodels, the sign test is scipy's.
+"""Exact tests on counts of votes: signs, sides, and where a tie share lies between its two anchors.
 
 They take votes as independent unless they say otherwise; intervals that allow for clusters are in stats.intervals.
 """
@@ -29,17 +27,6 @@ class SignTest:
     b: int
     ties: int
     p: float
-
-
-@dataclass(frozen=True, slots=True)
-class CochranQ:
-    """Cochran's Q (1950): does the share of ties differ between the rounds? Items are the blocks."""
-
-    statistic: float
-    freedom: int
-    p: float
-    items: int  # items with a vote in every round
-    shares: tuple[float, ...]  # share of ties in each round over those items
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,28 +82,6 @@ def position_test(choice: Ints, left: Ints) -> SignTest:
     known = left >= 0
     side = np.where(choice == TIE, TIE, np.where(choice == left, A, B))
     return sign_test(side[known])
-
-
-def cochran_q(pair: Ints, round: Ints, yes: NDArray[np.bool_]) -> CochranQ:
-    """Q over the rounds for one yes/no outcome, on the pairs that have exactly one vote in every round.
-
-    The rounds rate the same items, so they are no replications: Q asks only whether the level drifts from round to
-    round (raters tiring, another crowd), given the items.
-    """
-    rounds = np.unique(round)
-    table = np.zeros((int(pair.max()) + 1, len(rounds)))
-    place = (pair, np.searchsorted(rounds, round))
-    seen = np.zeros_like(table)
-    np.add.at(seen, place, 1)
-    np.add.at(table, place, yes)
-    table = table[(seen == 1).all(1)]  # a pair judged twice in a round would count double in its block
-    shares, freedom = tuple((table.sum(0) / max(len(table), 1)).tolist()), len(rounds) - 1
-    if not freedom or (table == table[:, :1]).all():  # no pair was judged differently, so nothing can have changed
-        return CochranQ(0.0, freedom, 1.0, len(table), shares)
-    from statsmodels.stats.contingency_tables import cochrans_q
-
-    found = cochrans_q(table)
-    return CochranQ(float(found.statistic), freedom, float(found.pvalue), len(table), shares)
 
 
 def tie_index(

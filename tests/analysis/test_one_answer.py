@@ -209,7 +209,7 @@ def test_a_table_beside_pairs_jsonl_is_not_said_to_have_none(study, tmp_path):
     rows = [f"{v.pair},{v.rater},{v.choice},{v.round % 2}" for v in votes if v.round < 3 and v.kind == "real"]
     (study / "votes.csv").write_text("\n".join(["pair,rater,choice,round", *rows]))
     said = say("preference", study / "votes.csv")
-    assert "on 1 degree of freedom" in said and "bilstm_attn-0" in said
+    assert "over 30 pairs with a vote in every round" in said and "bilstm_attn-0" in said
     say("report", study / "votes.csv", "--out", tmp_path / "beside.html")
     told = json.loads((tmp_path / "beside.json").read_text())["limitations"]
     assert not any("There is no pairs.jsonl" in one for one in told)
