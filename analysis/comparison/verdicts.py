@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from analysis.comparison.answer import ComparisonAnswer, SpreadRanking
 from analysis.comparison.orders import WAYS, Order
 from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
-from analysis.showing.words import chance, count
+from analysis.showing.words import chance, count, told_of_few_seeds
+from analysis.stats.seed_range import seed_range
 from analysis.stats.spread import seed_spread
 
 NAMED = 6  # longer lists are counted
@@ -20,6 +21,7 @@ def verdicts(answer: ComparisonAnswer) -> list[str]:
     found = [*map(_against, answer.rankings), *_apart(answer), *_few(trained), *_alone(trained)]
     found += _chances(answer)
     found += order_verdicts(orders, trained)
+    found += told_of_few_seeds(seed_range(method.values) for method in trained) if orders else []
     if trained and not orders:
         names = sorted({method.model for method in trained})
         found.append(f"Only one architecture ({names[0]}) was judged, so architectures cannot be compared.")

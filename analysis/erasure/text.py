@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.erasure.answer import MEASURES, OPEN, UNUSED, USED, ErasedTask, ErasureAnswer, ErasureEffect
 from analysis.showing.tables import Table
-from analysis.showing.words import count, number, p_value, percent, plain, signed
+from analysis.showing.words import count, number, p_value, percent, plain, signed, told_of_few_seeds
 
 SITES = {"state": "the first state", "memory": "the memory"}  # of the decoder
 SAYS = {USED: "uses it", UNUSED: "does not use it", OPEN: "not known"}
@@ -80,6 +80,7 @@ def erasure_notes(answer: ErasureAnswer) -> Iterator[str]:
         yield f"The context is worth next to nothing to {', '.join(idle)}: there nothing can be found to be used."
     if answer.lone:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
+    yield from told_of_few_seeds(part.found.spread for one in answer.rows for part in one.effects.values())
     if answer.left_out:
         yield "Left out: " + "; ".join(answer.left_out) + "."
 
@@ -115,7 +116,8 @@ def document(answer: ErasureAnswer) -> dict[str, Any]:
 def _row(one: ErasedTask) -> dict[str, Any]:
     effects = {
         name: {"task": part.task, "random": part.random, "beyond": part.found.value, "se": part.found.se,
-               "low": part.found.low, "high": part.found.high, "p": part.found.p, "freedom": part.found.freedom}
+               "low": part.found.low, "high": part.found.high, "p": part.found.p, "freedom": part.found.freedom,
+               "range": part.found.spread and asdict(part.found.spread)}
         for name, part in one.effects.items()
     }  # fmt: skip
     return {**asdict(one), "effects": effects}

@@ -1,8 +1,10 @@
-"""Systems by a weighted mean of tasks: each is the mean over its training seeds, with ranks that may be told at once.
+"""Systems in order of a weighted mean of tasks: each is the mean over its training seeds, with ranks that hold at once.
 
-Dialogues are shared, so a difference is paired by dialogue. The spread between seeds is pooled over the systems that
-have two or more, and stands in for it where a system has one. Rank intervals hold for all systems at once (Mogstad,
-Romano, Shaikh and Wilhelm 2024).
+Dialogues are shared, so a difference is paired by dialogue. Two questions are kept apart: what the systems as they were
+trained would do on other dialogues, and what other trainings of them would do as well. The second rests on the seeds of
+each system alone (stats/seed_levels.py), so a system with one seed has no answer to it.
+
+Without weights the tasks are those of one unit: the mean of a share of dialogues and a share of turns says nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +19,23 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from analysis.reading.scores.conditions import clean_values
 from analysis.reading.study import Study
-from analysis.stats.mean_over_seeds import replicates_by_dialogue
 from analysis.stats.paired.rank_sets import rank_sets
-from analysis.stats.reruns import BOTH, between
-from analysis.stats.sign_tests import holm
-from dialogue.cards import TaskCard
+from analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
+from analysis.stats.seed_range import SeedRange, seed_range
+from analysis.stats.sign_tests import holm_where
+from dialogue.cards import LATE, TaskCard
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 SETS = 20_000
 PLAIN_CHECKPOINTS = ("last", "published")
+TASK_SUCCESS = "task"  # the evaluator whose tasks come first
 Seed = int | None
 
 
@@ -47,23 +50,38 @@ class RankedTask:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedSpan:
+    """A 95 % interval, cut at the ends of the scale, and the ranks that hold for all systems at once."""
+
+    low: float
+    high: float
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepDown:
+    """How far a system is above the next one, over new seeds and dialogues."""
+
+    value: float
+    low: float
+    high: float
+    p_holm: float
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
-    """One system."""
+    """One system; `anew` and `step` are None where one seed tells nothing of others."""
 
     system: str
     seeds: int
     tasks: tuple[float, ...]  # mean over seeds, in the order of the answer's tasks
     macro: float
-    se: float
-    low: float
-    high: float
     rank: int
-    best: int  # by the simultaneous 95 % interval
-    worst: int
-    step: float | None = None  # to the next
-    step_low: float | None = None
-    step_high: float | None = None
-    p_holm: float | None = None
+    trained: RankedSpan  # these very models on other dialogues
+    anew: RankedSpan | None  # other trainings on other dialogues
+    over_seeds: SeedRange | None
+    step: StepDown | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +90,16 @@ class LeaderboardAnswer:
 
     standings: tuple[Standing, ...]
     tasks: tuple[RankedTask, ...]
-    seed_sd: float | None  # pooled over systems, beyond the noise of dialogues; None where no system has two seeds
-    freedom: float
     dialogues: int
     unequal: tuple[str, ...]  # systems that did not answer all of them
     out: tuple[str, ...]  # what does not count, and why
     claims: Mapping[str, Mapping[str, float]]
     signature: str
+
+    @property
+    def lone(self) -> tuple[str, ...]:
+        """Systems with one seed."""
+        return tuple(standing.system for standing in self.standings if standing.seeds == 1)
 
 
 def answer(
@@ -86,35 +107,31 @@ def answer(
     claims: Path | None = None, seed: int = 0,
 ) -> LeaderboardAnswer:  # fmt: skip
     """The order of all systems of one or more studies on the same dialogues."""
-    values, parts, titles, most = _collected(studies, condition)
+    values, parts, measures = _collected(studies, condition)
     systems = sorted({system for system, _ in values})
     if not systems:
         raise InputError(
             "No scores were found that systems could be ordered by. Make some, e.g. python -m evaluators task STUDY."
         )
-    tasks, out = _tasks(values, titles, most, systems, weights or {})
-    replicates = [one for one in values if all(task.name in values[one] for task in tasks)]
-    names = sorted({name for one in replicates for task in tasks for name in parts[one][task.name]})
+    tasks, out = _tasks(values, measures, systems, weights or {})
+    models = [model for model in values if all(task.name in values[model] for task in tasks)]
+    names = sorted({name for model in models for task in tasks for name in parts[model][task.name]})
     share = sum(task.weight for task in tasks)
-    macro = np.array([sum(t.weight * values[one][t.name] for t in tasks) / share for one in replicates])
+    macro = np.array([sum(t.weight * values[model][t.name] for t in tasks) / share for model in models])
     adds = np.array(
-        [sum(t.weight * _row(parts[one][t.name], names) for t in tasks) / share for one in replicates], np.float64
+        [sum(t.weight * _row(parts[model][t.name], names) for t in tasks) / share for model in models], np.float64
     )
-    places = {system: np.array([k for k, one in enumerate(replicates) if one[0] == system]) for system in systems}
-    estimate = estimate_systems(macro, adds, [places[system] for system in systems])
-    by_task = {
-        system: tuple(float(np.mean([values[replicates[k]][task.name] for k in at])) for task in tasks)
-        for system, at in places.items()
-    }
-    highest = sum(t.weight * t.most for t in tasks) / share
-    counts = {s: len(at) for s, at in places.items()}
-    standings = [_within(one, highest) for one in _ordered(systems, estimate, by_task, counts, seed)]
-    covered = {
-        system: {n for k in at for t in tasks for n in parts[replicates[k]][t.name]} for system, at in places.items()
-    }
+    places = [np.array([k for k, (name, _) in enumerate(models) if name == system]) for system in systems]
+    if len(names) < 2:
+        raise InputError("One dialogue alone tells no error; scores of two dialogues or more are needed.")
+    levels = seed_levels(macro, adds, places)
+    by_task = [tuple(float(np.mean([values[models[k]][task.name] for k in at])) for task in tasks) for at in places]
+    covered = [{n for k in at for t in tasks for n in parts[models[k]][t.name]} for at in places]
+    ranges = [seed_range(macro[at].tolist()) for at in places]
     return LeaderboardAnswer(
-        tuple(standings), tuple(tasks), estimate.seed_sd, estimate.freedom, len(names),
-        tuple(system for system, found in covered.items() if len(found) < len(names)), tuple(out),
+        tuple(_ordered(systems, levels, by_task, ranges, sum(t.weight * t.most for t in tasks) / share, seed)),
+        tuple(tasks), len(names),
+        tuple(system for system, known in zip(systems, covered, strict=True) if len(known) < len(names)), tuple(out),
         read_printed(claims) if claims else {},
         signature(
             systems=len(systems), tasks=[f"{t.name}={t.weight:g}" for t in tasks], condition=condition or "clean",
@@ -123,16 +140,24 @@ def answer(
     )  # fmt: skip
 
 
-Replicate = tuple[str, Seed]
-ByTask = dict[Replicate, dict[str, float]]
-Parts = dict[Replicate, dict[str, dict[str, float]]]
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One task of one evaluator."""
+
+    evaluator: str
+    card: TaskCard
+    order: tuple[bool, int, str]  # task success first, then as the cards say
+
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """What it must share with another measure before their mean means anything."""
+        card = self.card
+        return self.evaluator, card.unit, f"{card.scale:g}", card.level, card.aggregate
 
 
-def _within(one: Standing, highest: float) -> Standing:
-    """The interval cut where no score can be: that takes nothing from how often it holds the truth."""
-    if math.isinf(highest):
-        return one
-    return replace(one, low=min(max(one.low, 0.0), highest), high=max(min(one.high, highest), 0.0))
+Model = tuple[str, Seed]
+ByTask = dict[Model, dict[str, float]]
+Parts = dict[Model, dict[str, dict[str, float]]]
 
 
 def highest_score(card: TaskCard) -> float:
@@ -141,27 +166,29 @@ def highest_score(card: TaskCard) -> float:
     return card.scale if card.unit == "share" else known.get(card.aggregate, math.inf)
 
 
-def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts, dict[str, str], dict[str, float]]:
-    """System and seed -> task -> value, and what each dialogue adds to its error; task -> title, highest score."""
-    lists: dict[Replicate, dict[str, list[tuple[float, dict[str, float]]]]] = defaultdict(lambda: defaultdict(list))
-    titles: dict[str, str] = {}
-    most: dict[str, float] = {}
+def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts, dict[str, Measure]]:
+    """System and seed -> task -> value, and what each dialogue adds to its error; task -> what it measures."""
+    lists: dict[Model, dict[str, list[tuple[float, dict[str, float]]]]] = defaultdict(lambda: defaultdict(list))
+    measures: dict[str, Measure] = {}
     for study in studies:
         for key, card, seed, value in clean_values(study.scores, condition) if study.scores else ():
             if card.better == "lower" or card.unit not in ("share", "points"):
                 continue
             system = key.model if key.checkpoint in PLAIN_CHECKPOINTS else f"{key.model} {key.checkpoint}"
             system = system if len(studies) == 1 else f"{study.name}/{system}"
+            owner = study.scores.cards.get(key.evaluator) if study.scores else None
+            place = key.evaluator != TASK_SUCCESS, owner.order if owner else LATE, key.evaluator
             name = key.task
+            if measures.setdefault(name, Measure(key.evaluator, card, place)).evaluator != key.evaluator:
+                name = f"{key.evaluator} {key.task}"  # another evaluator has a task of this name
+                measures.setdefault(name, Measure(key.evaluator, card, place))
             adds = dict(zip(value.clusters, (value.parts * card.scale).tolist(), strict=True))
             lists[system, seed][name].append((value.value * card.scale, adds))
-            titles[name] = card.title if card.main else f"{card.title} "
-            most[name] = max(highest_score(card), most.get(name, 0.0))
     values = {
-        one: {name: float(np.mean([v for v, _ in many])) for name, many in by.items()} for one, by in lists.items()
+        model: {name: float(np.mean([v for v, _ in many])) for name, many in by.items()} for model, by in lists.items()
     }
-    parts = {one: {name: _averaged([p for _, p in many]) for name, many in by.items()} for one, by in lists.items()}
-    return values, parts, titles, most
+    parts = {model: {name: _averaged([p for _, p in many]) for name, many in by.items()} for model, by in lists.items()}
+    return values, parts, measures
 
 
 def _averaged(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -175,109 +202,88 @@ def _row(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
 
 
 def _tasks(
-    values: ByTask, titles: Mapping[str, str], most: Mapping[str, float], systems: Sequence[str],
-    weights: Mapping[str, float],
-) -> tuple[list[RankedTask], list[str]]:  # fmt: skip
-    """The tasks that count: those with a weight, else every main one that all systems have."""
-    if unknown := [name for name in weights if name not in titles]:
-        raise InputError(f"--weights names {unknown[0]!r}; there are {', '.join(sorted(titles))}.")
-    has = {name: {one[0] for one, by in values.items() if name in by} for name in titles}
-    wanted = [name for name in titles if name in weights or (not weights and not titles[name].endswith(" "))]
-    kept = [name for name in wanted if len(has[name]) == len(systems) and weights.get(name, 1.0) > 0]
+    values: ByTask, measures: Mapping[str, Measure], systems: Sequence[str], weights: Mapping[str, float]
+) -> tuple[list[RankedTask], list[str]]:
+    """The tasks that count: those with a weight, else the main ones of the first unit that all systems have."""
+    if unknown := [name for name in weights if name not in measures]:
+        raise InputError(f"--weights names {unknown[0]!r}; there are {', '.join(sorted(measures))}.")
+    has = {name: {system for (system, _), by in values.items() if name in by} for name in measures}
+    wanted = [name for name in measures if name in weights or (not weights and measures[name].card.main)]
+    whole = [name for name in wanted if len(has[name]) == len(systems) and weights.get(name, 1.0) > 0]
     out = [
-        f"{titles[name].strip()} does not count: {', '.join(sorted(set(systems) - has[name]))} lack it."
+        f"{measures[name].card.title} does not count: {', '.join(sorted(set(systems) - has[name]))} lack it."
         for name in wanted if len(has[name]) < len(systems)
     ]  # fmt: skip
-    if not kept:
+    if not whole:
         raise InputError(
             f"No task is there for all of {', '.join(systems)}. {' '.join(out)} Name some: --weights jga=1"
         )
-    return [RankedTask(name, titles[name].strip(), weights.get(name, 1.0), most[name]) for name in kept], out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemEstimate:
-    """The systems' means over seeds with their covariance and the errors of their differences."""
-
-    values: Floats
-    covariance: Floats
-    apart: Floats
-    freedom: float
-    seed_sd: float | None
-
-
-def estimate_systems(macro: Floats, adds: Floats, places: Sequence[NDArray[np.int64]]) -> SystemEstimate:
-    """From one value a system and seed, what each dialogue adds to it (values, dialogues), and each system's places."""
-    found = replicates_by_dialogue(macro, adds)
-    if adds.shape[1] < 2:
-        raise InputError("One dialogue alone tells no error; scores of two dialogues or more are needed.")
-    average = np.zeros((len(places), len(macro)))
-    for row, at in enumerate(places):
-        average[row, at] = 1 / len(at)
-    shared = average @ found.covariance[BOTH] @ average.T
-    several = [at for at in places if len(at) > 1]
-    freedom_seeds = sum(len(at) - 1 for at in several)
-    sizes = np.array([len(at) for at in places], np.float64)
-    pooled = 0.0
-    if several:
-        spreads = [(len(at) - 1, *between(found, at)) for at in several]
-        pooled = max(0.0, sum(df * (observed - noise) for df, observed, noise in spreads) / freedom_seeds)
-    covariance = shared + np.diag(pooled / sizes)
-    variance = np.diag(covariance)
-    apart = np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * covariance, 0.0))
-    freedom = _freedom(shared, pooled / sizes, adds.shape[1] - 1.0, freedom_seeds)
-    return SystemEstimate(
-        average @ macro, covariance, apart, freedom, math.sqrt(pooled) if several else None
-    )  # fmt: skip
-
-
-def _freedom(shared: Floats, of_seeds: Floats, dialogues: float, seeds: int) -> float:
-    """Satterthwaite's for the typical variance: that of dialogues and that of seeds are estimated apart."""
-    if not seeds or not of_seeds.any():
-        return dialogues
-    one, other = float(np.diag(shared).mean()), float(of_seeds.mean())
-    return max((one + other) ** 2 / (one**2 / dialogues + other**2 / seeds), float(min(seeds, dialogues)))
+    if not weights:
+        first = min(whole, key=lambda name: measures[name].order)
+        others = [name for name in whole if measures[name].unit != measures[first].unit]
+        whole = [name for name in whole if name not in others]
+        if others:
+            out.append(f"Of another unit, so not averaged: {', '.join(others)}. --weights {others[0]}=1 orders by one.")
+    return [
+        RankedTask(name, measures[name].card.title, weights.get(name, 1.0), highest_score(measures[name].card))
+        for name in whole
+    ], out
 
 
 def _ordered(
-    systems: Sequence[str], found: SystemEstimate, by_task: Mapping[str, tuple[float, ...]], seeds: Mapping[str, int],
-    seed: int,
+    systems: Sequence[str], levels: SeedLevels, by_task: Sequence[tuple[float, ...]],
+    ranges: Sequence[SeedRange | None], highest: float, seed: int,
 ) -> list[Standing]:  # fmt: skip
+    order = sorted(range(len(systems)), key=lambda k: -levels.means[k])
+    trained, anew, steps = _trained(levels, highest, seed), _anew(levels, highest), _steps(levels, order)
+    return [
+        Standing(systems[k], int(levels.seeds[k]), by_task[k], float(levels.means[k]), rank + 1, trained[k], anew[k],
+                 ranges[k], steps[rank])
+        for rank, k in enumerate(order)
+    ]  # fmt: skip
+
+
+def _trained(levels: SeedLevels, highest: float, seed: int) -> list[RankedSpan]:
+    """These very models on other dialogues."""
     generator = np.random.default_rng(child_seed(seed, "leaderboard"))
-    sets = rank_sets(
-        found.values, found.covariance, found.apart, found.freedom, sets=SETS, generator=generator
-    )  # fmt: skip
-    order = sorted(range(len(systems)), key=lambda k: -found.values[k])
-    reach = float(stdtrit(found.freedom, 0.975))
-    steps = [_step(found, a, b, reach) for a, b in pairwise(order)]
-    adjusted = holm(np.array([p for *_, p in steps])) if steps else np.zeros(0)
-    standings = []
-    for rank, k in enumerate(order, start=1):
-        value, se = float(found.values[k]), float(math.sqrt(found.covariance[k, k]))
-        step = (*steps[rank - 1][:3], float(adjusted[rank - 1])) if rank < len(order) else ()
-        standings.append(
-            Standing(
-                systems[k],
-                seeds[systems[k]],
-                by_task[systems[k]],
-                value,
-                se,
-                value - reach * se,
-                value + reach * se,
-                rank,
-                int(sets.all_low[k]),
-                int(sets.all_high[k]),
-                *step,
-            )
+    sets = rank_sets(levels.means, levels.trained, levels.apart, levels.dialogues - 1.0, sets=SETS, generator=generator)
+    return [
+        _within(RankedSpan(float(mean - far), float(mean + far), int(best), int(worst)), highest)
+        for mean, far, best, worst in zip(
+            levels.means, levels.reach_as_trained(), sets.all_low, sets.all_high, strict=True
         )
-    return standings
+    ]
 
 
-def _step(found: SystemEstimate, a: int, b: int, reach: float) -> tuple[float, float, float, float]:
-    gap, se = float(found.values[a] - found.values[b]), float(found.apart[a, b])
-    if se <= 0:
-        return gap, gap, gap, float(gap == 0)
-    return gap, gap - reach * se, gap + reach * se, 2 * float(stdtr(found.freedom, -gap / se))
+def _anew(levels: SeedLevels, highest: float) -> list[RankedSpan | None]:
+    """Other trainings on other dialogues; None for one seed."""
+    best, worst = ranks_over_seeds(levels)
+    return [
+        _within(RankedSpan(float(mean - far), float(mean + far), int(best[k]), int(worst[k])), highest)
+        if math.isfinite(far) else None
+        for k, (mean, far) in enumerate(zip(levels.means, levels.reach(), strict=True))
+    ]  # fmt: skip
+
+
+def _within(span: RankedSpan, highest: float) -> RankedSpan:
+    """The interval cut where no score can be: that takes nothing from how often it holds the truth."""
+    if math.isinf(highest):
+        return span
+    return replace(span, low=min(max(span.low, 0.0), highest), high=max(min(span.high, highest), 0.0))
+
+
+def _steps(levels: SeedLevels, order: Sequence[int]) -> list[StepDown | None]:
+    """From each system to the next in order; None behind the last, and where either has one seed."""
+    pairs = np.array([*pairwise(order)], np.int64).reshape(-1, 2)
+    above, below = pairs.T
+    gap, reach = levels.means[above] - levels.means[below], levels.contrast_reach(above, below)
+    p = [min(1.0, 2 * float(tail)) if math.isfinite(far) else None
+         for tail, far in zip(levels.contrast_tail(above, below), reach, strict=True)]  # fmt: skip
+    steps: list[StepDown | None] = [
+        None if adjusted is None else StepDown(float(value), float(value - far), float(value + far), adjusted)
+        for value, far, adjusted in zip(gap, reach, holm_where(p), strict=True)
+    ]
+    return [*steps, None]
 
 
 def read_printed(path: Path) -> dict[str, dict[str, float]]:

@@ -18,11 +18,13 @@ def section(answer: LeaderboardAnswer | None) -> Section | None:
 
 
 def _figure(answer: LeaderboardAnswer) -> RowFigure:
-    axis = Axis(min(0.0, *(one.low for one in answer.standings)), max(100.0, *(one.high for one in answer.standings)))
+    spans = [one.anew or one.trained for one in answer.standings]
+    axis = Axis(min(0.0, *(span.low for span in spans)), max(100.0, *(span.high for span in spans)))
     rows = tuple(
-        Row(one.system, said := f"{one.macro:.1f} ({one.low:.1f} to {one.high:.1f})",
-            axis.interval(one.low, one.macro, one.high), described=said)
-        for one in answer.standings
+        Row(one.system if one.anew else f"{one.system} (as trained)",
+            said := f"{one.macro:.1f} ({span.low:.1f} to {span.high:.1f})",
+            axis.interval(span.low, one.macro, span.high), described=said)
+        for one, span in zip(answer.standings, spans, strict=True)
     )  # fmt: skip
     return RowFigure(
         "Mean of the tasks, by system", rows, axis.ticks((0, 25, 50, 75, 100)), "points, the mean of all tasks",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from analysis.leaderboard.answer import LeaderboardAnswer, Standing
+from analysis.leaderboard.answer import LeaderboardAnswer, RankedSpan, Standing
 from analysis.showing.tables import Table
-from analysis.showing.words import count, number, p_value, plain
+from analysis.showing.words import count, number, p_value, plain, told_of_few_seeds
 
 ROUNDING = 0.05
 
@@ -19,22 +19,41 @@ def parts(answer: LeaderboardAnswer) -> list[Table | str]:
 
 
 def standings_table(answer: LeaderboardAnswer) -> Table:
-    """A line for every system."""
-    titles = [task.title for task in answer.tasks]
-    head = ["rank", "system", "seeds", "macro (95 %)", *titles, "to the next", "p (Holm)"]
-    printed = any(answer.claims.get(one.system.lower()) for one in answer.standings)
-    rows = [[*_cells(one), *([_printed(answer, one)] if printed else [])] for one in answer.standings]
+    """A line for every system; without two seeds anywhere there is nothing to say of new ones."""
+    head = ["rank, as trained", "system", "seeds", "macro", "95 %, as trained"]
+    if anew := any(standing.anew for standing in answer.standings):
+        head += ["95 %, new seeds", "rank, new seeds", "range of seeds"]
+    head += [task.title for task in answer.tasks] if len(answer.tasks) > 1 else []
+    head += ["to the next", "p (Holm)"] if anew else []
+    printed = any(answer.claims.get(standing.system.lower()) for standing in answer.standings)
+    rows = [
+        [*_cells(standing, anew, len(answer.tasks) > 1), *([_printed(answer, standing)] if printed else [])]
+        for standing in answer.standings
+    ]
     return Table([*head, *(["printed"] if printed else [])], rows, "Systems by the weighted mean of tasks")
 
 
-def _cells(one: Standing) -> list[str]:
-    span = str(one.best) if one.best == one.worst else f"{one.best}-{one.worst}"
-    step = "-" if one.step is None else f"{one.step:.1f} ({number(one.step_low, 1)} to {number(one.step_high, 1)})"
-    return [
-        span, one.system, "one seed" if one.seeds == 1 else str(one.seeds),
-        f"{one.macro:.1f} ({one.low:.1f}-{one.high:.1f})", *(f"{value:.1f}" for value in one.tasks), step,
-        p_value(one.p_holm),
-    ]  # fmt: skip
+def _cells(one: Standing, anew: bool, several: bool) -> list[str]:
+    cells = [span_ranks(one.trained), one.system, str(one.seeds), f"{one.macro:.1f}", span_reach(one.trained)]
+    if anew:
+        spread = one.over_seeds
+        cells += [span_reach(one.anew), span_ranks(one.anew), f"{spread.low:.1f}-{spread.high:.1f}" if spread else "-"]
+    cells += [f"{value:.1f}" for value in one.tasks] if several else []
+    if anew and (step := one.step):
+        cells += [f"{step.value:.1f} ({number(step.low, 1)} to {number(step.high, 1)})", p_value(step.p_holm)]
+    return cells + ["-"] * (2 if anew and not one.step else 0)
+
+
+def span_ranks(span: RankedSpan | None) -> str:
+    """`2-4`, or a dash."""
+    if span is None:
+        return "-"
+    return str(span.best) if span.best == span.worst else f"{span.best}-{span.worst}"
+
+
+def span_reach(span: RankedSpan | None) -> str:
+    """`61.0-64.2`, or a dash."""
+    return "-" if span is None else f"{span.low:.1f}-{span.high:.1f}"
 
 
 def _printed(answer: LeaderboardAnswer, one: Standing) -> str:
@@ -52,14 +71,14 @@ def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
     weights = ", ".join(f"{task.title} {task.weight:g}" for task in answer.tasks)
     tasks = count(len(answer.tasks), "task")
     yield f"Macro is the mean of {tasks} (weights: {weights}) on {answer.dialogues:,} dialogues."
-    yield "Ranks are 95 % intervals that hold for all systems at once; differences are paired by dialogue."
-    lone = [one.system for one in answer.standings if one.seeds == 1]
-    if answer.seed_sd is None:
-        yield "No system has two seeds: the intervals are for other dialogues and know nothing of other training seeds."
+    yield "Ranks hold for all systems at once (95 %). As trained: these very models on other dialogues."
+    if len(answer.lone) == len(answer.standings):
+        yield "No system has two seeds, so nothing is known of other trainings."
     else:
-        yield f"Seeds of one system differ by an SD of {answer.seed_sd:.2f} beyond the dialogues' noise (pooled)."
-        if lone:
-            yield f"One seed alone: {', '.join(lone)}. Their spread over seeds is taken from the others."
+        yield "New seeds: other trainings on other dialogues, from each system's own seeds."
+        if answer.lone:
+            yield f"One seed: {', '.join(answer.lone)}. So nothing is known of other trainings of them."
+        yield from told_of_few_seeds(one.over_seeds for one in answer.standings)
     if answer.unequal:
         yield f"Not all dialogues were answered by {', '.join(answer.unequal)}; compare with care."
     yield from answer.out
@@ -67,14 +86,14 @@ def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
 
 def document(answer: LeaderboardAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
-    found = {
+    keys = {
         "systems": [
             {**asdict(one), "tasks": dict(zip((task.name for task in answer.tasks), one.tasks, strict=True)),
              "printed": answer.claims.get(one.system.lower())}
             for one in answer.standings
         ],
-        "weights": {task.name: task.weight for task in answer.tasks},
-        "seed_sd": answer.seed_sd, "freedom": answer.freedom, "dialogues": answer.dialogues,
-        "not_all_answered": answer.unequal, "not_counted": answer.out, "signature": answer.signature,
+        "weights": {task.name: task.weight for task in answer.tasks}, "dialogues": answer.dialogues,
+        "one_seed": answer.lone, "not_all_answered": answer.unequal, "not_counted": answer.out,
+        "signature": answer.signature,
     }  # fmt: skip
-    return dict(plain(found))
+    return dict(plain(keys))

@@ -16,7 +16,7 @@ from analysis.erasure.answer import ErasureAnswer
 from analysis.erasure.answer import answer as ask_erasure
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
-from analysis.leaderboard.answer import LeaderboardAnswer
+from analysis.leaderboard.answer import TASK_SUCCESS, LeaderboardAnswer
 from analysis.leaderboard.answer import answer as ask_leaderboard
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
@@ -51,8 +51,6 @@ from analysis.worth.answer import WorthAnswer
 from analysis.worth.answer import answer as ask_worth
 from dialogue.errors import InputError
 from dialogue.judges import VERDICTS
-
-TASK_SUCCESS = "task"  # the evaluator whose scores make a leaderboard
 
 
 @dataclass(frozen=True, eq=False)

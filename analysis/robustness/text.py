@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from analysis.robustness.answer import DoseStep, Drop, RobustnessAnswer
 from analysis.showing.tables import Table
-from analysis.showing.words import count, heading, number, plain, signed
+from analysis.showing.words import count, heading, number, plain, signed, told_of_few_seeds
 from analysis.stats.mean_over_seeds import SeedMean
 
 SURE = 0.05
@@ -70,6 +71,7 @@ def robustness_notes(answer: RobustnessAnswer) -> Iterator[str]:
     )
     if answer.lone:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
+    yield from told_of_few_seeds(one.found.spread for one in answer.drops)
     if found := answer.notices:
         if not found.shown:
             compared = count(found.compared, "comparison")
@@ -119,4 +121,4 @@ def _step(one: DoseStep) -> dict[str, Any]:
 
 def _mean(found: SeedMean) -> dict[str, Any]:
     return {"drop": found.value, "se": found.se, "low": found.low, "high": found.high, "freedom": found.freedom,
-            "p": found.p}  # fmt: skip
+            "p": found.p, "range": found.spread and asdict(found.spread)}  # fmt: skip

@@ -1,8 +1,8 @@
 """The mean of one quantity over training seeds, with an error that knows dialogues and seeds.
 
 Each seed's value rests on the same dialogues, so their errors hang together. A re-run would draw dialogues and seeds
-anew: the variance of the mean is that by dialogues, plus what the spread between seeds has beyond the dialogues' noise,
-over the number of seeds. Both are taken together as in every comparison of seeds (`both_levels`). With one seed the
+anew: the variance of the mean is that between seeds over their number, which holds each seed's own noise too, plus what
+dialogues do to all seeds. Both are taken together as in every comparison of seeds (`both_levels`). With one seed the
 error is by dialogues alone, and says nothing of other seeds.
 """
 
@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.reruns import BOTH, Replicates, between, both_levels, drawn_anew
+from analysis.stats.reruns import BOTH, Replicates, between, both_levels, drawn_anew, wider
+from analysis.stats.seed_range import SeedRange, seed_range
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +32,7 @@ class SeedMean:
     high: float
     p: float
     seeds: int
+    spread: SeedRange | None = None  # of the seeds' own values; None for one
 
 
 def replicates_by_dialogue(values: Floats, parts: Floats) -> Replicates:
@@ -51,9 +53,12 @@ def mean_over_seeds(found: Replicates, *, level: float = 0.95) -> SeedMean:
     variance, freedom = by_dialogue
     if n > 1:
         observed, noise = between(found, np.arange(n))
-        variance, freedom = both_levels(by_dialogue, (max(observed - noise, 0.0) / n, n - 1.0), level=level)
+        shared = max(variance - noise / n, 0.0)
+        both = both_levels((shared, freedom), (observed / n, n - 1.0), level=level)
+        variance, freedom = wider(by_dialogue, both, level=level)
     se = math.sqrt(variance)
+    spread = seed_range(found.values.tolist(), level=level)
     if se < 1e-12 * max(abs(value), 1e-12):  # nothing moved anywhere
-        return SeedMean(value, 0.0, freedom, value, value, 1.0 if abs(value) < 1e-12 else 0.0, n)
-    reach = float(stdtrit(freedom, (1 + level) / 2)) * se
-    return SeedMean(value, se, freedom, value - reach, value + reach, 2 * float(stdtr(freedom, -abs(value) / se)), n)
+        return SeedMean(value, 0.0, freedom, value, value, 1.0 if abs(value) < 1e-12 else 0.0, n, spread)
+    reach, p = float(stdtrit(freedom, (1 + level) / 2)) * se, 2 * float(stdtr(freedom, -abs(value) / se))
+    return SeedMean(value, se, freedom, value - reach, value + reach, p, n, spread)

@@ -3,8 +3,9 @@
 Two things (architectures) are compared by the means of their replicates (training seeds), all judged on the same items
 and by the same raters. The error of the difference has one part for each thing that is new in a re-run: replicates
 (sample variance of each thing by itself, never pooled: one unstable architecture must not lend its spread to the
-others), items and raters (cluster-robust). With everything new, the replicates' part is what their variance has beyond
-the items and raters that both parts contain. docs/comparison.md has the simulation against pooled components.
+others), items and raters (cluster-robust). With everything new, the replicates' part is their whole variance, and that
+of items and raters is what different replicates share: nothing is subtracted from a variance over few replicates.
+docs/comparison.md has the simulation against pooled components.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def difference_errors(found: Replicates, first: Ints, second: Ints) -> dict[str,
     own = _satterthwaite([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
     errors[SEEDS], errors[EVERYTHING] = own, None
     if own is not None and both is not None:
-        beyond = sum(max(observed - noise, 0.0) / n for observed, noise, n in seeds)
-        errors[EVERYTHING] = both_levels(both, (beyond, own[1]))
+        shared = max(both[0] - sum(noise / n for _, noise, n in seeds), 0.0)
+        errors[EVERYTHING] = wider(both, both_levels((shared, both[1]), own))
     return errors
 
 
@@ -132,6 +133,11 @@ def both_levels(one: Error, other: Error, *, level: float = 0.95) -> Error:
     if narrower(edges[0]) >= 0 or narrower(edges[1]) <= 0:  # one of them is all but nothing
         return variance, many if narrower(edges[0]) >= 0 else few
     return variance, 1 / float(brentq(narrower, *edges))
+
+
+def wider(one: Error, other: Error, *, level: float = 0.95) -> Error:
+    """The error with the wider interval: more that is new is never surer, however alike few seeds happen to be."""
+    return max(one, other, key=lambda error: float(stdtrit(error[1], (1 + level) / 2)) * math.sqrt(error[0]))
 
 
 def drawn_anew(found: Replicates, weights: Floats, way: str) -> Error | None:

@@ -81,10 +81,10 @@ def by_hand(turns, lost):
     part = (lost - drop[:, :, None] * turns[:, None, :]) / total[:, :, None]
     both = np.einsum("rsd,rtd->rst", part, part) * dialogues / (dialogues - 1)
     alone = np.trace(both, axis1=1, axis2=2)
-    noise = alone / seeds - (both.sum((1, 2)) - alone) / (seeds * (seeds - 1))
-    beyond = np.maximum(drop.var(1, ddof=1) - noise, 0) / seeds
-    wide = stdtrit(dialogues - 1, 0.975) ** 2 * both.mean((1, 2)) + stdtrit(seeds - 1, 0.975) ** 2 * beyond
-    return drop.mean(1), np.sqrt(wide)
+    shared = np.maximum(both.sum((1, 2)) - alone, 0) / (seeds * (seeds - 1))
+    own = drop.var(1, ddof=1) / seeds
+    wide = stdtrit(dialogues - 1, 0.975) ** 2 * shared + stdtrit(seeds - 1, 0.975) ** 2 * own
+    return drop.mean(1), np.sqrt(np.maximum(wide, stdtrit(dialogues - 1, 0.975) ** 2 * both.mean((1, 2))))
 
 
 def test_the_interval_is_that_by_hand():
