@@ -173,7 +173,9 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
         ],
         "verdicts": verdicts(answer),
         "costs": [_cost(one) for one in answer.costs],
-        "above_untrained": [asdict(one) | {"shown": one.shown} for one in answer.above],
+        "above_untrained": [
+            asdict(one) | {"shown": one.shown, "shown_as_trained": one.shown_as_trained} for one in answer.above
+        ],
         "published": [
             {"corpus": c.corpus, "task": c.task, "model": c.model, "f1": c.f1, "printed": c.printed, "sd": c.sd}
             for c in answer.published

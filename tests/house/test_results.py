@@ -187,7 +187,7 @@ def test_what_the_page_says_of_its_sds_is_what_its_tables_show():
 
 
 def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
-    """On which tasks a baseline beats each of the trained encoders, for these and for new seeds; never the reverse."""
+    """On which tasks a baseline beats each of these trained encoders; never the reverse."""
     text = (ROOT / "docs" / "results.md").read_text()
 
     def rows(kind, study):
@@ -201,9 +201,7 @@ def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
     assert (
         sum(below(row[3]) for row in toy.values()) == 10 and "On ten tasks one baseline is shown to beat each" in text
     )
-    assert [task for task, row in toy.items() if below(row[6])] == ["AllValues"]
     assert [task for task, row in chat.items() if below(row[3])] == ["UtteranceLoc", "PersonalInfo"]
-    assert not any(below(row[6]) for row in chat.values())
     for study in ("toy", "chat"):
         best = rows("baselines", study)
         assert all(float(row[-1]) == 1 for row in best.values())  # nowhere was training shown to help

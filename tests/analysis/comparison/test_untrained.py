@@ -42,26 +42,39 @@ def scores(tmp_path, made, seeds=3):
 
 
 def test_a_claim_names_the_tasks_where_it_holds_and_the_rival_that_came_nearest(tmp_path):
-    found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6), ("B", 0.6, 0.9)]))
+    found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6), ("B", 0.6, 0.9)], seeds=7))
     good, bad = found
-    assert good.shown and not bad.shown
-    assert (good.margin.cell, good.margin.rival) == ("hred last", "bag of last turn")
-    assert (good.margin.cells, good.margin.rivals) == (1, 3)  # two baselines and the untrained encoder; no control
-    assert good.margin.difference == pytest.approx(37, abs=12) and bad.margin.difference < 0
-    (sentence,) = sentences_above(found)
-    assert sentence.startswith("On 1 of 2 probe tasks (A) a trained encoder beats everything untrained")
-    assert "1 of them with confidence over all tasks at once" in sentence
+    assert good.shown and good.shown_as_trained and not bad.shown and not bad.shown_as_trained
+    for margin in (good.here, good.anew):
+        assert (margin.cell, margin.rival) == ("hred last", "bag of last turn")
+        assert (margin.cells, margin.rivals) == (1, 3)  # two baselines and the untrained encoder; no control
+        assert margin.difference == pytest.approx(37, abs=12)
+    assert bad.here.difference < 0
+    anew, trained = sentences_above(found)
+    assert anew.startswith("On 1 of 2 probe tasks (A) more than half of all trainings of an encoder beat everything")
+    assert trained == "As trained, an encoder beats everything untrained on other dialogues on 1 of 2 probe tasks (A)."
     assert [row[0] for row in table_above(found).rows] == ["A", "B"]
+
+
+def test_three_seeds_say_how_many_it_takes(tmp_path):
+    (task,) = found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6)]))
+    assert task.shown_as_trained and not task.shown and task.anew.p > 0.125
+    anew, wanting, trained = sentences_above(found)
+    assert anew.startswith("With new seeds, on none of 1 probe task is a trained encoder shown to beat everything")
+    assert wanting == "3 seeds cannot show it: with 1 cell it takes 5 seeds."
+    assert trained.startswith("As trained, an encoder beats everything untrained")
 
 
 def test_a_baseline_may_be_shown_to_beat_all_that_was_trained(tmp_path):
     """Of these encoders each must be beaten; of what other seeds may make, the mean."""
-    above, level, below = baselines_above(scores(tmp_path, [("A", 0.5, 0.97), ("B", 0.6, 0.62), ("C", 0.97, 0.6)]))
+    tasks = [("A", 0.5, 0.97), ("B", 0.6, 0.62), ("C", 0.97, 0.6)]
+    above, level, below = baselines_above(scores(tmp_path, tasks, seeds=8))
     assert (above.anew.cell, above.anew.rival) == ("bag of last turn", "hred last")
     assert above.anew.difference == pytest.approx(47, abs=12)
-    assert (above.anew.cells, above.anew.rivals, above.here.rivals) == (2, 1, 3)  # majority too; each seed by itself
-    assert above.here.rival.startswith("hred last (") and above.here.p > above.anew.p
-    assert above.p_here == pytest.approx(3 * above.here.p) and above.p_here < 0.05  # Holm: three tasks
+    assert (above.anew.cells, above.anew.rivals, above.here.rivals) == (2, 1, 8)  # majority too; each seed by itself
+    assert above.here.rival.startswith("hred last (") and above.here.p < 0.01
+    assert above.p_here == pytest.approx(3 * above.here.p)  # Holm: three tasks
+    assert 2 * 0.5**8 < above.anew.p < 0.05 and above.p_anew == pytest.approx(3 * above.anew.p)
     assert min(level.p_here, level.p_anew) > 0.05 and below.p_here == below.p_anew == 1
 
 
@@ -88,16 +101,19 @@ def test_these_very_encoders_are_beaten_where_dialogues_alone_say_so(tmp_path):
 
 
 def test_the_best_mean_alone_is_no_claim(tmp_path):
-    """Above every baseline by the means, and not by more than seeds and dialogues move it."""
+    """Above every baseline by the means, and not by more than dialogues move it."""
     found = above_untrained(scores(tmp_path, [("A", 0.52, 0.5)]))
-    assert not found[0].shown
-    (sentence,) = sentences_above(found)
-    assert sentence.startswith("On none of 1 probe task was a trained encoder shown to beat everything untrained")
+    assert not found[0].shown and not found[0].shown_as_trained
+    *_, sentence = sentences_above(found)
+    assert (
+        sentence == "As trained, on none of 1 probe task is an encoder shown to beat everything untrained on other "
+        "dialogues."
+    )
 
 
-def test_one_seed_says_nothing(tmp_path):
-    found = above_untrained(scores(tmp_path, [("A", 0.99, 0.1)], seeds=1))
-    assert found[0].margin is None and not found[0].shown
-    (sentence,) = sentences_above(found)
-    assert "cannot be told: no trained encoder has two seeds" in sentence
+def test_one_seed_says_nothing_of_others(tmp_path):
+    (task,) = found = above_untrained(scores(tmp_path, [("A", 0.99, 0.1)], seeds=1))
+    assert task.anew is None and not task.shown and task.shown_as_trained
+    wanting, trained = sentences_above(found)
+    assert wanting == "1 seed cannot show it: with 1 cell it takes 5 seeds." and trained.startswith("As trained, an")
     assert list(sentences_above(())) == []
