@@ -36,12 +36,13 @@ def line_of(claim: Claim, rates: list[Rate]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def write(lines: dict[str, str]) -> None:
-    """The page with this table in place of the one that it has."""
+def write(name: str, line: str, known: set[str]) -> None:
+    """The page as it is now with this line, without lines of claims that are gone."""
     text = PAGE.read_text(encoding="utf-8")
+    lines = {other: row for other, row in lines_of(text).items() if other in known} | {name: line}
     before, _, after = text.partition(HEAD)
     rest = after.splitlines()[2 + len(lines_of(text)) :]
-    table = [HEAD, "|---" * (HEAD.count("|") - 1) + "|", *(lines[name] for name in sorted(lines))]
+    table = [HEAD, "|---" * (HEAD.count("|") - 1) + "|", *(lines[other] for other in sorted(lines))]
     PAGE.write_text(before + "\n".join([*table, *rest]) + "\n", encoding="utf-8")
 
 
@@ -53,7 +54,6 @@ def main() -> int:
     args = parser.parse_args()
     claims, broken = all_claims(), 0
     names = {claim.name for claim in claims}
-    lines = {name: line for name, line in lines_of(PAGE.read_text(encoding="utf-8")).items() if name in names}
     for claim in claims:
         if args.words and not any(word in claim.name for word in args.words):
             continue
@@ -64,9 +64,8 @@ def main() -> int:
             broken += not kept
             print(f"{claim.name}: {cell}: {rate.share:.3f}, {rate.answered:.0%} answered{'' if kept else '  BROKEN'}",
                   flush=True)  # fmt: skip
-        lines[claim.name] = line_of(claim, rates)
-    if not args.keep:
-        write(lines)
+        if not args.keep:
+            write(claim.name, line_of(claim, rates), names)
     return int(broken > 0)
 
 

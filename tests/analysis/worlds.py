@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy.special import expit
+
+from analysis.stats.rivals import MeasuredModel
 
 World = TypeVar("World")
 
@@ -90,6 +93,77 @@ class Crowd:
         return {"score": score, "pair": pair, "dialogue": dialogue, "rater": np.unique(rater, return_inverse=True)[1]}
 
 
+@dataclass(frozen=True)
+class Arrivals:
+    """A population of studies whose pairs get their k-th votes in round k, by raters who come and go.
+
+    `work`: `blocks` (one rater after the other), `window` (each stays for a third of the study), `mixed` (all, all the
+    time), `pareto` (the same, a fifth does four fifths) or `lists` (each rater has as many pairs in every round).
+    """
+
+    work: str = "mixed"
+    raters: int = 30
+    pairs: int = 200
+    rounds: int = 3
+    centre: float = -0.7  # logit of a tie
+    sd_habit: float = 0.6  # of raters, on the logit
+    sd_pair: float = 0.7
+    drift: float = 0.0  # of every rater, from the first round to the last, on the logit
+    sd_drift: float = 0.0  # of raters about it
+
+    def study(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """`tie` (0 or 1), and the codes of `pair`, `round` and `rater`, one entry a vote."""
+        pair = np.concatenate([generator.permutation(self.pairs) for _ in range(self.rounds)])
+        round = np.repeat(np.arange(self.rounds), self.pairs)
+        rater = self._raters(generator)
+        slope = self.drift + self.sd_drift * generator.standard_normal(self.raters)
+        latent = self.centre + self.sd_habit * generator.standard_normal(self.raters)[rater]
+        latent = latent + self.sd_pair * generator.standard_normal(self.pairs)[pair]
+        latent = latent + slope[rater] * (round / (self.rounds - 1) - 0.5)
+        return {"tie": generator.random(len(pair)) < expit(latent), "pair": pair, "round": round, "rater": rater}
+
+    def _raters(self, generator: np.random.Generator) -> np.ndarray:
+        votes, at = self.pairs * self.rounds, np.arange(self.pairs * self.rounds)
+        if self.work == "blocks":
+            return at * self.raters // votes
+        if self.work == "lists":
+            return (at % self.pairs * self.raters // self.pairs + at // self.pairs * 7) % self.raters
+        if self.work == "window":
+            middle = 0.7 * generator.random(self.raters) + 0.15
+            keys = -2 * ((at[:, None] / votes - middle) / 0.3) ** 2 + generator.gumbel(size=(votes, self.raters))
+            return keys.argmax(1)
+        share = generator.pareto(1.16, self.raters) + 1 if self.work == "pareto" else np.ones(self.raters)
+        return generator.choice(self.raters, votes, p=share / share.sum())
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """A population of studies whose raters judge real pairs, clearly different ones, and one system against itself."""
+
+    raters: int = 30
+    sd_habit: float = 0.5  # of raters, on the logit of a tie
+    sd_pair: float = 0.7
+    pairs: tuple[int, int, int] = (160, 30, 30)
+    centres: tuple[float, float, float] = (-0.3, -2.0, 1.2)
+
+    def truth(self) -> float:
+        """Where the tie share of real pairs lies between the other two."""
+        effects = np.hypot(self.sd_habit, self.sd_pair) * np.random.default_rng(1).standard_normal(1_000_000)
+        real, different, same = (float(expit(centre + effects).mean()) for centre in self.centres)
+        return (real - different) / (same - different)
+
+    def study(self, generator: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """`tie` and the codes of `pair` and `rater` of real, different and same pairs, three votes a pair."""
+        habit = self.sd_habit * generator.standard_normal(self.raters)
+        parts = []
+        for pairs, centre in zip(self.pairs, self.centres, strict=True):
+            rater = np.argsort(generator.random((pairs, self.raters)), 1)[:, :3]
+            latent = centre + habit[rater] + self.sd_pair * generator.standard_normal((pairs, 1))
+            tie = generator.random(rater.shape) < expit(latent)
+            parts.append((tie.ravel(), np.repeat(np.arange(pairs), 3), rater.ravel()))
+        return parts
+
+
 Law = Literal["tame", "unequal", "collapsing", "log-normal"]
 
 
@@ -117,13 +191,8 @@ class Trainings:
         return np.resize(np.array(self.gaps, float), self.systems)
 
     @property
-    def median(self) -> np.ndarray:
-        """What half of a system's trainings exceed."""
-        drawn = deviations(self.law, np.random.default_rng(1), (200_000,))
-        return self.truth + np.median(drawn) * self._sds
-
-    @property
-    def _sds(self) -> np.ndarray:
+    def spreads(self) -> np.ndarray:
+        """SD over seeds of every system."""
         return self.sd * np.where((np.arange(self.systems) == 0) & (self.law == "unequal"), 6.0, 1.0)
 
     def study(self, generator: np.random.Generator) -> np.ndarray:
@@ -131,7 +200,7 @@ class Trainings:
         shape = self.systems, self.seeds, self.dialogues
         scores = self.truth[:, None, None] + self.sd_shared * generator.standard_normal(self.dialogues)
         scores = scores + self.sd_system * generator.standard_normal((self.systems, 1, self.dialogues))
-        scores = scores + self._sds[:, None, None] * deviations(self.law, generator, shape[:2])[:, :, None]
+        scores = scores + self.spreads[:, None, None] * deviations(self.law, generator, shape[:2])[:, :, None]
         return scores + self.sd_run * generator.standard_normal(shape)
 
 
@@ -146,3 +215,58 @@ def deviations(law: Law, generator: np.random.Generator, shape: tuple[int, ...])
     if law == "log-normal":
         return (np.exp(0.5) - np.exp(normal)) / np.sqrt((np.e - 1) * np.e)
     return normal
+
+
+@cache
+def median_of(law: Law) -> float:
+    """What half of all trainings exceed."""
+    return float(np.median(deviations(law, np.random.default_rng(1), (400_000,))))
+
+
+@dataclass(frozen=True)
+class Rivalry:
+    """A population of studies in which trained encoders and rivals without seeds are probed on the same dialogues.
+
+    Checkpoints of an architecture share the luck of their seeds. So many rivals (`equal`) are as good as the encoders,
+    by the median training or the mean; the others are 10 points worse. The first architecture is better by `gain`.
+    `trained` centres every cell's seeds, so that the encoders as trained are as good as the rivals.
+    """
+
+    architectures: int = 5
+    checkpoints: int = 2
+    seeds: int = 3
+    dialogues: int = 100
+    law: Law = "tame"
+    sd: float = 2.0  # over seeds, in points; of an unequal study that of the first architecture is six times as large
+    sd_dialogue: float = 10.0
+    sd_run: float = 5.0  # of a seed on a dialogue
+    rivals: int = 6
+    equal: int = 1
+    gain: float = 0.0
+    middle: Literal["median", "mean", "trained"] = "median"
+
+    def study(self, generator: np.random.Generator) -> tuple[list[MeasuredModel], list[MeasuredModel]]:
+        """Cells and rivals."""
+        half = median_of(self.law)
+        hard = generator.normal(0, self.sd_dialogue * 0.7, self.dialogues)
+        cells, rivals = [], []
+        for number in range(self.architectures):
+            sd = self.sd * (6.0 if self.law == "unequal" and not number else 1.0)
+            luck = sd * (deviations(self.law, generator, (self.seeds,)) - half * (self.middle == "median"))
+            for checkpoint in range(self.checkpoints):
+                apart = generator.normal(0, 0.5 * sd * (self.law == "tame"), self.seeds)
+                effect = luck + apart - (luck + apart).mean() * (self.middle == "trained") + self.gain * (not number)
+                own = generator.normal(0, self.sd_dialogue * 0.7, self.dialogues)
+                run = generator.normal(0, self.sd_run, (self.seeds, self.dialogues))
+                cells.append(_measured(f"{number} {checkpoint}", str(number), 50 + effect[:, None] + hard + own + run))
+        for number in range(self.rivals):
+            level = 50 if number < self.equal else 40
+            own = generator.normal(0, self.sd_dialogue * 0.7, self.dialogues)
+            rivals.append(_measured(f"rival {number}", "", (level + hard + own)[None]))
+        return cells, rivals
+
+
+def _measured(name: str, architecture: str, scores: np.ndarray) -> MeasuredModel:
+    values = scores.mean(1)
+    seeds = tuple(range(len(values))) if architecture else (None,)
+    return MeasuredModel(name, architecture, seeds, values, (scores - values[:, None]) / scores.shape[1])

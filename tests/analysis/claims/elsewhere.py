@@ -14,25 +14,19 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "stats.disparity.Disparity: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
     "stats.equivalence.Equivalence: p low high": "preference/test_preference.py::test_tost_claims_equivalence",
     "stats.gain.Gain: low high correlation_low correlation_high": "worth/test_worth.py::test_the_interval_holds",
-    "stats.mean_over_seeds.SeedMean: low high p": "stats/test_mean_over_seeds.py::test_intervals_of_drops_hold_the",
     "stats.mixed.Estimate: low high": "stats/test_mixed.py::test_coverage_of_the_share_over_everybody",
     "stats.multibootstrap.Bootstrapped: low high p": "stats/test_multibootstrap.py::test_coverage_of_the_difference",
     "stats.ordinal.ProportionalOdds: low high p": "ratings/test_ratings.py::test_without_a_difference_the_odds_ratio",
     "stats.paired.rank_sets.RankSets: low high all_low all_high": "stats/paired/test_rank_sets.py::test_sets_of_ranks",
-    "stats.reruns.Flip: p low high": "stats/test_reruns.py::test_the_interval_of_the_flip_probability_covers",
-    "stats.rivals.Margin: low p": "stats/test_rivals.py::test_where_training_helps_nothing",
     "stats.sequential.Now: e low high": "stats/test_sequential.py::test_a_look_after_every_vote_errs",
     "stats.sequential.Path: e low high": "stats/test_sequential.py::test_a_look_after_every_vote_errs",
-    "stats.spread.SeedSpread: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
-    "leaderboard.answer.Standing: low high best worst step_low step_high p_holm":
-        "leaderboard/test_leaderboard.py::test_the_rank_sets_hold_for_all_systems_at_once",
 }  # fmt: skip
 
 CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by Holm or shown in another place
     "agreement.strata.GroupAgreement: p_holm": "stats.disparity.Disparity",
     "choice.answer.ChoiceRow: p_holm": "stats.disparity.Disparity",
     "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
-    "comparison.untrained.AboveUntrained: p_all": "stats.rivals.Margin",
+    "comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
     "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
     "runs.answer._Error: low high": "runs.answer.RunContrast",
     "erasure.answer.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
@@ -56,9 +50,6 @@ NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialog
     "stats.between_raters.raters.RaterHabits: left_p": "an exact test of one rater's own votes",
     "stats.between_raters.raters.SplitHalf: low high": "the range over random halves of these votes",
     "stats.powered.Independent: low high": "a published formula, shown to tell what it leaves out",
-    "stats.sign_tests.CochranQ: p": "exact for votes without raters",
     "stats.sign_tests.SignTest: p": "an exact test of independent votes, shown under that name",
-    "stats.sign_tests.TieIndex: low high": "Fieller's interval of a ratio of two shares",
-    "stats.spread.Ratio: low high": "the law of F for normal seeds",
     "ties.answer.Chance: p_vote": "a test of independent votes, shown under that name",
 }
