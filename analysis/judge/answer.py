@@ -21,6 +21,11 @@ from dialogue.seeds import child_seed
 from dialogue.signature import signature
 
 OUTCOMES = (NET, TIE)
+CONSTANT = {
+    "first": "{} chose the response shown first in all of its {}: a constant judge, worth 0 votes.",
+    "second": "{} chose the response shown second in all of its {}: a constant judge, worth 0 votes.",
+    "tie": "{} called every pair a tie in all of its {}: a constant judge, worth 0 votes.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,14 @@ def answer(
     every = [] if matches is None else contrasts(matches)
     found = []
     for bench in benches:
+        habits, title = habits_of(bench), judge_title(bench, [*benches])
+        if habits.constant:  # nothing to hold against people: its agreement is that of a stopped clock
+            found.append(JudgeFound(title, bench.judge, bench.prompt, habits, None, ()))
+            continue
         rows = [estimate(bench, one, known, outcome, way, clusters, generator) for one in every for outcome in OUTCOMES]
         met = None if matches is None else meet(bench, matches.votes, clusters)
         kept = tuple(row for row in rows if row is not None)
-        found.append(
-            JudgeFound(judge_title(bench, [*benches]), bench.judge, bench.prompt, habits_of(bench), met, kept)
-        )  # fmt: skip
+        found.append(JudgeFound(title, bench.judge, bench.prompt, habits, met, kept))
     cast = None if matches is None else voters(matches.votes)
     recipe = signature(
         judges=",".join(one.title.replace(" ", "_") for one in found),
@@ -120,7 +127,9 @@ def _cautions(found: Sequence[JudgeFound], labels: Labelling, tuned_on: Sequence
                 f"{one.title} was not asked in both orders throughout, so its taste for a place is not told from its "
                 "taste for a system."
             )
-        if one.met is None:
+        if one.habits.constant:
+            said.append(CONSTANT[one.habits.constant].format(one.title, count(one.habits.verdicts, "verdict")))
+        elif one.met is None:
             said.append(f"No people voted on pairs of {one.title}: nothing calibrates it, and its numbers are its own.")
         if left := max((row.left_out for row in one.estimates), default=0):
             said.append(f"{count(left, 'vote')} on pairs without a verdict of {one.title} are left out beside it.")

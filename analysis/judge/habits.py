@@ -61,6 +61,7 @@ class JudgeHabits:
     draws_agree: Share  # of pairs of draws in one order
     circles: Share  # of three systems that were all compared on one item
     checks_failed: Share
+    constant: str  # `first`, `second` or `tie` where it says nothing else, however often and in both orders it is asked
 
 
 def habits_of(bench: Bench) -> JudgeHabits:
@@ -90,6 +91,7 @@ def habits_of(bench: Bench) -> JudgeHabits:
         draws_agree=_share(list(_draws(bench))),
         circles=_share(list(_circles(bench))),
         checks_failed=_share(list(_checks(bench))),
+        constant=_constant([verdict for _, verdict in usable], bench.orders),
     )
 
 
@@ -130,6 +132,13 @@ def _orders(bench: Bench) -> Iterator[tuple[Pair, bool]]:
         usable = [one for one in some if one.choice != "unusable"]
         if {one.order for one in usable} == {"ab", "ba"} and bench.pairs[name].kind != "check":
             yield bench.pairs[name], len({one.choice for one in usable}) == 1
+
+
+def _constant(verdicts: list[Verdict], orders: str) -> str:
+    """What it always says; in one order, a place cannot be distinguished from a system."""
+    places = {"tie" if one.choice == "tie" else "first" if one.choice == one.order[0] else "second" for one in verdicts}
+    word = places.pop() if len(places) == 1 and len(verdicts) > 1 else ""
+    return word if word == "tie" or orders not in ("ab", "ba") else ""
 
 
 def _draws(bench: Bench) -> Iterator[tuple[Pair, bool]]:

@@ -55,12 +55,36 @@ def test_a_coin_is_not_shown_to_be_worth_a_vote(tmp_path):
     assert " is worth " not in text
 
 
-def test_a_judge_that_says_one_thing_always_has_weight_zero(folder, tmp_path):
-    same = rewritten(folder, tmp_path / "s", Verdict, lambda some: [replace(one, choice="tie") for one in some])
-    for row in judged(same).document["judges"][0]["estimates"]:
+def test_a_judge_that_prefers_one_system_everywhere_has_weight_zero(folder, tmp_path):
+    first = {pair.pair: pair.a.model for pair in read_records(folder / "pairs.jsonl", Pair)}
+    side = {name: "a" if model == min(first.values()) else "b" for name, model in first.items()}
+    same = rewritten(
+        folder, tmp_path / "s", Verdict, lambda some: [replace(one, choice=side[one.pair]) for one in some]
+    )
+    rows = judged(same).document["judges"][0]["estimates"]
+    assert rows
+    for row in rows:
         assert row["ppi_plus_plus"]["lambda"] == 0
         assert (row["gain"]["value"], row["gain"]["low"], row["gain"]["high"]) == (1, 1, 1)
         assert row["ppi_plus_plus"]["value"] == row["people"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (lambda verdict: verdict.order[0], "chose the response shown first in all"),
+        (lambda verdict: verdict.order[1], "chose the response shown second in all"),
+        (lambda _: "tie", "called every pair a tie in all"),
+    ],
+)
+def test_a_constant_judge_is_called_constant_and_agrees_with_nobody(folder, tmp_path, said, sentence):
+    """Contradicting verdicts count as ties, so that one that always says A would "equal" half of the votes."""
+    rewritten(folder, tmp_path / "s", Verdict, lambda some: [replace(one, choice=said(one)) for one in some])
+    result = judged(tmp_path / "s")
+    (judge,) = result.document["judges"]
+    assert judge["people"] is None and judge["estimates"] == []
+    assert f"{sentence} of its" in repr(result) and "a constant judge, worth 0 votes" in repr(result)
+    assert "equals a vote" not in repr(result)
 
 
 def test_swapping_a_and_b_everywhere_changes_no_estimate(folder, found, tmp_path):
