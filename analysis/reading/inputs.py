@@ -38,8 +38,6 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
     if isinstance(data, str | Path):
         path = Path(data)
         return read_votes(path / "votes.jsonl" if path.is_dir() and not options.get("tool") else path, **options)
-    for name in ("tool", "wide"):
-        options.pop(name, None)
     return votes_from_columns(as_columns(data), **options)
 
 

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
     pairs = read_records(args.pairs, Pair) if args.pairs else None
     table, tool = _opened(args.files, args.tool or "", columns)
     texts = {pair.pair: (pair.a.text, pair.b.text) for pair in pairs or ()}
-    asked = Stated(columns, values, tool, None, args.question, args.fixed_order, texts)
+    asked = Stated(columns, values, tool, None, args.question, fixed_order=args.fixed_order, texts=texts)
     judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
     found = read_judgements(table, asked)
     path = args.out.parent / "rater.key"

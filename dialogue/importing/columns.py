@@ -22,8 +22,9 @@ from dialogue.tables.table import RawTable
 Kind = Literal["letters", "places"]
 FIELDS = (
     *("pair", "rater", "choice", "worse", "left", "left_text", "submitted", "seconds", "submission", "status"),
-    *("system_a", "system_b", "item", "dialogue", "source", "question"),
+    *("system_a", "system_b", "item", "dialogue", "source", "question", "ranks"),
 )
+BETTER_WORDS = {"better", "prefer", "preferred", "best", "preference", "winner", "prefers"}
 LIKELY = {
     "pair": ("pair_id", "pairid", "item", "item_id", "example", "example_id", "question_id", "prompt_id", "instance_id",
              "sample_id", "context_id", "comparison_id", "task_id", "task", "prompt", "id"),
@@ -70,6 +71,7 @@ class TwoColumns:
     kind: Kind
     why: str = "by their names"
     turned: bool = False  # a is the right one, or the one called b: stated so
+    zero_based: bool = False  # their names count from 0, so that the answers 0 and 1 are these columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,16 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
+def leaf_name(name: str) -> str:
+    """The last part of a dotted or prefixed name: `OUTPUT:result` and `response.annotations.result` are `result`.
+
+    >>> leaf_name("INPUT:model_a"), leaf_name("meta.model_a"), leaf_name("texts.0"), leaf_name("Which one is better?")
+    ('model_a', 'model_a', 'texts.0', 'Which one is better?')
+    """
+    last = re.split(r"[.:]", name.strip())[-1].strip()
+    return name if not re.search(r"[a-zA-Z]{2}", last) or " " in last else last
+
+
 def _tokens(name: str) -> list[str]:
     plain = re.sub(r"(?<=[a-z])(?=\d)", "_", plain_name(name))
     if joined := re.fullmatch(rf"({'|'.join(SYSTEM_WORDS | TEXT_WORDS)})([ab])", plain):
@@ -127,8 +139,11 @@ def twins(names: Iterable[str]) -> list[tuple[tuple[str, ...], TwoColumns]]:
         for rest, kind, family, side in _side_of(name):
             groups.setdefault((rest, kind, family), {}).setdefault(side, []).append(name)
     return [
-        (tuple(filter(None, rest)), TwoColumns(sides[0][0], sides[1][0], kind))
-        for (rest, kind, _), sides in groups.items()
+        (
+            tuple(filter(None, rest)),
+            TwoColumns(sides[0][0], sides[1][0], kind, zero_based=SIDES[kind][family] == ("0", "1")),
+        )
+        for (rest, kind, family), sides in groups.items()
         if len(sides) == 2 and len(sides[0]) == len(sides[1]) == 1
     ]
 
@@ -145,9 +160,10 @@ def system_columns(table: RawTable, stated: Mapping[str, str]) -> TwoColumns | N
     free = [name for name in table.names if name not in stated.values() and table.values(name)]
     named, likely = [], []
     for rest, two in twins(free):
-        if set(rest) & SYSTEM_WORDS and not set(rest) & NO_SYSTEM:
+        leaf = set(_tokens(leaf_name(two.a)))
+        if set(rest) & SYSTEM_WORDS and not leaf & NO_SYSTEM:
             named.append(two)
-        elif not set(rest) & NO_SYSTEM and _hold_systems(table, two.a, two.b, by_name=bool(rest)):
+        elif not leaf & NO_SYSTEM and holds_systems(table, two.a, two.b, by_name=bool(rest)):
             likely.append(replace(two, why="by their names and values"))
     found = named or likely
     if len(found) > 1:
@@ -166,7 +182,7 @@ def _stated(table: RawTable, a: str, b: str) -> TwoColumns:
     return TwoColumns(a, b, "letters", "as stated")
 
 
-def _hold_systems(table: RawTable, a: str, b: str, *, by_name: bool) -> bool:
+def holds_systems(table: RawTable, a: str, b: str, *, by_name: bool = True) -> bool:
     """Whether two columns have the cells that names of systems have.
 
     The same few values, in both orders; or, where the names of the columns belong together, few values at all.
@@ -193,7 +209,7 @@ def unnamed_systems(table: RawTable, taken: Iterable[str]) -> list[tuple[str, st
     used = set(taken)
     free = [name for name in table.names if name not in used and len(table.values(name)) <= MOST_SYSTEMS]
     return [(one, other) for one, other in combinations(free[:40], 2)
-            if _hold_systems(table, one, other, by_name=False)]  # fmt: skip
+            if holds_systems(table, one, other, by_name=False)]  # fmt: skip
 
 
 def text_columns(names: Iterable[str]) -> TwoColumns | None:
@@ -202,7 +218,9 @@ def text_columns(names: Iterable[str]) -> TwoColumns | None:
     >>> text_columns(["Response A", "Response B", "winner"]).a
     'Response A'
     """
-    found = [two for rest, two in twins(names) if len(rest) == 1 and rest[0] in TEXT_WORDS]
+    found = [
+        two for rest, two in twins(names) if rest and rest[-1] in TEXT_WORDS and len(_tokens(leaf_name(two.a))) < 3
+    ]
     return found[0] if len(found) == 1 else None
 
 
@@ -215,7 +233,7 @@ def left_column(
     if (name := names.get("left")) is not None:
         return LeftColumn(name, _reads(table, name), True)
     for name in free:
-        plain = plain_name(name)
+        plain = plain_name(leaf_name(name))
         if plain in SWAPS and _flags(table, name):
             return LeftColumn(name, "swapped", False)
         cells = {one_name(cell) for cell in table.values(name)}
@@ -278,9 +296,15 @@ def side_suspects(table: RawTable, free: Iterable[str], systems: Collection[str]
     return suspects
 
 
+def by_plain_name(names: Sequence[str]) -> dict[str, str]:
+    """Plain name -> the first column of that name, whole or as the last part of a dotted one."""
+    leaves = {plain_name(leaf_name(name)): name for name in reversed(names)}
+    return leaves | {plain_name(name): name for name in reversed(names)}
+
+
 def first_fit(field: str, free: Sequence[str]) -> str:
     """The column of a field by its usual names; empty where none has one of them."""
-    plain = {plain_name(name): name for name in reversed(free)}
+    plain = by_plain_name(free)
     return next((plain[word] for word in (field, *LIKELY[field]) if word in plain), "")
 
 

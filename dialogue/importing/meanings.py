@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import Roles, plain_name
 from dialogue.importing.naming import IGNORED, said_no_vote, typed_names
-from dialogue.importing.words import Meaning, one_name, resembles, spoken
+from dialogue.importing.words import Meaning, bound_of, one_name, resembles, spoken
 from dialogue.tables.table import RawTable
+
+TIED = 2
+Winners = list[int | None]  # 0: the response of the first column, 1: of the second, 2: a tie; None: nobody chose
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +52,7 @@ def word_meanings(rows: Rows, values: Mapping[str, str], own: Mapping[str, Meani
     for row, word in enumerate(rows.choice):
         if word in found and found[word].kind != "text":
             continue
-        ours = stated.get(word, folded.get(one_name(word)) if word else None)
+        ours = stated.get(word, folded.get(one_name(word)) if word else None) or bound_of(word, stated)
         if ours is not None:
             found[word] = _as_stated(rows, word, ours)
         elif not word:
@@ -83,7 +87,11 @@ def _as_stated(rows: Rows, word: str, ours: str) -> Meaning:
 def _unstated(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names_sides: bool) -> Meaning | None:
     if (meaning := own.get(word.lower())) is not None and not (names_sides and meaning.kind != "tie"):
         return meaning
+    if not names_sides and (bounded := bound_of(word, {name: name for name in own})) is not None:
+        return own[next(name for name in own if bound_of(word, {name: name}) == bounded)]
     for two in (rows.roles.systems, rows.roles.texts):
+        if two is not None and two.zero_based and word in ("0", "1"):
+            return Meaning("response", int(word))
         if two is not None and plain_name(word) in (names := [plain_name(two.a), plain_name(two.b)]) and word:
             return Meaning("response", names.index(plain_name(word)))
     system, speaks = rows.systems.get(one_name(word)), spoken(word)
@@ -111,6 +119,11 @@ def unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
     if rows.systems and not is_code:
         names = list(rows.systems.values())
         shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        if len(short := _short_forms(rows, met, stated)) > 1:
+            return Unclear(
+                f"{about} and no system's name ({shown}). The answers look like short forms of the systems' names.",
+                {"--values": typed_names((name, one) for one, name in short.items())},
+            )
         near = [name for name in names if resembles(word, name)]
         which = typed_names([(name, word) for name in near[:1]]) if len(near) == 1 else f"SYSTEM={word}"
         return InputError(
@@ -125,3 +138,23 @@ def unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
         f"{about}. If the file is from another tool, map it: --values {missing}; a word that is no vote: "
         f"{said_no_vote(word)} {found}"
     )
+
+
+def _short_forms(rows: Rows, met: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
+    """Word -> system, where every word that says nothing resembles one system, and no two the same one."""
+    unknown = [word for word in met if word not in stated and one_name(word) not in rows.systems and not spoken(word)]
+    near = {word: [name for name in rows.systems.values() if resembles(word, name)] for word in unknown}
+    if not all(len(names) == 1 for names in near.values()):
+        return {}
+    found = {word: names[0] for word, names in near.items()}
+    return found if len({*found.values()}) == len(found) else {}
+
+
+def tally(rows: Rows, winner: Winners) -> str:
+    """`alpha 80, beta 20, tie 3`: how often each system won by a reading."""
+    won: Counter[str] = Counter()
+    for row, side in enumerate(winner):
+        if side is not None:
+            won["tie" if side == TIED else (rows.a, rows.b)[side][row] if rows.a else "ab"[side]] += 1
+    names = sorted(won, key=lambda name: (name == "tie", name))
+    return ", ".join(f"{name} {won[name]:,}" for name in names[:8]) or "nobody"

@@ -7,19 +7,22 @@ names none), so that intervals draw whole answers, and the rater.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dialogue.errors import InputError
+from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import plain_name
-from dialogue.importing.naming import IGNORED
+from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
 RANK = re.compile(r"^rank[_ .](.+)$|^(.+)[_ .]rank$", re.IGNORECASE)
 OPTION = re.compile(r"^(?:option|choice|candidate|item|system|model)[_ ]?(?:\d+|[a-h])$", re.IGNORECASE)
+ORDERED = ("ranking", "ranked", "order", "ranks", "ordering", "rank_order", "preference_order")
 ITEMS = ("item", "item_id", "pair", "question_id", "prompt_id", "id", "task")
 RATERS = ("rater", "worker", "worker_id", "workerid", "annotator", "user", "user_id", "participant", "judge")
 
@@ -38,7 +41,9 @@ class Apart:
 def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
     """The rankings of a table as pairs; None where it holds none."""
     plain = {plain_name(name): name for name in table.names}
-    if "choice" in stated or "choice" in table.names:
+    if "ranks" in stated:
+        return _apart(table, stated, plain, _by_columns(table, stated["ranks"]), "ranks")
+    if {"choice", "worse"} & {*stated, *plain}:
         return None
     ranks = {(found[1] or found[2]): name for name in table.names if (found := RANK.match(name))}
     if {"best", "worst"} <= plain.keys():
@@ -47,11 +52,42 @@ def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
     elif len(ranks) > 1:
         _refuse_doubtful_zero(table, ranks)
         kind, decided = "ranks", lambda where, row: _ranked(where, row, ranks)
-    elif "ranking" in plain and any(">" in value for value in table.values(plain["ranking"])):
-        kind, decided = "rankings", lambda where, row: _ordered(where, row[plain["ranking"]])
+    elif (
+        order := next((plain[name] for name in ORDERED if name in plain and _holds_orders(table, plain[name])), "")
+    ) != "":
+        kind, decided = "rankings", lambda where, row: _ordered(where, row[order])
     else:
+        _ask_about_ranks(table)
         return None
     return _apart(table, stated, plain, decided, kind)
+
+
+def _by_columns(table: RawTable, stated: str) -> Any:
+    names = [name.strip() for name in stated.split("|")]
+    if missing := [name for name in names if name not in table.names]:
+        raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
+    return lambda where, row: _ranked(where, row, {name: name for name in names})
+
+
+def _holds_orders(table: RawTable, name: str) -> bool:
+    """Whether cells are orders of several names: lists, their text, or `A > B`."""
+    return any(isinstance(cell, list | tuple) or ">" in cell_text(cell) or cell_text(cell)[:1] == "["
+               for cell in table.columns[name])  # fmt: skip
+
+
+def _ask_about_ranks(table: RawTable) -> None:
+    """Columns that hold 1 to k in every row, each once, may be the ranks of k systems: asked, as 1 may be the worst."""
+    values = {name: table.values(name) for name in table.names}
+    numbers = [name for name, met in values.items() if met and all(cell in "123456789" for cell in met)]
+    if not 2 <= len(numbers) <= 9 or len(table) < 4:
+        return
+    cells = zip(*(table.text(name) for name in numbers), strict=True)
+    if all(sorted(row) == [str(k + 1) for k in range(len(numbers))] for row in cells):
+        raise Unclear(
+            f"{table.path}: in every row, {', '.join(numbers)} hold 1 to {len(numbers)}, each once. Are they ranks, 1 "
+            "the best? If 1 is the worst, turn them round first.",
+            {"--columns": typed_names([("ranks", "|".join(numbers))])},
+        )
 
 
 def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str], decided: Any, kind: str) -> Apart:
@@ -67,6 +103,11 @@ def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str],
             lines.append(table.lines[number] if table.lines else number + 1)
     if not rows:
         raise InputError(f"{table.path} holds no answer that compares two systems.")
+    if lone > len(table) / 2:
+        raise InputError(
+            f"{table.path}: {lone:,} of {len(table):,} answers rank fewer than two systems. Take these rows out if "
+            "nobody answered there; otherwise name the columns of the ranks: --columns ranks=ONE|OTHER"
+        )
     note = f"{len(table):,} answers taken apart into {len(rows):,} pairs"
     apart = RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), (*table.notes, note))
     return Apart(apart, kind, {"an answer that ranks fewer than two systems": lone} if lone else {})
@@ -117,7 +158,7 @@ def _refuse_doubtful_zero(table: RawTable, ranks: Mapping[str, str]) -> None:
 
 def _ordered(where: str, cell: Any) -> Iterator[Compared]:
     """`A > B = C`: from the best, equals joined by =."""
-    places = [[name.strip() for name in part.split("=")] for part in cell_text(cell).split(">")]
+    places = _places(cell)
     named = [name for place in places for name in place]
     if named == [""]:
         return
@@ -127,3 +168,15 @@ def _ordered(where: str, cell: Any) -> Iterator[Compared]:
     yield from (
         (one, other, "tie" if place_of[one] == place_of[other] else "a") for one, other in combinations(named, 2)
     )
+
+
+def _places(cell: Any) -> list[list[str]]:
+    """The names from the best, equals together, of a list, of its text, or of `A > B = C`."""
+    if isinstance(cell, str) and cell[:1] == "[":
+        with contextlib.suppress(ValueError):
+            cell = json.loads(cell)
+    if isinstance(cell, list | tuple):
+        return [
+            [cell_text(one).strip() for one in (part if isinstance(part, list | tuple) else [part])] for part in cell
+        ]
+    return [[name.strip() for name in part.split("=")] for part in cell_text(cell).split(">")]

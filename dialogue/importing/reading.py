@@ -18,6 +18,7 @@ class Stated:
     tool: str = ""
     wide: Path | None = None
     question: str = ""
+    explode: str = ""  # a column of lists: one row for each of their elements
     fixed_order: bool = False  # the first response was always on the left
     texts: Mapping[str, tuple[str, str]] = field(
         default_factory=dict

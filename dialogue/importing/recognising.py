@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import plain_name
@@ -19,10 +19,16 @@ class OnScale(InputError):
     """A table that holds ratings on a scale and no votes."""
 
 
+def tools_known(names: Iterable[str]) -> list[str]:
+    """The tools whose columns these are."""
+    held = list(names)
+    return [name for name, tool in TOOLS.items() if tool.known(held)]
+
+
 def recognised(table: RawTable, stated: Mapping[str, str]) -> str:
     """The tool that wrote the table, or `plain`; a wide table, ratings and a title above the header are sentences."""
     held = set(table.names)
-    tools = [name for name, tool in TOOLS.items() if tool.known(table.names)]
+    tools = tools_known(table.names)
     named = {field: stated.get(field, field) for field in ("pair", "choice")}
     is_plain = all(name in held and name != IGNORED for name in named.values())
     if tools and is_plain and set(named) <= set(stated):

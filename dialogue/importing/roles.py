@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.answers import answer_cells, choice_column, choice_columns, has_answers, refuse_unread
 from dialogue.importing.columns import (
+    BETTER_WORDS,
     FIELDS,
     LIKELY,
     NEGATIVE,
     Roles,
     TwoColumns,
+    by_plain_name,
     commonest,
     first_fit,
+    holds_systems,
     is_row_number,
     left_column,
     lone_left_system,
@@ -49,7 +52,8 @@ def with_roles(table: RawTable, name: str, tool: Tool, asked: Stated) -> tuple[R
         names["choice"] = _of_tool(table, tool, asked)
         why["choice"] = f"the answer of a {name} export"
     table, question = of_one_question(table, asked, names, ours=name != "plain")
-    systems = _systems(table, name, tool, asked, names)
+    table, systems = _winner_and_loser(table, names, why) if name == "plain" else (table, None)
+    systems = systems or _systems(table, name, tool, asked, names)
     if systems is not None:
         refuse_twins(table, (systems.a, systems.b))
         names = {
@@ -79,7 +83,7 @@ def _names(
     for field, others in tool.instead.items():
         if usual.get(field) not in table.names:
             usual[field] = next((other for other in others if other in table.names), usual.get(field, field))
-    plain = {plain_name(column): column for column in reversed(table.names)}
+    plain = by_plain_name(table.names)
     lacking = [field for field, column in usual.items() if column not in table.names and field in plain]
     usual |= {field: plain[field] for field in lacking}
     names = {field: column for field, column in usual.items()
@@ -135,9 +139,34 @@ def _of_tool(table: RawTable, tool: Tool, asked: Stated) -> str:
             return fits[0]
         if columns:
             raise InputError(f"--question is {asked.question!r}; the questions are {', '.join(columns) or 'none'}.")
+    if not choice_columns(table, tool) and len(fits := _says_sides_at_all(table)) == 1:
+        return fits[0]
     column = choice_column(table, tool)
     refuse_unread(table, tool, column)
     return column
+
+
+def _says_sides_at_all(table: RawTable) -> list[str]:
+    """The columns whose words all say sides, of whatever name."""
+    return [name for name in table.names if _says_sides(table, name, None) and plain_name(name) not in _NO_CHOICE]
+
+
+def _winner_and_loser(
+    table: RawTable, names: dict[str, str], why: dict[str, str]
+) -> tuple[RawTable, TwoColumns | None]:
+    """`winner` and `loser`, `chosen_model` and `rejected_model`: the two systems, the first of which won every row."""
+    if "as stated" in (why.get("choice"), why.get("worse")) or "choice" in names:
+        return table, None
+    free = [name for name in table.names if table.values(name)]
+    for better in free:
+        for worse in free:
+            one, other = set(plain_name(better).split("_")), set(plain_name(worse).split("_"))
+            if one & WON and other & NEGATIVE and one - WON == other - NEGATIVE and holds_systems(table, better, worse):
+                names.pop("worse", None)
+                names["choice"], why["choice"] = WINNER, f"{better} won every row"
+                won = {WINNER: [better] * len(table)}
+                return table.with_columns(**won), TwoColumns(better, worse, "letters", WINNER_AND_LOSER)
+    return table, None
 
 
 def _systems(table: RawTable, name: str, tool: Tool, asked: Stated, names: Mapping[str, str]) -> TwoColumns | None:
@@ -196,7 +225,7 @@ def _add_choice(
     if "worse" in names:
         return
     free = [column for column in table.names if column not in used]
-    plain = {plain_name(column): column for column in free}
+    plain = by_plain_name(free)
     for field in ("choice", "worse"):
         fits = [plain[word] for word in LIKELY[field] if word in plain and _says_sides(table, plain[word], systems)]
         if len(fits) > 1:
@@ -207,6 +236,17 @@ def _add_choice(
             names[field], why[field] = fits[0], "by its name and words"
             return
     fits = [column for column in free if _says_sides(table, column, systems) and plain_name(column) not in _NO_CHOICE]
+    asked = [column for column in fits if BETTER_WORDS & set(plain_name(column).split("_"))]
+    if len(asked) == 1 and not _is_negative(table, asked[0]):
+        names["choice"], why["choice"] = asked[0], "by the words of its name"
+        return
+    if len(fits) > 1:
+        raters = {"--columns": typed_names([("choice", "|".join(fits))])}
+        raise Unclear(
+            f"{table.path}: {len(fits)} columns hold answers: {', '.join(fits[:8])}. Are they questions, which are "
+            "analysed one by one, or is each the answers of one rater (the last way)?",
+            *({"--columns": typed_names([("choice", name)])} for name in fits[:6]), raters,
+        )  # fmt: skip
     if fits:
         ways = [{"--columns": typed_names([(field, name)])} for name in fits[:3] for field in ("choice", "worse")]
         raise Unclear(
@@ -216,6 +256,9 @@ def _add_choice(
     raise unknown_table(table, "choice")
 
 
+WON = {"winner", "chosen", "preferred", "better", "best", "won"}
+WINNER_AND_LOSER = "the winner and the loser"
+WINNER = "the better of two"  # a column that is added
 _NO_CHOICE = {"left", "source", "kind", "status", "position", "order"}
 
 

@@ -7,23 +7,20 @@ systems were shown. Each reading gives every row a winner. Readings that agree o
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import LeftColumn, how_it_reads
-from dialogue.importing.meanings import Rows, same_text, word_meanings
+from dialogue.importing.meanings import TIED, Rows, Winners, same_text, tally, word_meanings
 from dialogue.importing.naming import typed_names
 from dialogue.importing.reading import Stated
+from dialogue.importing.scales import ask_what_numbers_are
 from dialogue.importing.words import Meaning, one_name, spoken
 
 LEFT = {"a": 0, "b": 1, "ab": 0, "ba": 1, "a,b": 0, "b,a": 1, "0,1": 0, "1,0": 1}
 TRUE, FALSE = {"true", "yes", "1", "1.0"}, {"false", "no", "0", "0.0"}
 UNKNOWN = "a and b are responses of no named system"
-TIED = 2
-
-Winners = list[int | None]  # 0: the response of the first column, 1: of the second, 2: a tie; None: nobody chose
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +38,12 @@ def decide_sides(rows: Rows, asked: Stated, own: Mapping[str, Meaning], letters:
 
     `own` are the words of the tool that wrote the table, `letters` is what its letters are.
     """
+    if (
+        not own
+        and not asked.values
+        and not any(two and two.zero_based for two in (rows.roles.systems, rows.roles.texts))
+    ):
+        ask_what_numbers_are(rows, asked.values)
     words = word_meanings(rows, asked.values, own)
     kinds = {meaning.kind for meaning in words.values()}
     left = _left_by_text(rows, asked.texts, left_of(rows, rows.roles.left))
@@ -364,13 +367,3 @@ def _safely(rows: Rows, words: Mapping[str, Meaning], left: Sequence[int | None]
 
 def _by_columns(rows: Rows) -> bool:
     return rows.roles.systems is not None and rows.roles.systems.kind == "places"
-
-
-def tally(rows: Rows, winner: Winners) -> str:
-    """`alpha 80, beta 20, tie 3`: how often each system won by a reading."""
-    won: Counter[str] = Counter()
-    for row, side in enumerate(winner):
-        if side is not None:
-            won["tie" if side == TIED else (rows.a, rows.b)[side][row] if rows.a else "ab"[side]] += 1
-    names = sorted(won, key=lambda name: (name == "tie", name))
-    return ", ".join(f"{name} {won[name]:,}" for name in names[:8]) or "nobody"

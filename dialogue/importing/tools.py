@@ -7,6 +7,7 @@ they recognise and the words for its choices follow from the row.
 from __future__ import annotations
 
 from dialogue.importing import arena, argilla, label_studio, mturk, potato
+from dialogue.importing.published import PUBLISHED
 from dialogue.importing.tool import Tool
 
 TOOLS = {
@@ -79,4 +80,5 @@ TOOLS = {
         known=lambda names: {"model_1", "model_2", "prompt_id", "worker_id", "value"} <= set(names),
         names_models=True,
     ),
+    **PUBLISHED,
 }

@@ -11,27 +11,27 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.answers import answer_cells
 from dialogue.importing.columns import (
     ANSWERS,
     Roles,
+    TwoColumns,
     commonest,
     plain_name,
 )  # fmt: skip
-from dialogue.importing.meanings import Rows
+from dialogue.importing.meanings import TIED, Rows
 from dialogue.importing.naming import IGNORED
-from dialogue.importing.rankings import taken_apart
 from dialogue.importing.reading import Reading, Stated
-from dialogue.importing.recognising import recognised
-from dialogue.importing.roles import with_roles
-from dialogue.importing.sides import TIED, RowWinners, decide_sides
+from dialogue.importing.roles import WINNER_AND_LOSER, with_roles
+from dialogue.importing.shaping import shaped
+from dialogue.importing.sides import RowWinners, decide_sides
 from dialogue.importing.texts import refuse_swapped_texts
 from dialogue.importing.tool import Tool
 from dialogue.importing.tools import TOOLS
-from dialogue.importing.wide import melted
-from dialogue.importing.words import Kind, Meaning, one_name
+from dialogue.importing.words import Kind, Meaning, is_tie, one_name
 from dialogue.judges import refuse_verdicts
 from dialogue.records import Choice, Side
 from dialogue.tables.table import RawTable
@@ -57,7 +57,6 @@ class Judgements:
     times: Sequence[float]  # seconds since 1970; empty where some row has none
     reading: Reading
     tool: str
-    named_letters: bool  # the winner is a response whatever was shown first
     texts: Sequence[tuple[str, str]] = ()
 
     def text(self, field: str) -> list[str]:
@@ -69,37 +68,16 @@ class Judgements:
 def read_judgements(table: RawTable, asked: Stated) -> Judgements:
     """The votes of a table, by the one reading that it has; several readings are refused with what settles them."""
     refuse_verdicts(table.path, table.names)
-    dropped: Counter[str] = Counter()
-    form, rater, read = "", {}, None
-    if asked.wide is not None:
-        long = melted(table, asked.wide, asked.columns)
-        stated = {ours: theirs for ours, theirs in asked.columns.items() if ours not in ("rater", "submitted")}
-        dropped.update(long.dropped)
-        form, rater = (
-            f"wide table, one row a person, key {asked.wide.name}",
-            {"rater": long.rater} if long.rater else {},
-        )
-        table, asked, read = (
-            long.table,
-            replace(asked, columns=stated, wide=None),
-            len(long.table) + sum(long.dropped.values()),
-        )
-    elif not asked.tool and (apart := taken_apart(table, asked.columns)) is not None:
-        keep = {name: column for name, column in asked.columns.items() if name not in ("item", "rater")}
-        dropped.update(apart.dropped)
-        form, table, asked = apart.kind, apart.table, replace(asked, columns=keep)
-        read = len(apart.table) + sum(apart.dropped.values())
-    name = asked.tool or ("plain" if form else recognised(table, asked.columns))
-    if name != "plain" and name not in TOOLS:
-        raise InputError(f"--from is {name!r}; the tools are {', '.join(TOOLS)} and plain.")
+    form = shaped(table, asked)
+    table, name, asked = form.table, form.tool, form.asked
     tool = TOOLS.get(name, Tool())
     table = _reshaped(table, name, tool, asked)
     if not len(table):
         raise InputError(f"{table.path} holds no {'rows' if name == 'plain' else 'judgements'}.")
     table, roles, question = with_roles(table, name, tool, asked)
     found = _decided(table, roles, tool, name, asked)
-    form = form or ("table of votes" if name == "plain" else f"{name} table")
-    return _settled(table, roles, found, asked, name, form + question, dropped, rater, read)
+    said = form.form or ("table of votes" if name == "plain" else f"{name} table")
+    return _settled(table, roles, found, asked, name, said + question, Counter(form.dropped), form.rater, form.read)
 
 
 def _reshaped(table: RawTable, name: str, tool: Tool, asked: Stated) -> RawTable:
@@ -129,6 +107,20 @@ def _decided(table: RawTable, roles: Roles, tool: Tool, name: str, asked: Stated
     return found
 
 
+def _refuse_odd_names(table: RawTable, systems: TwoColumns, a: Sequence[str], b: Sequence[str]) -> None:
+    """A sign or a tie is no system. Of winners and losers, two that are spelt nearly the same may be one."""
+    for cells in (a, b):
+        for row, cell in enumerate(cells):
+            if cell and (is_tie(cell) or not any(sign.isalnum() for sign in cell)):
+                raise InputError(f"{table.place(row)}: the system is {cell!r}, which is no name. Correct it, or leave "
+                                 "the row out.")  # fmt: skip
+    if systems.why == WINNER_AND_LOSER:
+        for name in {*a} - {*b} - {""}:
+            if near := get_close_matches(name, {*b} - {*a}, 1, 0.75):
+                raise InputError(f"{table.path}: {name!r} always won and {near[0]!r} always lost. If they are one "
+                                 "system, write its name in one way.")  # fmt: skip
+
+
 def _rows(table: RawTable, roles: Roles) -> Rows:
     choice = answer_cells(table, roles.names.get("choice", roles.names.get("worse", "")))
     a: list[str] = []
@@ -140,6 +132,7 @@ def _rows(table: RawTable, roles: Roles) -> Rows:
             for row, cell in enumerate(cells):
                 if not cell and choice[row] and kinds[row] in ("real", ""):
                     raise InputError(f"{table.place(row)}: {name} is empty; every vote compares two systems.")
+        _refuse_odd_names(table, systems, a, b)
         spelling = commonest([*filter(None, a), *filter(None, b)]) | {"": ""}
         a, b = ([spelling[one_name(cell)] for cell in cells] for cells in (a, b))
     texts = roles.texts
@@ -184,7 +177,7 @@ def _settled(
         table.take(kept), names, [LETTERS[found.winner[row] or 0] for row in kept], [pair[row] for row in kept],
         [left[row] for row in kept], [rows.a[row] for row in kept] if rows.a else (),
         [rows.b[row] for row in kept] if rows.b else (), times, reading, name,
-        TOOLS.get(name, Tool()).names_models, texts,
+        texts,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ here is decided in `sides.py`, by the table and never by the letter.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,6 +31,9 @@ BETTER = re.compile(r"\b(better|wins|win|won|preferred|prefer|i prefer|best|chos
 WORSE = re.compile(r"\b(worse|loses|lost|worst|rejected|dispreferred)\b")
 NOUN = re.compile(rf"\b({'|'.join(NOUNS)})\b")
 JOINED = re.compile(rf"\b({'|'.join(NOUNS)})([ab12])\b")
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+BOUND = re.compile(rf"(<=|>=|<|>)\s*({NUMBER.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ Meaning(kind='letter', side=0, system='', stated=False), None)
     turned = WORSE.search(word) is not None
     if turned and BETTER.search(word):
         return None
-    word = re.sub(r"\s+", " ", WORSE.sub(" ", BETTER.sub(" ", STRENGTH.sub(" ", word)))).strip(" ,.()-")
+    word = re.sub(r"\s+", " ", WORSE.sub(" ", BETTER.sub(" ", STRENGTH.sub(" ", word)))).strip(" ,.()")
     if word in TIES and not turned:
         return TIE
     word = re.sub(r"^the ", "", re.sub(r"\s+", " ", NOUN.sub(" ", JOINED.sub(r"\2", word))).strip())
@@ -110,3 +114,23 @@ def resembles(word: str, name: str) -> bool:
     """
     short, long = sorted((re.sub(r"[^a-z0-9]", "", text.casefold()) for text in (word, name)), key=len)
     return len(short) > 2 and short in long
+
+
+def bound_of(word: str, bounds: Mapping[str, str]) -> str | None:
+    """What a number stands for by bounds such as `<1.5`; None where no bound holds it or it is no number.
+
+    >>> bound_of("1.25", {"<1.5": "a", ">1.5": "b"}), bound_of("x", {"<1": "a"})
+    ('a', None)
+    """
+    if not NUMBER.fullmatch(word):
+        return None
+    number = float(word)
+    for bound, ours in bounds.items():
+        if parts := BOUND.fullmatch(bound.strip()):
+            limit = float(parts[2])
+            holds = {"<": number < limit, ">": number > limit, "<=": number <= limit, ">=": number >= limit}
+            if holds[parts[1]]:
+                return ours
+        elif NUMBER.fullmatch(bound.strip()) and float(bound) == number:
+            return ours
+    return None

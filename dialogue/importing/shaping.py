@@ -1,0 +1,141 @@
+"""One row a judgement, from tables of other shapes: nested, one row a person, one column a rater, rankings, counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from dialogue.errors import InputError
+from dialogue.importing.columns import leaf_name, plain_name, system_columns, twins
+from dialogue.importing.naming import IGNORED
+from dialogue.importing.rankings import taken_apart
+from dialogue.importing.reading import Stated
+from dialogue.importing.recognising import recognised, tools_known
+from dialogue.importing.tools import TOOLS
+from dialogue.importing.wide import melted
+from dialogue.importing.words import spoken
+from dialogue.tables.nesting import exploded, flat_table
+from dialogue.tables.table import RawTable
+
+SEVERAL = "|"  # between the columns of several raters, or of ranks: choice=ann|bob
+OF_RATER = re.compile(r"^(rater|annotator|judge|worker|coder|labell?er|evaluator|person|expert|assessor)_?\w*$")
+COUNTS = {"wins", "win", "votes", "n", "count", "counts", "won", "preferred"}
+TIE_COUNTS = ("ties", "n_ties", "tie", "ties_count", "count_tie", "n_tie", "count_ties", "votes_tie", "draws")
+MOST_COUNTED = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """A table with one judgement a row, its tool, and how it came to that."""
+
+    table: RawTable
+    tool: str
+    asked: Stated
+    form: str = ""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    rater: Mapping[str, str] = field(default_factory=dict)
+    read: int | None = None
+
+
+def shaped(table: RawTable, asked: Stated) -> Shaped:
+    """The table in long form; what is already so stays as it is."""
+    if asked.explode:
+        table = exploded(table, asked.explode)
+    if asked.wide is not None:
+        return _one_row_a_person(table, asked)
+    if asked.tool and asked.tool not in (*TOOLS, "plain"):
+        raise InputError(f"--from is {asked.tool!r}; the tools are {', '.join(TOOLS)} and plain.")
+    if not tools_known(table.names) and asked.tool in ("", "plain"):
+        table = flat_table(table)
+    if not asked.tool:
+        if (apart := taken_apart(table, asked.columns)) is not None:
+            kept = {ours: theirs for ours, theirs in asked.columns.items() if ours not in ("item", "rater", "ranks")}
+            read = len(apart.table) + sum(apart.dropped.values())
+            return Shaped(apart.table, "plain", replace(asked, columns=kept), apart.kind, apart.dropped, read=read)
+        if (counted := _counted(table, asked)) is not None:
+            return counted
+        if columns := _columns_of_raters(table, asked):
+            return _one_column_a_rater(table, asked, columns)
+    return Shaped(table, asked.tool or recognised(table, asked.columns), asked)
+
+
+def _one_row_a_person(table: RawTable, asked: Stated) -> Shaped:
+    assert asked.wide is not None
+    long = melted(table, asked.wide, asked.columns)
+    kept = {ours: theirs for ours, theirs in asked.columns.items() if ours not in ("rater", "submitted")}
+    form = f"wide table, one row a person, key {asked.wide.name}"
+    read = len(long.table) + sum(long.dropped.values())
+    rater = {"rater": long.rater} if long.rater else {}
+    return Shaped(long.table, "plain", replace(asked, columns=kept, wide=None), form, long.dropped, rater, read)
+
+
+def _columns_of_raters(table: RawTable, asked: Stated) -> list[str]:
+    """The columns that hold one rater's answers each: stated as `choice=ann|bob`, or called after raters."""
+    stated = asked.columns.get("choice", "")
+    if SEVERAL in stated and stated not in table.names:
+        names = [name.strip() for name in stated.split(SEVERAL)]
+        if missing := [name for name in names if name not in table.names]:
+            raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
+        return names
+    if {"choice", "worse", "rater"} & {*asked.columns, *map(plain_name, table.names)}:
+        return []
+    named = [name for name in table.names if OF_RATER.match(plain_name(name))]
+    says = [name for name in named if (values := table.values(name)) and all(map(spoken, values))]
+    return says if len(says) > 1 and len(says) == len(named) else []
+
+
+def _one_column_a_rater(table: RawTable, asked: Stated, columns: list[str]) -> Shaped:
+    """One row an answer; the column is the rater."""
+    names = [name for name in table.names if name not in columns]
+    rows = [(row, name) for row in range(len(table)) for name in columns]
+    long: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in rows] for name in names}
+    if "pair" not in asked.columns and not {"pair", "item"} & {plain_name(name) for name in names}:
+        long["pair"] = [f"row {row + 1}" for row, _ in rows]
+    long |= {"rater": [name for _, name in rows], "choice": [table.columns[name][row] for row, name in rows]}
+    places = [table.place(row) for row, _ in rows]
+    kept = {ours: theirs for ours, theirs in asked.columns.items() if ours != "choice"}
+    blank = [row for row, cell in enumerate(long["choice"]) if cell in (None, "")]
+    result = RawTable(table.path, long, (), table.notes, places=tuple(places))
+    if blank and len(blank) < len(rows):
+        result = result.take([row for row in range(len(rows)) if row not in set(blank)])
+    form = f"table with one column a rater ({', '.join(columns[:6])}{', ...' if len(columns) > 6 else ''})"
+    dropped = {"a rater who did not judge this row": len(blank)} if blank else {}
+    return Shaped(result, "plain", replace(asked, columns=kept), form, dropped, read=len(rows))
+
+
+def _counted(table: RawTable, asked: Stated) -> Shaped | None:
+    """Counts of wins in place of votes: each becomes as many rows."""
+    if {"choice", "worse"} & {*asked.columns, *map(plain_name, table.names)}:
+        return None
+    plain = {plain_name(leaf_name(name)): name for name in table.names}
+    found = [two for rest, two in twins(table.names) if set(rest) & COUNTS and len(rest) <= 2]
+    if len(found) != 1 or system_columns(table, asked.columns) is None:
+        return None
+    two = found[0]
+    tie = next((plain[name] for name in TIE_COUNTS if name in plain), "")
+    columns = {name: [_whole(table, row, cell) for row, cell in enumerate(table.text(name))]
+               for name in (two.a, two.b, tie) if name}  # fmt: skip
+    total = sum(chain.from_iterable(columns.values()))
+    if not 0 < total <= MOST_COUNTED:
+        raise InputError(f"{table.path}: {two.a} and {two.b} count {total:,} votes; at most {MOST_COUNTED:,} are read.")
+    rows = [(row, choice) for row in range(len(table)) for name, choice in ((two.a, "a"), (two.b, "b"), (tie, "tie"))
+            if name for _ in range(columns[name][row])]  # fmt: skip
+    long = {name: [cells[row] for row, _ in rows] for name, cells in table.columns.items() if name not in columns}
+    if not {"pair", "item"} & {*long, *asked.columns}:
+        long["pair"] = [f"row {row + 1}" for row, _ in rows]
+    long["choice"] = [choice for _, choice in rows]
+    places = tuple(table.place(row) for row, _ in rows)
+    note = f"{len(table):,} rows of counts are {len(rows):,} votes"
+    result = RawTable(table.path, long, (), (*table.notes, note), places=places)
+    stated = {ours: theirs for ours, theirs in asked.columns.items() if ours != "choice"} | {"rater": IGNORED}
+    return Shaped(result, "plain", replace(asked, columns=stated), "counts of wins", read=len(rows))
+
+
+def _whole(table: RawTable, row: int, cell: str) -> int:
+    if not cell:
+        return 0
+    if re.fullmatch(r"\d+(\.0+)?", cell):
+        return int(float(cell))
+    raise InputError(f"{table.place(row)}: a count is {cell!r}; a whole number is expected.")

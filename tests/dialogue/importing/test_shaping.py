@@ -1,0 +1,99 @@
+"""Each of about eighty layouts gives the true winner at the first or second try, and the same votes in every format."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.reading.inputs import matches_of
+from analysis.reading.systems import contrasts
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.naming import meanings, parse_names
+from tests.dialogue.importing.layouts import LAYOUTS, TRUE, survey_key
+
+
+def written(folder, rows, form):
+    """The rows in one format; a frame stays in memory."""
+    path = folder / f"votes.{form}"
+    if form == "frame":
+        return pd.DataFrame(rows)
+    if form == "json":
+        path.write_text(json.dumps(rows))
+    elif form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "xlsx":
+        pd.DataFrame(rows).to_excel(path, index=False)
+    elif form == "parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        text = io.StringIO()
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        cells = [
+            [json.dumps(c) if isinstance(c := row.get(name, ""), (list, dict)) else c for name in names] for row in rows
+        ]
+        csv.writer(text, delimiter="\t" if form == "tsv" else ",").writerows([names, *cells])
+        path.write_text(text.getvalue())
+    return path
+
+
+def read(source, options, key=None):
+    typed = dict(zip(options[::2], options[1::2], strict=True))
+    how = {"columns": meanings(parse_names(typed.get("--columns", ""), "--columns"), "--columns"),
+           "values": parse_names(typed.get("--values", ""), "--values")}  # fmt: skip
+    if key is not None:
+        how["wide"] = key
+    if "--from" in typed:
+        how["tool"] = typed["--from"]
+    return matches_of(source, None, **how)
+
+
+def tally(matches, known):
+    (one,) = contrasts(matches)
+    first, second = (name.removesuffix("-2024-08") for name in ((one.first, one.second) if known else "ab"))
+    return {first: int((one.votes.choice == 0).sum()), second: int((one.votes.choice == 1).sum())}
+
+
+def first_or_second_try(folder, layout, form):
+    """The votes as a user gets them: by what the table says, or by the right way of those its refusal prints."""
+    key = None
+    if layout.key:
+        key = folder / "key.csv"
+        pd.DataFrame(survey_key(layout.key)).to_csv(key, index=False)
+    source = written(folder, layout.rows(), form)
+    try:
+        return read(source, layout.options, key)
+    except Unclear as doubt:
+        assert doubt.ways
+        for way in doubt.ways:
+            typed = [*layout.options, *(word for pair in way.items() for word in pair)]
+            try:
+                matches, known = read(source, typed, key)
+            except InputError:
+                continue
+            if tally(matches, known) == TRUE:
+                return matches, known
+        raise
+
+
+@pytest.mark.parametrize(("name", "form"), [(name, form) for name, one in LAYOUTS.items() for form in one.formats])
+def test_every_layout_gives_the_true_winner_in_every_format(tmp_path, name, form):
+    assert tally(*first_or_second_try(tmp_path, LAYOUTS[name], form)) == TRUE
+
+
+@pytest.mark.parametrize("name", [name for name, one in LAYOUTS.items() if len(one.formats) > 1])
+def test_the_votes_are_the_same_row_for_row(tmp_path, name):
+    layout, seen = LAYOUTS[name], []
+    for form in layout.formats:
+        matches, _ = first_or_second_try(tmp_path, layout, form)
+        votes, systems = matches.votes, np.array(matches.systems)
+        raters = np.zeros(len(votes)) if votes.rater is None else np.array(votes.raters)[votes.rater]
+        rows = [np.array(votes.pairs)[votes.pair], systems[matches.a], systems[matches.b], votes.choice, raters]
+        seen.append([tuple(map(str, row)) for row in zip(*rows, strict=True)])
+    assert all(rows == seen[0] for rows in seen)
+
+
+def test_at_least_seventy_layouts_are_tried():
+    assert len(LAYOUTS) >= 70
