@@ -5,6 +5,7 @@ import sys
 from dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
+    "read": "what the program makes of a file of judgements, and why",
     "agreement": "agreement between raters, with intervals, and each rater's habits",
     "variance": "where a score's variance comes from, and whether a re-run would reverse the order",
     "plan": "votes, raters and seeds needed, their cost, and whether a running study may stop",

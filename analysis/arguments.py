@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from analysis.reading.votes import Votes
     from analysis.showing.result import Result
 
-READING = ("columns", "values", "from", "wide", "question", "uncounted", "unverified", "with_judges")
+READING = ("columns", "values", "from", "wide", "explode", "question", "uncounted", "unverified", "with_judges")
 SAID_OF_VOTES = ("with_judges", "unverified", "question")  # also of those of a study folder
-TYPED = {"tool": "from", "wide": "wide", "question": "question"}  # what `read_votes` calls it -> the option
+TYPED = {
+    "tool": "from",
+    "wide": "wide",
+    "explode": "explode",
+    "question": "question",
+}
 CLUSTERINGS = ("auto", "dialogue+rater", "item+rater", "pair+rater", "dialogue", "item", "pair", "rater", "vote")
 
 
@@ -42,6 +47,7 @@ def add_naming_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--from", metavar="TOOL", help="the tool that wrote the table (default: what its columns say)")
     parser.add_argument("--wide", metavar="KEY", help="one row a person: KEY says what each column compares")
+    parser.add_argument("--explode", metavar="COLUMN", help="a column of lists: one row for each element")
     add_question_argument(parser)
     parser.add_argument("--uncounted", action="store_true", help="use late votes and those of blocked raters too")
     add_unverified_argument(parser)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analysis.reading.rated import RatingsTable
     from analysis.reading.study import Study
     from analysis.reading.systems import Matches
+    from dialogue.importing.votes import Judgements
 
 RATED_BY = ("columns", "values", "wide", "question")  # what may be stated of ratings
 JUDGED = ("real", "control")  # the kinds of pairs that `preference` reads: controls anchor its tie index
@@ -39,6 +40,20 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
         path = Path(data)
         return read_votes(path / "votes.jsonl" if path.is_dir() and not options.get("tool") else path, **options)
     return votes_from_columns(as_columns(data), **options)
+
+
+def judgements_of(path: Path, *, columns: Names = (), values: Names = (), **options: Any) -> Judgements:
+    """The votes of a file as the import stage reads them, with the account of it."""
+    from dialogue.importing.potato import read_folder
+    from dialogue.importing.votes import read_judgements
+
+    named = meanings(columns, "--columns")
+    said = {name: options[name] for name in ("tool", "question", "explode") if options.get(name)}
+    if wide := options.get("wide"):
+        said["wide"] = Path(wide)
+    stated = Stated(named, meanings(values, "--values", theirs_first=True), **said)
+    file = path / "votes.jsonl" if path.is_dir() and not options.get("tool") else path
+    return read_judgements(read_folder(file, named) if file.is_dir() else read_table(file), stated)
 
 
 def as_columns(data: Any) -> Any:

@@ -23,6 +23,7 @@ from dialogue.importing.naming import IGNORED, no_votes
 from dialogue.importing.questions import of_one_question
 from dialogue.importing.reading import Reading, Stated
 from dialogue.importing.recognising import SCORES, SYSTEMS
+from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
 from dialogue.importing.wide import melted
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
@@ -30,9 +31,33 @@ from dialogue.tables.table import RawTable, cell_text, from_rows
 Floats = NDArray[np.float64]
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "score": SCORES,
-    "system": SYSTEMS,
-    "item": ("item", "item_id", "id", "example", "example_id", "prompt_id", "question_id", "context_id"),
-    "rater": ("rater", "worker", "worker_id", "workerid", "annotator", "user", "user_id", "participant", "judge"),
+    "system": (*SYSTEMS, "system_id", "systemid", "model_id", "model_name"),
+    "item": (
+        "item",
+        "item_id",
+        "id",
+        "example",
+        "example_id",
+        "prompt_id",
+        "question_id",
+        "context_id",
+        "segment_id",
+        "segmentid",
+        "seg_id",
+    ),
+    "rater": (
+        "rater",
+        "worker",
+        "worker_id",
+        "workerid",
+        "annotator",
+        "user",
+        "user_id",
+        "participant",
+        "judge",
+        "userid",
+        "rater_id",
+    ),
     "dialogue": ("dialogue", "dialogue_id"),
 }
 IN_KEY = ("column", "item", "system")
@@ -123,8 +148,9 @@ def read_asked(path: Path, stated: Stated, systems: Sequence[str] = ()) -> Ratin
 def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ranks: bool = False) -> RatingsTable:
     """Ratings of a file, of one question; a rating without its partner is left out and counted."""
     table, dropped = scored_sides(read_table(path)), {}
-    if unknown := [name for name in stated.columns if name not in (*KNOWN, "question")]:
-        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join((*KNOWN, 'question'))}.")
+    if unknown := [name for name in stated.columns if name not in (*KNOWN, *SIDES, "question", "rank")]:
+        legal = ", ".join((*KNOWN, *SIDES, "question", "rank"))
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {legal}.")
     form = "ranks" if ranks else "ratings"
     if stated.wide is not None:
         long = melted(table, stated.wide, stated.columns, IN_KEY)
@@ -132,11 +158,18 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
         table = from_rows(path, [{**row, "score": row["choice"]} for _, row in table.rows()], table.notes)
     elif systems:
         table, form = _long_of(table, systems), "ratings, one column a system"
+    elif (sides := one_row_a_system(table, stated.columns)) is not None:
+        table, form, stated = sides, "ratings, one column a response", _without_sides(stated)
+    else:
+        table = with_systems_of_places(table, stated.columns)
+        stated = _without_sides(stated)
     table, question = of_one_question(table, stated, stated.columns, of=("item", "system", "rater"))
     names = _columns(table, stated)
     _refuse_ranking(table, names["score"], f" --question {stated.question}" if stated.question else "")
     told, raw = _told(table, names), table.columns[names["score"]]
     score = np.array([_number(table, row, cell, stated.values) for row, cell in enumerate(raw)])
+    if not ranks and stated.columns.get("rank") != IGNORED:
+        _ask_whether_ranks(path, names, told, score)
     contrasts, lone = _contrasts(told, score)
     alone = {name: _alone(name, told, score) for name in dict.fromkeys(told["system"])}
     if empty := int(np.isnan(score).sum()):
@@ -149,6 +182,26 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
     simulated = sum(cell_text(cell) == SIMULATED for cell in table.columns.get("source", ()))
     return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger,
                         {name: one for name, one in alone.items() if len(one.first)}, ranks, simulated)  # fmt: skip
+
+
+def _without_sides(stated: Stated) -> Stated:
+    return replace(stated, columns={ours: theirs for ours, theirs in stated.columns.items() if ours not in SIDES})
+
+
+def _ask_whether_ranks(path: Path, names: Mapping[str, str], told: Mapping[str, list[str]], score: Floats) -> None:
+    """Scores that are 1 to k on every item, each once, may be ranks, of which 1 is the best: then the loser leads."""
+    held: dict[tuple[str, str], list[float]] = {}
+    for row, item in enumerate(told["item"]):
+        held.setdefault((item, told["rater"][row] if "rater" in told else ""), []).append(float(score[row]))
+    several = [sorted(values) for values in held.values() if len(values) > 1]
+    is_ranks = len(several) > 4 and all(values == [float(k + 1) for k in range(len(values))] for values in several)
+    if not (is_ranks or "rank" in plain_name(names["score"]).split("_")):
+        return
+    raise HoldsRanks(
+        f"{path}: the scores of every item in {names['score']} are 1, 2, ..., each once, as ranks are. If they are "
+        f"ranks, 1 the best: python -m analysis ranks {path} --columns rank={names['score']}. If they are ratings: "
+        "--columns rank=-"
+    )
 
 
 def _long_of(table: RawTable, systems: Sequence[str]) -> RawTable:

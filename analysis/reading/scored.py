@@ -17,7 +17,7 @@ def scored_sides(table: RawTable) -> RawTable:
     """The table as it is, unless its rows rate both responses of pairs, or sets; what does not count is left out."""
     if set(table.names) >= OF_SETS:
         return _of_sets(table)
-    if not {"pair", "rater", *SCORES_OF_SIDES} <= set(table.names):
+    if not {"pair", "rater", "choice", *SCORES_OF_SIDES} <= set(table.names):
         if {"pair", "rater", "choice", "rater_status"} <= set(table.names):
             raise InputError(
                 f"{table.path} holds votes on pairs, no ratings or ranks: python -m analysis preference {table.path}"

@@ -168,6 +168,7 @@ def read_votes(
     tool: str = "",
     wide: str | Path | None = None,
     question: str = "",
+    explode: str = "",
     with_judges: bool = False,
     beside: Sequence[Path] = (),
 ) -> Votes:
@@ -186,7 +187,7 @@ def read_votes(
     place = source if isinstance(source, RawTable) else Path(source)
     if isinstance(place, Path):
         refuse_file_of_verdicts(place)
-    asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question)
+    asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question, explode)
     opened = opened_votes(place, asked, fields, labels)
     keep = Keep(tuple(kinds), uncounted, unverified, opened.asked)
     votes = _votes(opened, values or {} if labels == "any" else {}, labels, keep, tuple(also), how)

@@ -1,0 +1,60 @@
+"""Ratings of two responses, of places, of spans, and ranks: never the loser rated higher."""
+
+import pytest
+
+from analysis.reading.inputs import ratings_of
+from dialogue.errors import InputError
+from tests.analysis import worlds_tables as worlds
+from tests.dialogue.importing.layouts import table
+
+HIGHER = {"alpha": 4.2, "beta": 2.8}  # 80 of 100 times alpha has 5 and beta 2, otherwise 1 and 6
+
+
+def points(vote, system):
+    return (5 if system == "alpha" else 2) if vote.won == "alpha" else (1 if system == "alpha" else 6)
+
+
+def means(tmp_path, rows, **how):
+    found = ratings_of(worlds.write(tmp_path / "ratings.csv", rows), **how)
+    (one,) = found.contrasts
+    return {one.contrast.first: float(one.first.mean()), one.contrast.second: float(one.second.mean())}
+
+
+def test_two_columns_of_scores_belong_to_the_two_systems(tmp_path):
+    rows = table(lambda v: {"pair": f"p{v.n}", "rater": "r", "model_a": v.a, "model_b": v.b,
+                            "score_a": points(v, v.a), "score_b": points(v, v.b)})  # fmt: skip
+    assert means(tmp_path, rows) == HIGHER
+    rows = [{"pair": row["pair"], "rater": "r", "model_a": row["model_a"], "model_b": row["model_b"],
+             "rating_left": row["score_a"], "rating_right": row["score_b"]} for row in rows]  # fmt: skip
+    with pytest.raises(InputError, match="scores of places, and model_a and model_b name the systems by letters"):
+        means(tmp_path, rows)
+
+
+def test_a_rating_of_a_place_is_that_of_the_system_that_stood_there(tmp_path):
+    rows = [one for pair in table(lambda v: [
+        {"item": f"i{v.n}", "rater": "r", "left_model": v.on_left, "right_model": v.on_right, "position": side,
+         "score": points(v, system)} for side, system in (("left", v.on_left), ("right", v.on_right))
+    ]) for one in pair]  # fmt: skip
+    assert means(tmp_path, rows, columns={"system": "position"}) == HIGHER
+    bare = [{name: cell for name, cell in row.items() if "model" not in name} for row in rows]
+    with pytest.raises(InputError, match=r"position holds sides \(.*\) and no systems"):
+        means(tmp_path, bare, columns={"system": "position"})
+
+
+def test_scores_that_look_like_ranks_are_asked_about(tmp_path):
+    rows = [one for pair in table(lambda v: [
+        {"item": f"i{v.n}", "rater": "r", "system": system, "score": 1 if v.won == system else 2}
+        for system in ("alpha", "beta")
+    ]) for one in pair]  # fmt: skip
+    with pytest.raises(InputError, match=r"as ranks are.*analysis ranks .* --columns rank=score"):
+        means(tmp_path, rows)
+    assert means(tmp_path, rows, columns={"rank": "-"}) == {"alpha": 1.2, "beta": 1.8}
+
+
+def test_the_errors_of_mqm_add_up_by_segment(tmp_path):
+    rows = [one for several in table(lambda v: [
+        {"system": system, "doc": f"d{v.n // 10}", "seg_id": v.n, "rater": "rater1", "source": "s", "target": "t",
+         "category": "Fluency", "severity": severity}
+        for system in ("alpha", "beta") for severity in (["no-error"] if system == v.won else ["Major", "minor"])
+    ]) for one in several]  # fmt: skip
+    assert means(tmp_path, rows) == {"alpha": pytest.approx(-1.2), "beta": pytest.approx(-4.8)}
