@@ -240,6 +240,11 @@ class Hit:
         _YES_OR_NO,
         "count how often the page is left, copied from and pasted into, never what; raters are told",
     )
+    program_trap: bool = _key(
+        False,
+        _YES_OR_NO,
+        "put a line on each page that only programs read, and note whoever follows it; raters are told",
+    )
     panel: PanelDoor | None = _key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
@@ -275,6 +280,7 @@ CHANGES: Mapping[str, Change] = {
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",
     "page_events": "needs a new consent_version",
+    "program_trap": "needs a new consent_version",
     "first_checks": "votes counted anew; higher is refused",
     "votes_per_pair": "votes counted anew",
     "max_failures": "votes counted anew",

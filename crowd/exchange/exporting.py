@@ -25,6 +25,7 @@ from crowd.rating.rules import kept_hit, rules_in_force
 from crowd.store import event_log, tables
 from crowd.store.event_log import iso
 from crowd.store.store import settings
+from crowd.watching.program_trap import FOLLOWED, trapped_raters
 from crowd.watching.signals import PageEvents, page_events, rater_signals
 from dialogue.files import as_json, atomic, write_records
 from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
@@ -118,7 +119,7 @@ def export(
         seed=int(values["seed"]),
         texts=values.get(TEXTS) or None,
     )
-    doubts = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
+    doubts = _doubts(connection)
     people = _raters(raters, rows, status, doubts, page_events(connection))
     return Export(votes, people, recipe, form, comments, pairs)
 
@@ -260,6 +261,14 @@ def _raters(
         _rater(row, mine[row.rater], status[row.rater], _signals(row.rater, doubts.get(row.rater, ()), page))
         for row in raters
     ]
+
+
+def _doubts(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+    """What stands out about raters; the line for programs may be followed by who has given few answers."""
+    found = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
+    for rater in trapped_raters(connection):
+        found[rater] = (*found.get(rater, ()), FOLLOWED)
+    return found
 
 
 def _signals(rater: str, doubts: Sequence[str], page: Mapping[str, PageEvents] | None) -> dict[str, Any]:

@@ -114,6 +114,12 @@ def keep_noticed(moment: Moment, seat: Seat, token: str, noticed: Noticed) -> No
     event_log.append(moment.connection, "noticed", moment.now, seat.rater, pair, **counts)
 
 
+def keep_trapped(moment: Moment, seat: Seat, token: str) -> None:
+    """Write that the line for programs was followed on this page."""
+    pair = moment.connection.scalar(sa.select(leases.c.pair).where(leases.c.token == token))
+    event_log.append(moment.connection, "trapped", moment.now, seat.rater, pair)
+
+
 def _plausible(seconds: float | None, since: float) -> float:
     """The page's own time; where it sent none (no JavaScript) or nonsense, the time since the pair was given out."""
     page = seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else max(0.0, since)  # clocks go back

@@ -97,8 +97,10 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
         _refuse_another_question(change, hit)
     if change.name in ("consent_text", "texts") and "consent_version" not in changed:
         raise InputError(f"{change.name} was changed: raise consent_version too, so that everybody is asked again.")
-    if change.name == "page_events" and change.after and "consent_version" not in changed:
-        raise InputError("page_events was switched on: raise consent_version too, so that everybody is told and asked.")
+    if change.name in ("page_events", "program_trap") and change.after and "consent_version" not in changed:
+        raise InputError(
+            f"{change.name} was switched on: raise consent_version too, so that everybody is told and asked."
+        )
     if change.name in PROMISED and (launched := doors(connection)):
         raise InputError(
             f"{change.name} was changed, but the study was launched ({', '.join(launched)}) with {change.before}: "

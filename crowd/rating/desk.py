@@ -25,6 +25,7 @@ from crowd.rating.disclosing import KnownRater, known_of
 from crowd.rating.doors import ASKED_LATER, doors
 from crowd.rating.ending import closed_to_newcomers, over_for_all
 from crowd.rating.gate import asked_of, standing
+from crowd.rating.idle_visits import release_idle
 from crowd.rating.leasing import Step
 from crowd.rating.next_pair import Frontier, version_for
 from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, StudyRules, fits, kept_hit, rules_of, source_in, value_in
@@ -300,7 +301,14 @@ class Desk:
 
     @_by_rules_in_force
     def answer(
-        self, seat: Seat, token: str, choice: Given, seconds: float | None, noticed: answering.Noticed | None = None
+        self,
+        seat: Seat,
+        token: str,
+        choice: Given,
+        seconds: float | None,
+        noticed: answering.Noticed | None = None,
+        *,
+        trapped: bool = False,
     ) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
 
@@ -308,6 +316,8 @@ class Desk:
             saved, shown = answering.save_answer(moment, seat, token, choice, seconds)
             if self.hit.page_events and noticed and saved != "again":
                 answering.keep_noticed(moment, seat, token, noticed)
+            if self.hit.program_trap and trapped and saved != "again":
+                answering.keep_trapped(moment, seat, token)
             return saved, leasing.next_step(moment, seat, shown)
 
         return self._with_rows_locked(seat, token if token.isalnum() else "", save)
@@ -349,6 +359,8 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     number, answered = 1 + (before[0].sittings or 0), before[0].answered
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
     length, paid_apart = length_of_sitting(moment.assignment, answered), source in ASKED_LATER
+    if paid_apart:
+        release_idle(moment, rater)
     there = min(length, leasing.left_for(moment, rater, length, held=not paid_apart))
     if not paid_apart:
         reserving.move(moment, rater, number)

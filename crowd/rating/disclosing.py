@@ -54,6 +54,8 @@ class KnownRater:
     noticed: tuple[int, int, int]
     """Page left, copied from, pasted into."""
     paid: Sequence[tuple[Decimal, str]]
+    followed: int = 0
+    """Pages on which the line for programs was followed."""
 
 
 def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
@@ -81,6 +83,7 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
         last=max((one.submitted for one in given), default=None),
         seconds=sum(one.seconds or 0.0 for one in given),
         noticed=_noticed(connection, rater),
+        followed=_followed(connection, rater),
         paid=_paid(connection, rater),
     )
 
@@ -98,8 +101,13 @@ def _visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
 def _noticed(connection: sa.Connection, rater: str) -> tuple[int, int, int]:
     query = sa.select(events.c.data).where(events.c.rater == rater, events.c.kind == "noticed")
     counts = [json.loads(data) for data in connection.scalars(query)]
-    left, copied, pasted = (sum(one[name] for one in counts) for name in ("left", "copied", "pasted"))
+    left, copied, pasted = (sum(one.get(name, 0) for one in counts) for name in ("left", "copied", "pasted"))
     return left, copied, pasted
+
+
+def _followed(connection: sa.Connection, rater: str) -> int:
+    mine = sa.select(sa.func.count()).where(events.c.rater == rater, events.c.kind == "trapped")
+    return connection.scalar(mine) or 0
 
 
 def _paid(connection: sa.Connection, rater: str) -> list[tuple[Decimal, str]]:

@@ -59,7 +59,7 @@ _SHOW = sa.insert(leases)
 _RENEWED = (
     sa.update(leases)
     .where(leases.c.lease == param("this"))
-    .values(state="held", issued=param("now"), expires=param("until"))
+    .values(state="held", issued=param("now"), expires=param("until"), sitting=param("seat"))
 )
 _LAID = (
     sa.update(leases)
@@ -287,7 +287,7 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
         token = _laid_anew(moment, seated, row, left)
     later(
         moment.connection,
-        (_RENEWED, {"this": row.lease, "now": moment.now, "until": expires}),
+        (_RENEWED, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
         pool.recount(row.pair, k, held=int(not was_held)),
     )
     return ShownPair(token, record, left, expires)

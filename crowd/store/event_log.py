@@ -27,6 +27,7 @@ EventKind = Literal[
     "shown",
     "answered",
     "noticed",
+    "trapped",
     "repeated",
     "undone",
     "expired",

@@ -24,6 +24,7 @@ from crowd.store.store import settings
 from crowd.store.tables import leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.disputes import Dispute, most_disputed
+from crowd.watching.program_trap import says, trapped_raters
 from crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
 from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from crowd.watching.shared_links import SharedLink, shared_links
@@ -97,6 +98,7 @@ class Overview:
     raters: tuple[RaterLine, ...]
     signals: Mapping[str, Signals]  # of raters with enough judgements
     shared: tuple[SharedLink, ...]
+    trapped: tuple[str, ...]  # sentences about raters who followed the line for programs
     checks: tuple[CheckLine, ...]
     excluded_votes: int
     by_rule: tuple[tuple[str, int, int], ...]
@@ -133,6 +135,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         raters=(lines := _lines(connection, tallies, sided=FORMS[hit.form].SIDED)),
         signals=rater_signals(connection),
         shared=shared_links(connection),
+        trapped=tuple(says(rater, number) for rater, number in trapped_raters(connection).items()),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_by_rule(lines),

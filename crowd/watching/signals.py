@@ -21,10 +21,12 @@ from crowd.forms.known import FORMS
 from crowd.store import event_log
 from crowd.store.store import settings
 from crowd.store.tables import pairs, study_settings, votes
+from crowd.watching.machine_score import Behaviour, MachineScore, machine_scores
 
 FEWEST = 20  # judgements below which nothing is said of a rater
 TOGETHER = 10  # pairs that two raters must share to be compared
 READING = 1.0  # seconds for 100 characters: some 1,000 words a minute, four times what people read
+LIKE_A_PROGRAM = "several signs of a program"
 RARE = 0.01  # a likeness of two raters that is less probable than this, among all that were compared, is pointed out
 
 
@@ -67,6 +69,8 @@ class Signals:
     """What stands out, in words."""
     page: PageEvents | None = None
     """None where the study does not count them."""
+    score: MachineScore | None = None
+    """None where there are too few raters to compare."""
 
 
 def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
@@ -78,7 +82,7 @@ def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
     rows = connection.execute(
         sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).where(v.failed.is_(None)).order_by(v.vote)
     )
-    found = signals_of(
+    answers = (
         TimedAnswer(
             row.rater,
             row.pair,
@@ -89,10 +93,7 @@ def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
         )
         for row in rows
     )
-    page = page_events(connection)
-    if page is None:
-        return found
-    return {rater: replace(one, page=page.get(rater, PageEvents())) for rater, one in found.items()}
+    return signals_of(answers, page_events(connection))
 
 
 def page_events(connection: sa.Connection) -> Mapping[str, PageEvents] | None:
@@ -120,17 +121,48 @@ def _characters(body: str) -> int:
     return sum(len(line["text"]) for line in (*known["context"], *judged))
 
 
-def signals_of(given: Iterable[TimedAnswer]) -> Mapping[str, Signals]:
-    """The same from judgements."""
+def signals_of(given: Iterable[TimedAnswer], page: Mapping[str, PageEvents] | None = None) -> Mapping[str, Signals]:
+    """The same from judgements, and from what happened to the page where that is counted."""
     mine: defaultdict[str, list[TimedAnswer]] = defaultdict(list)
     for one in given:
         mine[one.rater].append(one)
     mine = defaultdict(list, {rater: rows for rater, rows in mine.items() if len(rows) >= FEWEST})
     twins = _twins(mine)
-    return {rater: _signals(rows, *twins.get(rater, (None, None))) for rater, rows in mine.items()}
+    events = None if page is None else {rater: page.get(rater, PageEvents()) for rater in mine}
+    found = {
+        rater: _signals(rows, twins.get(rater), None if events is None else events[rater])
+        for rater, rows in mine.items()
+    }
+    scores = machine_scores({rater: _behaviour(one, mine[rater]) for rater, one in found.items()})
+    return {rater: _with_score(one, scores.get(rater)) for rater, one in found.items()}
 
 
-def _signals(rows: Sequence[TimedAnswer], twin: tuple[int, int] | None, chance: float | None) -> Signals:
+def _with_score(one: Signals, score: MachineScore | None) -> Signals:
+    doubts = (*one.doubts, LIKE_A_PROGRAM) if score and score.stands_out else one.doubts
+    return replace(one, score=score, doubts=doubts)
+
+
+def _behaviour(one: Signals, rows: Sequence[TimedAnswer]) -> Behaviour:
+    times = [math.log(max(row.seconds, 1e-3)) for row in rows if row.seconds is not None]
+    shares: dict[str, float] = {}
+    if one.page is not None:
+        counts = {"left": one.page.left, "copied": one.page.copied, "pasted": one.page.pasted}
+        shares = {name: min(1.0, count / len(rows)) for name, count in counts.items()}
+    return Behaviour(
+        pace=one.pace,
+        with_length=one.with_length,
+        spread=statistics.stdev(times) if len(times) >= FEWEST else None,
+        bits=one.bits or 0.0,
+        likeness=one.chance,
+        answers=len(rows),
+        **shares,
+    )
+
+
+def _signals(
+    rows: Sequence[TimedAnswer], likeness: tuple[tuple[int, int], float] | None, page: PageEvents | None
+) -> Signals:
+    twin, chance = likeness or (None, None)
     timed = [(one.seconds, max(1, one.characters)) for one in rows if one.seconds is not None]
     pace = statistics.median(100 * seconds / length for seconds, length in timed) if len(timed) >= FEWEST else None
     follows = _rank_correlation(timed) if len(timed) >= FEWEST else None
@@ -143,7 +175,7 @@ def _signals(rows: Sequence[TimedAnswer], twin: tuple[int, int] | None, chance: 
         doubts.append("always the same button")
     if chance is not None and chance < RARE:
         doubts.append("answers like another rater's")
-    return Signals(pace, follows, bits, twin, chance, tuple(doubts))
+    return Signals(pace, follows, bits, twin, chance, tuple(doubts), page)
 
 
 def _rank_correlation(timed: Sequence[tuple[float, int]]) -> float | None:

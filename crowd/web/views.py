@@ -151,7 +151,8 @@ def receive_answer() -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
     seat = sender_s_seat()
     try:
-        note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds(), _noticed())
+        trapped = bool(_field("for-programs").strip())
+        note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds(), _noticed(), trapped=trapped)
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
         step = _as_sent(the_desk().next_step(seat))

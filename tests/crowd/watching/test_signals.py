@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from crowd.rating.gate import at_least
-from crowd.watching.signals import FEWEST, RARE, TimedAnswer, _at_least, _ranks, signals_of
+from crowd.watching.signals import FEWEST, LIKE_A_PROGRAM, RARE, TimedAnswer, _at_least, _ranks, signals_of
 from dialogue.seeds import child_random
 
 LENGTHS = {f"p{n}": 150 + 37 * (n * 7 % 40) for n in range(60)}
@@ -53,7 +53,7 @@ def test_second_accounts_programs_and_idle_buttons_are_found(seed):
         assert "answers like another rater's" in found[name].doubts and found[name].twin == (26, 26)
         assert found[name].chance < RARE
     assert "faster than people read" in found["bot"].doubts and found["bot"].with_length is None
-    assert found["idle"].doubts == ("always the same button",) and found["idle"].bits == 0
+    assert found["idle"].doubts == ("always the same button", LIKE_A_PROGRAM) and found["idle"].bits == 0
     assert statistics.median(found[f"r{n}"].with_length for n in range(18)) > 0.2
 
 
