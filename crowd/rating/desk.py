@@ -33,6 +33,7 @@ from crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, 
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, reading_token, sitting_hash, study_page_token
 from crowd.store.keys import Keys, keys_in
+from crowd.store.lost_turn import LostTurn
 from crowd.store.store import Store, fetch, later, settings
 from crowd.store.tables import payments, raters, sittings, votes
 from dialogue.records import Source
@@ -51,6 +52,7 @@ _CONSENTED = _THIS.values(consent=param("version"), consented=param("now"))
 _INSTRUCTED, _NO_UNDO = _THIS.values(instructed=param("number")), _THIS.values(last_vote=None)
 LONGEST_ID = 128
 KEYS_FRESH = 5.0  # seconds for which one look at the keys holds
+MOST_TURNS = 3  # that one request may lose
 CHANGES_AT_ONCE = 30  # of the rules, while one request waits its turn: somebody sets one key after the other
 
 
@@ -59,15 +61,23 @@ R = TypeVar("R")
 
 
 def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Concatenate[Desk, P], R]:
-    """Do it again under the new rules where they were changed meanwhile; what was begun is taken back."""
+    """Do it again where the rules were changed meanwhile, or the database gave the turn to others.
+
+    What was begun is taken back.
+    """
 
     @wraps(act)
     def again(desk: Desk, /, *args: P.args, **named: P.kwargs) -> R:
+        turns = 0
         for _ in range(CHANGES_AT_ONCE):
             try:
                 return act(desk, *args, **named)
             except StaleRules:
                 desk.read_rules()
+            except LostTurn:
+                turns += 1
+                if turns == MOST_TURNS:
+                    raise
         return act(desk, *args, **named)
 
     return again

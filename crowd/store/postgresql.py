@@ -21,6 +21,8 @@ import sqlalchemy as sa
 from psycopg.rows import namedtuple_row
 from sqlalchemy.dialects.postgresql import psycopg as dialects
 
+from crowd.store.lost_turn import LostTurn
+
 WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a database: one study a database
 # What the planner may not choose for a server's own statements: each finds few rows by an index, and a plan that reads
 # whole tables looks cheaper only where statistics are missing, stale or of an empty table. Reports may choose.
@@ -133,6 +135,8 @@ class Pipe:
             self._connection.invalidate(error)  # nobody knows what it has prepared
             if driver.closed:
                 self._connection.engine.dispose()  # so are the others, most likely
+                if not end:
+                    raise LostTurn(None, None, error) from error
             raise sa.exc.DBAPIError.instance(None, None, error, psycopg.Error) from error
 
     def _prepare(self, cursor: psycopg.ClientCursor[Any], texts: Mapping[str, str]) -> None:

@@ -1,14 +1,19 @@
 """One clock for all servers of a study: the database's, whatever time a server believes it is."""
 
+import logging
 import re
+import time
 
 import httpx
 import pytest
 import sqlalchemy as sa
 
+from crowd.hit import Hit
+from crowd.rating.desk import Desk
 from crowd.store.clock import StoreClock, clocks_that_differ, note_text, sentence
 from crowd.store.store import open_store, settings
 from crowd.store.tables import leases, votes
+from crowd.web.health import Pulse
 from tests.crowd.real_server import Browser, make_study, serving
 from tests.crowd.study import database
 from tests.house.waiting import PATIENCE
@@ -95,13 +100,38 @@ def test_raters_between_two_servers_with_different_clocks_are_never_late(url, tm
     assert {round(row.expires - row.issued) for row in issued} == {120}
 
 
-def test_a_server_whose_clock_differs_says_so_at_its_start_and_on_the_dashboard(tmp_path):
+def test_a_server_whose_clock_differs_logs_it_at_its_start_and_takes_the_note_away_when_it_is_right(
+    url, monkeypatch, caplog
+):
+    store = open_store(url, seed=0)
+    try:
+        pulse, right = Pulse(store), time.time
+        with caplog.at_level("WARNING", logger="crowd"), monkeypatch.context() as patch:
+            patch.setattr(logging.getLogger("crowd"), "propagate", True)
+            patch.setattr(time, "time", lambda: right() + TEN_MINUTES)
+            pulse.tell_clock()
+        (record,) = [record for record in caplog.records if record.message == "clock"]
+        assert "seconds ahead of the database's" in record.facts["told"]
+        with store.read() as connection:
+            assert clocks_that_differ(settings(connection), store.now())
+        if abs(store.clock.difference()) < 1:
+            pulse.tell_clock()
+            with store.read() as connection:
+                assert not clocks_that_differ(settings(connection), store.now())
+    finally:
+        store.close()
+
+
+def test_a_server_whose_clock_differs_says_so_on_the_dashboard_and_in_health(tmp_path):
     study = make_study(tmp_path / "study", RULES, real=2)
     told = {}
     with serving(study, "--walk-in", clock=TEN_MINUTES, told=told) as address:
         store = open_store(f"sqlite:///{study / 'crowd.sqlite'}")
         with store.read() as connection:
             ((name, seconds),) = clocks_that_differ(settings(connection), store.now())
+        token = Desk(store, Hit()).study_token()
         store.close()
+        with Browser() as researcher:
+            assert "Server clock" in researcher.get(f"{address}/study?token={token}").text
         assert name.endswith(f":{told['pid']}") and abs(seconds - TEN_MINUTES) < 60
         assert health(address)["clock_seconds_ahead"] > 500
