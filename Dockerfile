@@ -15,6 +15,7 @@ COPY dialogue dialogue
 COPY crowd crowd
 COPY templates templates
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 SEEDVOTE_STUDY=/study
+ENV PROMETHEUS_MULTIPROC_DIR=/tmp/metrics
 USER seedvote
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \

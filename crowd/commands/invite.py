@@ -33,15 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Sign and print."""
-    import time
-
     from crowd.store.store import settings
     from crowd.study_folder import opened
     from crowd.web.invitations import fresh_names, invitation
 
     names = [*_checked(args.name), *fresh_names(_number(args))]
-    until = _end(args.expires, time.time())
     with opened(args.study, args.database) as store, store.read() as connection:
+        until = _end(args.expires, store.now())
         secret = settings(connection)["secret"]
     links = [(name, invitation(secret, _address(args.url), name, until)) for name in names]
     if args.out:

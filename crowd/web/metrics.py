@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import sqlalchemy as sa
 from flask import Blueprint, Response, abort, request
@@ -21,6 +22,7 @@ from crowd.rating.rules import kept_hit
 from crowd.store.store import Store
 from crowd.store.tables import pairs, votes
 from crowd.watching.progress import progress
+from dialogue.errors import InputError
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 REPLIES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # seconds
@@ -31,6 +33,8 @@ class Metrics:
     """The numbers of one server."""
 
     def __init__(self, store: Store, hit: Hit) -> None:
+        if SHARED in os.environ:
+            _make_shared_folder(Path(os.environ[SHARED]))
         self._own, self._study = CollectorRegistry(), StudyCollector(store, hit)
         self.seconds = Histogram(
             "seedvote_request_seconds", "Time of replies", ["route"], registry=self._own, buckets=REPLIES
@@ -55,6 +59,16 @@ class Metrics:
         study = CollectorRegistry()
         study.register(self._study)
         return generate_latest(registry) + generate_latest(study)
+
+
+def _make_shared_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{SHARED} is {folder}, which cannot be made: {error.strerror or error}. Name a folder where the server "
+            "may write, or leave it out with one worker."
+        ) from error
 
 
 class StudyCollector(Collector):

@@ -1,11 +1,16 @@
 """A page with several questions in a real Chromium: one key a question, undo over all, every way stores the same."""
 
+from urllib.parse import parse_qsl
+
 import pytest
 
 from crowd.exchange.exporting import export
+from crowd.hit import Hit
 from crowd.study_folder import opened
+from crowd.web.page import Frame, Retry, SittingSoFar, message_page
 from tests.crowd.chromium.test_hit import SAMPLE, WAYS, WIDE, serve
 from tests.house.barriers import LOOKS, barriers
+from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -176,3 +181,70 @@ def test_the_page_has_no_barrier(arrive, server, screens):
     page = arrive(server, f"axe-{len(screens)}")
     for scheme, width in screens:
         assert barriers(page, scheme, width) == []
+
+
+def answer_all(page, text):
+    """Answer every question, and write this."""
+    for name in ("q-better", "q-fluency-left", "q-fluency-right"):
+        page.locator(f"input[name={name}]").first.check(force=True)
+    page.locator("textarea").fill(text)
+
+
+REFUSALS = {
+    "out of date": (400, {"status": "bad_request"}, "Not saved: this page is out of date"),
+    "too long": (413, {"status": "too_large", "said": "Not saved: a text is longer"}, "Not saved: a text is longer"),
+    "busy": (429, {"status": "busy"}, "Not saved. Check your connection"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSALS)
+def test_a_save_that_is_refused_keeps_what_was_typed_and_says_why(arrive, server, why):
+    status, reply, told = REFUSALS[why]
+    page = arrive(server, f"refused {why}")
+    answer_all(page, "你写的字 😀 stays")
+    address = page.url
+    page.clock.install()
+    page.route("**/answer", lambda route: route.fulfill(status=status, json={"saved": False, "html": "", **reply}))
+    page.locator(".save").click()
+    note = page.get_by_role("status").filter(has_text=told)
+    wait_for(lambda: page.clock.fast_forward(5000) or note.count())
+    assert page.locator("textarea").input_value() == "你写的字 😀 stays" and page.url == address
+
+
+def test_a_form_that_came_with_a_crowd_sends_itself_again(chromium, server):
+    context = chromium.new_context(viewport=WIDE)
+    page, sent = context.new_page(), []
+    page.goto(f"{server.url}/?rater=crowded&source=simulated")
+
+    def busy_once(route):
+        sent.append(route.request.post_data)
+        if len(sent) > 1:
+            return route.continue_()
+        fields = dict(parse_qsl(sent[0]))
+        again = SittingSoFar(sent=fields, retry=Retry("/consent", 1, True))
+        html = message_page(Hit(), Frame("", fields["seat"], "n"), "busy", again)
+        return route.fulfill(status=429, content_type="text/html; charset=utf-8", body=html)
+
+    page.route("**/consent", busy_once)
+    page.locator("button.go").click()
+    page.get_by_role("heading", name="Pair 1 of 2").wait_for()
+    assert dict(parse_qsl(sent[0])).items() >= dict(parse_qsl(sent[1])).items() and len(sent) == 2
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def trapped_server(tmp_path_factory):
+    yield from serve(tmp_path_factory.mktemp("trap"), SAMPLE, "program_trap = true\n" + RULES)
+
+
+def test_nobody_meets_the_line_for_programs_by_eye_by_ear_or_by_tab(arrive, trapped_server):
+    page = arrive(trapped_server, "person")
+    field = page.locator("[name=for-programs]")
+    assert field.count() == 1 and not field.is_visible()
+    met_by_eye_and_ear = page.locator("body").inner_text() + page.locator("body").aria_snapshot()
+    assert "This line is for programs" not in met_by_eye_and_ear and "Warum?" in met_by_eye_and_ear
+    met = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        met.add(page.evaluate("document.activeElement.name ?? ''"))
+    assert "q-why" in met and "for-programs" not in met

@@ -131,7 +131,6 @@ def test_pages_are_kept_on_https_and_away_from_who_opened_them(tmp_path, https):
 @contextlib.contextmanager
 def gunicorn(folder, url, shared):
     port = free_port()
-    shared.mkdir()
     environment = os.environ | {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_QUIET": "1"}
     environment |= {"SEEDVOTE_WALK_IN": "1", "SEEDVOTE_RATE": "0", "PROMETHEUS_MULTIPROC_DIR": str(shared)}
     command = [".venv/bin/python", "-m", "gunicorn", "--workers", "2", "--bind", f"127.0.0.1:{port}"]
