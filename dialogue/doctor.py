@@ -19,6 +19,7 @@ from importlib import metadata, util
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from dialogue.jobs import cores
 from dialogue.missing import requirement_lines
 from dialogue.shipped import CHECKOUT, is_checkout
 from dialogue.signature import VERSION
@@ -153,8 +154,7 @@ def _without_home(path: str) -> str:
 
 def _size() -> str:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{cores} cores, {free:.0f} GB free here"
+    return f"{cores()} cores, {free:.0f} GB free here"
 
 
 def _version(package: str) -> str | None:

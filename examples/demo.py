@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -181,14 +182,17 @@ def recipe(stage: Stage, study: Path) -> dict[str, str]:
     }
 
 
-def carry_out(stage: Stage, study: Path, number: str) -> None:
-    """Run one stage unless it is done; continue what a killed run left, but not what another recipe left."""
+def carry_out(stage: Stage, study: Path, number: str) -> float | None:
+    """Run one stage and return its seconds; skip it if it is done.
+
+    It continues what a killed run left, but not what another recipe left.
+    """
     record = study / ".stages" / f"{stage.writes[0]}.json"
     before = read_json(record) if record.exists() else {}
     now = recipe(stage, study)
     if before == now | {"writes": fingerprint(study, stage.writes)}:
         print(f"{number} {stage.title}: done before", flush=True)
-        return
+        return None
     if not now.items() <= before.items():
         clear(stage, study)
         write_json(record, now)
@@ -198,7 +202,17 @@ def carry_out(stage: Stage, study: Path, number: str) -> None:
     if code:
         sys.exit(f"The demo stopped at: {stage.title}. Run the same command again to go on from there.")
     write_json(record, now | {"writes": fingerprint(study, stage.writes)})
-    print(f"        {time.monotonic() - began:.0f} s", flush=True)
+    seconds = time.monotonic() - began
+    print(f"        {seconds:.0f} s", flush=True)
+    return seconds
+
+
+def split_of(seconds: Mapping[str, float]) -> str:
+    """How the time divides: the stages that took a tenth of it or more, the longest first, and the rest."""
+    whole = sum(seconds.values())
+    longest = sorted((title for title in seconds if seconds[title] >= whole / 10), key=lambda title: -seconds[title])
+    named = [f"{title[0].lower()}{title[1:]} {seconds[title]:.0f}" for title in longest]
+    return f"{whole:.0f} s: {', '.join([*named, f'the rest {whole - sum(seconds[title] for title in longest):.0f}'])}"
 
 
 def clear(stage: Stage, study: Path) -> None:
@@ -214,8 +228,13 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="full", help="tiny only tests that everything runs")
     args = parser.parse_args()
     line = stages(args.study, SIZES[args.size])
+    seconds = {}
     for number, stage in enumerate(line, 1):
-        carry_out(stage, Path(args.study), f"[{number:>2}/{len(line)}]")
+        taken = carry_out(stage, Path(args.study), f"[{number:>2}/{len(line)}]")
+        if taken is not None:
+            seconds[stage.title] = taken
+    if len(seconds) == len(line):
+        print(f"\nTime {split_of(seconds)}.")
     print(f"\nThe report is in {args.study}/report.html. It found:")
     for sentence in read_json(f"{args.study}/report.json")["findings"][:3]:
         print(f"- {sentence}")

@@ -4,12 +4,13 @@
 # package registries (settings of pip and apt, certificates) and nothing else: no cache, font, browser or package.
 #
 #     sudo tests/fresh.sh [PART ...]      parts: setup demo first hit check test install; all of them without a word
-#     sudo SUITE=trixie tests/fresh.sh install
+#     sudo SUITE=trixie tests/fresh.sh install quick     another Debian, so another Python
 #     sudo BASE=FILE.tar tests/fresh.sh setup         with the root that `mmdebstrap ... FILE.tar` made before
 #
 # Needs mmdebstrap and iproute2, and root, for the mounts. Logs and times: runs/fresh/.
 set -euo pipefail
 PARTS=(setup demo first hit check test install)
+MORE=(quick) # a few tests in the environment of `install`, for Pythons that PyTorch's build here does not know
 SUITE=${SUITE:-bookworm}
 NAMED=make,git,python3-venv,ca-certificates # by the README
 
@@ -21,13 +22,15 @@ done
 [[ -z $(git -C "$here" status --porcelain) ]] || echo "Uncommitted changes are not part of this test." >&2
 parts=("${@:-${PARTS[@]}}")
 for part in "${parts[@]}"; do
-    [[ " ${PARTS[*]} " = *" $part "* ]] || { echo "$part is no part; there are: ${PARTS[*]}" >&2; exit 1; }
+    [[ " ${PARTS[*]} ${MORE[*]} " = *" $part "* ]] || { echo "There is no $part, only: ${PARTS[*]} ${MORE[*]}" >&2; exit 1; }
 done
 
 logs=$here/runs/fresh
 mkdir -p "$logs"
 root=$(mktemp -d /var/tmp/fresh-XXXXXX)
-trap 'rm -rf --one-file-system "$root"' EXIT
+child=
+trap '[[ -z $child ]] || kill -KILL $child 2>/dev/null; wait; rm -rf --one-file-system "$root"' EXIT
+trap 'exit 130' INT TERM
 
 # The paths of this machine that pip's settings name: their files, and the wheels and certificates that these name.
 settings=()
@@ -57,10 +60,12 @@ inside() { # NETWORK COMMAND: runs it in the root, from the home folder, in name
         shift
         exec chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             "$@" bash -euo pipefail -c "cd; $command"
-    ' inside "$root" "$2" "${lent[@]}" -- "${environment[@]}" 2>&1
+    ' inside "$root" "$2" "${lent[@]}" -- "${environment[@]}" 2>&1 &
+    child=$! # in the background, so that Ctrl-C ends this script, and this script what runs in the root
+    wait $child
 }
 
-commands() { # PART: what a newcomer types for it
+commands() { # PART NETWORK: what a newcomer types for it
     case $1 in
         setup) echo 'cd seedvote; make setup' ;;
         demo) echo 'cd seedvote; make demo; test -s runs/demo/report.html' ;;
@@ -74,7 +79,13 @@ page = u.build_opener(u.HTTPCookieProcessor()).open(sys.argv[1]).read().decode()
 assert \"<form\" in page, page" "$(cat /tmp/address)"
             kill -INT -- -$server; wait $server || true; cat /tmp/hit.log; grep -q "^Next: " /tmp/hit.log' ;;
         check) echo 'cd seedvote; make check' ;;
-        test) echo 'cd seedvote; make test' ;;
+        # Without a network, so that no server of the host answers: PostgreSQL above all.
+        test) if [[ $2 = network ]]; then echo 'cd seedvote; make setup-dev'; else echo 'cd seedvote; make test'; fi ;;
+        quick) echo 'cd seedvote
+            test -e ../own/tried || ../own/.venv/bin/pip install ".[rate,markets]" pytest pytest-timeout hypothesis
+            touch ../own/tried
+            ../own/.venv/bin/python -m pytest -q -m "not slow and not browser" tests/analysis/ties tests/analysis/showing \
+                tests/crowd/rating tests/dialogue/ballots tests/dialogue/tables' ;;
         install) echo 'mkdir -p own/analysis own/tests own/templates; cd own
             for name in analysis tests templates; do echo "raise SystemExit(\"mine\")" > $name/__init__.py; done
             test -e analysed || { python3 -m venv .venv; .venv/bin/pip install ../seedvote; }
@@ -106,26 +117,29 @@ timed() { # NAME COMMAND...
 }
 
 build() {
+    local sources=()
+    mapfile -t sources < <(grep -lsr "$SUITE" /etc/apt/sources.list /etc/apt/sources.list.d --include=*.sources --include=*.list)
     if [[ -n ${BASE:-} ]]; then
-        tar -xf "$BASE" -C "$root" --exclude './dev/*'
+        tar -xf "$BASE" -C "$root" --exclude './dev/*' || return
     else
-        mmdebstrap --quiet --variant=minbase --include=$NAMED "$SUITE" "$root" "${MIRROR[@]}" 2>&1
+        mmdebstrap --quiet --variant=minbase --include=$NAMED "$SUITE" "$root" "${sources[@]}" 2>&1 || return
     fi
     apt-config dump | grep -E '^Acquire::(http|https|Check|Retries)' > "$root/etc/apt/apt.conf.d/99host" || true
-    git clone --quiet --bare --depth 1 "file://$here" "$root/srv/seedvote.git" 2>&1
+    git clone --quiet --bare --depth 1 "file://$here" "$root/srv/seedvote.git" 2>&1 || return
     inside network 'git clone --quiet /srv/seedvote.git seedvote'
 }
 
-MIRROR=()
-if grep -qsr "$SUITE" /etc/apt/sources.list /etc/apt/sources.list.d; then
-    mapfile -t MIRROR < <(grep -lsr "$SUITE" /etc/apt/sources.list /etc/apt/sources.list.d --include=*.sources --include=*.list)
-fi
-timed machine build
-for part in "${parts[@]}"; do
-    timed "$part" inside network "$(commands "$part")"
-done
-for part in "${parts[@]}"; do
-    timed "$part-offline" inside none "$(commands "$part")"
-done
-printf '%s\n' "${table[@]}" > "$logs/$SUITE.txt"
-echo "All of it works on a fresh $SUITE: $(git -C "$here" rev-parse --short HEAD). Times: $logs/$SUITE.txt"
+main() { # read as a whole before anything runs, so that the file may change meanwhile
+    local part
+    timed machine build
+    for part in "${parts[@]}"; do
+        timed "$part" inside network "$(commands "$part" network)"
+    done
+    for part in "${parts[@]}"; do
+        timed "$part-offline" inside none "$(commands "$part" none)"
+    done
+    printf '%s\n' "${table[@]}" > "$logs/$SUITE.txt"
+    echo "All of it works on a fresh $SUITE: $(git -C "$here" rev-parse --short HEAD). Times: $logs/$SUITE.txt"
+    exit
+}
+main

@@ -55,23 +55,34 @@ def study(pytestconfig, tmp_path_factory):
     return folder
 
 
-def test_each_stage_of_the_full_demo_reads_what_earlier_ones_wrote(pytestconfig):
-    """The tiny demo leaves out the discriminators, so their place is held here."""
+@pytest.fixture(scope="module")
+def script(pytestconfig):
+    """The demo as a module."""
     spec = importlib.util.spec_from_file_location("demo", pytestconfig.rootpath / "examples" / "demo.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["demo"] = module  # where a dataclass looks for its module
     spec.loader.exec_module(module)
+    return module
+
+
+def test_each_stage_of_the_full_demo_reads_what_earlier_ones_wrote(script):
+    """The tiny demo leaves out the discriminators, so their place is held here."""
     written = set()
-    for stage in module.stages("study", module.SIZES["full"]):
+    for stage in script.stages("study", script.SIZES["full"]):
         assert set(stage.reads) <= written, stage.title
         written |= set(stage.writes)
     assert {"adversarial.json", "discriminator.png"} <= set(stage.reads), "the report shows the discriminators"
-    assert "discriminate" not in str(module.stages("study", module.SIZES["tiny"]))
+    assert "discriminate" not in str(script.stages("study", script.SIZES["tiny"]))
+
+
+def test_the_time_is_told_by_what_took_most_of_it(script):
+    seconds = {"Train two architectures": 60.2, "Probe the encoders": 30.4, "Export the votes": 1.0}
+    assert script.split_of(seconds) == "92 s: train two architectures 60, probe the encoders 30, the rest 1"
 
 
 def test_the_demo_ends_with_a_report_and_what_it_found(study):
     printed = (study.parent / "printed").read_text()
-    assert f"The report is in {study}/report.html. It found:\n- " in printed
+    assert f"The report is in {study}/report.html. It found:\n- " in printed and "\nTime " in printed
     for name in ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf", "scores.parquet", "report.html"):
         assert (study / name).stat().st_size > 0
 

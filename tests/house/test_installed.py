@@ -144,6 +144,19 @@ def test_what_is_not_installed_is_named_with_its_extra(seedvote, tmp_path, modul
     assert answer.stderr.startswith(sentence) and f"Type: pip install 'seedvote{extra}' (with pipx" in answer.stderr
 
 
+def test_the_doctor_looks_at_the_installed_package(seedvote):
+    answer = seedvote.ask("doctor")
+    assert answer.returncode == 0 and answer.stderr == "", answer.stdout + answer.stderr
+    assert re.search(r"^Seedvote +\S+, installed$", answer.stdout, re.M)
+    assert re.search(r"^analysis +numpy 2", answer.stdout, re.M) and "Next: seedvote dialogue examples" in answer.stdout
+
+
+def test_the_bare_machine_of_make_fresh_has_what_the_readme_names_and_nothing_else():
+    named = re.search(r"`apt-get install ([\w. -]+)`", (ROOT / "README.md").read_text())[1].split()
+    built = re.search(r"^NAMED=(\S+)", (ROOT / "tests/fresh.sh").read_text(), re.M)[1].split(",")
+    assert sorted(named) == sorted(built)
+
+
 @pytest.mark.slow
 def test_the_notebook_page_works_with_the_installed_package(seedvote):
     """Every cell, in a folder with nothing but the example files."""
