@@ -106,7 +106,7 @@ class ServerConfig:
 
 
 class SeatCookie(SecureCookieSessionInterface):
-    """A signed cookie that no clock makes invalid: a seat ends when the store no longer knows it.
+    """A signed cookie that no clock makes invalid: the seat in it has an end of its own, see visit.py.
 
     The usual one is refused where its time of signing lies in the future, which is where it lies after a clock went
     back, or for the second of two servers whose clocks differ by a second.

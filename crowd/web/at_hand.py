@@ -17,7 +17,7 @@ from crowd.rating.seating import Refused, Seat
 from crowd.web import languages, page
 from crowd.web.entrance import WayOut
 from crowd.web.invitations import InvitationEntrance
-from crowd.web.visit import TOKEN, PageVisit, visit_of
+from crowd.web.visit import COOKIE_LIFE, LIFE, TOKEN, PageVisit, visit_of
 
 PageReply = str | Response
 
@@ -33,7 +33,7 @@ def read_visit() -> bool:
     False where a token is there that this study has not signed, or that has ended.
     """
     given = request.form.get(TOKEN, "") if request.method == "POST" else request.args.get(TOKEN)
-    remembered = _known(session.get(TOKEN))
+    remembered = _known(session.get(TOKEN), longer=COOKIE_LIFE - LIFE)
     named = remembered if given is None else _known(given)
     if named and remembered and _is_from_outside() and rater_of(named) != rater_of(remembered):
         named = remembered  # a link with the seat of somebody else does not turn this browser into them
@@ -41,10 +41,10 @@ def read_visit() -> bool:
     return not given or named is not None
 
 
-def _known(token: object) -> PageVisit | None:
+def _known(token: object, longer: float = 0.0) -> PageVisit | None:
     """The visit of a token, if it still lets anybody in; one from before tokens had a version becomes one of today."""
     desk = the_desk()
-    visit = visit_of(desk.secret, token, desk.clock(), desk.keys.older_seats)
+    visit = visit_of(desk.secret, token, desk.clock() - longer, desk.keys.older_seats - longer)
     if visit and not visit.rater:
         if desk.keys.is_revoked(visit.worker):
             return None

@@ -31,6 +31,7 @@ TOKEN = "seat"  # its name in addresses and forms
 VERSION = "2"
 DAY = 86_400
 LIFE = 14 * DAY  # seconds after its page was made, to the end of the day
+COOKIE_LIFE = 365 * DAY  # of the one in a cookie, which nobody passes on: its owner is to come back as who they were
 _KINDS = (str, str, str, str, int, str, str, bool, str)
 _OLDER = (_KINDS[:8], _KINDS[:7], _KINDS[:6])  # what a token held before it had a version
 

@@ -298,6 +298,19 @@ def test_each_page_gives_its_seat_two_more_weeks(app):
         assert tab.page.status_code == 200
 
 
+@pytest.mark.parametrize(("days", "is_known"), [(1, True), (100, True), (360, True), (400, False)])
+def test_a_browser_is_remembered_for_a_year_and_nobody_becomes_two_raters_by_coming_late(tmp_path, days, is_known):
+    app = make_study(tmp_path)
+    desk, browser = app.extensions["desk"], app.test_client()
+    first = browser.get("/")
+    browser.post("/consent", data=PageForm(first.text).fields)
+    now = desk.clock()
+    desk.clock = lambda: now + days * 86_400
+    back = browser.get("/", follow_redirects=True)
+    assert ("I have read this" not in back.text) is is_known
+    desk.store.close()
+
+
 def test_another_key_makes_every_seat_nobodys(app):
     tab = Tab(app, **submission("p1", "s1")).begin()
     app.extensions["desk"].secret = "another"
