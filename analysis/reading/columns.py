@@ -25,6 +25,7 @@ from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text
 
 ABSENT = ["", "NA", "NaN", "null"]
+MISSING = {*("", "na", "n/a", "n.a.", "#n/a"), *("nan", "null", "none", "missing", "-")}  # of numbers, in any case
 TYPE_WORDS = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
 
 
@@ -101,9 +102,16 @@ def columns_of_table(table: RawTable, wanted: Mapping[str, pa.DataType]) -> Colu
         raise InputError(f"{table.path} has two columns called {twice[0]!r}; keep one.")
     arrays = {}
     for name in (one for one in table.names if one in wanted):
-        cells = [None if isinstance(cell, str) and cell in ABSENT else cell for cell in table.columns[name]]
+        cells = [
+            None if isinstance(cell, str) and _is_absent(cell, wanted[name]) else cell for cell in table.columns[name]
+        ]
         arrays[name] = _typed(empty, _array(cells, wanted[name]), name, wanted[name])
     return Columns(table.path, arrays, table.names, table)
+
+
+def _is_absent(cell: str, kind: pa.DataType) -> bool:
+    """Whether a cell of text holds nothing; more words say so where numbers are expected."""
+    return cell in ABSENT or (kind in (pa.float64(), pa.int64()) and cell.strip().casefold() in MISSING)
 
 
 def columns_of(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> Columns:

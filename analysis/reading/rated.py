@@ -25,6 +25,7 @@ from dialogue.importing.reading import Reading, Stated
 from dialogue.importing.recognising import SCORES, SYSTEMS
 from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
 from dialogue.importing.wide import melted
+from dialogue.tables.nesting import flat_table
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
@@ -158,7 +159,7 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
         table = from_rows(path, [{**row, "score": row["choice"]} for _, row in table.rows()], table.notes)
     elif systems:
         table, form = _long_of(table, systems), "ratings, one column a system"
-    elif (sides := one_row_a_system(table, stated.columns)) is not None:
+    elif (sides := one_row_a_system(flat_table(table), stated.columns)) is not None:
         table, form, stated = sides, "ratings, one column a response", _without_sides(stated)
     else:
         table = with_systems_of_places(table, stated.columns)

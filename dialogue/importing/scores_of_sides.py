@@ -6,6 +6,7 @@ there. The errors that MQM marks in a text add up to one number for each system,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from dialogue.errors import InputError
@@ -24,6 +25,8 @@ def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | N
     """One row a score, where each row scores both responses; the errors of MQM as sums. None where it does not."""
     if {plain_name(name) for name in table.names} >= MQM and "score" not in table.names:
         return _summed_errors(table)
+    if named := _scores_by_name(table):
+        return _one_row_a_name(table, named)
     scores = [two for rest, two in twins(table.names) if set(rest) & SCORE_WORDS]
     systems = system_columns(table, {ours: theirs for ours, theirs in stated.items() if ours in SIDES})
     if systems is None or len(scores) != 1:
@@ -44,6 +47,27 @@ def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | N
         columns["item"] = [f"row {row + 1}" for row, _ in order]
     elif "item" not in names:
         columns["item"] = columns["pair"]
+    return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
+
+
+def _scores_by_name(table: RawTable) -> dict[str, str]:
+    """System -> its column, where each has a score under its name: Pearmut's `annotations.alpha.score`."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for name in table.names:
+        if parts := re.fullmatch(r"(.*\.)?([^.]+)\.(score|rating)", name):
+            found.setdefault((parts[1] or "", parts[3]), {})[parts[2]] = name
+    several = [named for named in found.values() if len(named) > 1]
+    return several[0] if len(several) == 1 else {}
+
+
+def _one_row_a_name(table: RawTable, named: Mapping[str, str]) -> RawTable:
+    rest = [name for name in table.names if name not in named.values()]
+    order = [(row, system) for row in range(len(table)) for system in named]
+    columns: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in order] for name in rest}
+    columns["system"] = [system for _, system in order]
+    columns["score"] = [table.columns[named[system]][row] for row, system in order]
+    if not {"item", "item_id", "id"} & set(rest):
+        columns["item"] = [f"row {row + 1}" for row, _ in order]
     return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.reading.columns import ABSENT, Columns, columns_of_table, parquet_names, read_columns
+from analysis.reading.columns import MISSING, Columns, columns_of_table, parquet_names, read_columns
 from dialogue.cards import COUNTS, Card
 from dialogue.errors import InputError
 from dialogue.files import read_records
@@ -145,7 +145,7 @@ def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return text in ABSENT
+        return text.strip().casefold() in MISSING
     return True
 
 

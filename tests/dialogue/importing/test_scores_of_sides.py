@@ -58,3 +58,16 @@ def test_the_errors_of_mqm_add_up_by_segment(tmp_path):
         for system in ("alpha", "beta") for severity in (["no-error"] if system == v.won else ["Major", "minor"])
     ]) for one in several]  # fmt: skip
     assert means(tmp_path, rows) == {"alpha": pytest.approx(-1.2), "beta": pytest.approx(-4.8)}
+
+
+def test_appraise_and_pearmut_are_read_as_they_export(tmp_path):
+    rows = [one for both in table(lambda v: [
+        {"UserID": "u1", "SystemID": system, "SegmentID": v.n, "Type": "TGT", "Source": "eng", "Target": "deu",
+         "Score": points(v, system), "DocumentID": f"d{v.n // 10}", "StartTime": 1.0, "EndTime": 2.0}
+        for system in ("alpha", "beta")
+    ]) for one in both]  # fmt: skip
+    assert means(tmp_path, rows) == HIGHER
+    rows = table(lambda v: {"user_id": "u1", "item_id": f"i{v.n}", "annotations": [
+        {system: {"score": points(v, system), "error_spans": []} for system in ("alpha", "beta")}]})  # fmt: skip
+    found = ratings_of(worlds.write(tmp_path / "pearmut.jsonl", rows))
+    assert [float(side.mean()) for side in (found.contrasts[0].first, found.contrasts[0].second)] == [4.2, 2.8]

@@ -235,3 +235,12 @@ def test_without_responses_the_sides_of_pairs_count(study, bring):
 
 def test_columns_of_text_are_named_as_not_read(bring):
     assert "columns not read: answer" in bring(table(answer="good morning, sir"))
+
+
+@pytest.mark.parametrize("word", ["N/A", "n.a.", "None", "-"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_one_cell_without_a_number_is_one_missing_score(bring, word, form):
+    rows = table()
+    rows[3]["f1"] = word
+    said = bring(rows, form=form)
+    assert "96 scores of mine (f1, perplexity)" in said and "1 score missing, and never averaged: empty cell 1" in said
