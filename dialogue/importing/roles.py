@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from dialogue.errors import InputError, Unclear
@@ -32,7 +33,7 @@ from dialogue.importing.questions import of_one_question
 from dialogue.importing.reading import Stated
 from dialogue.importing.recognising import unknown_table
 from dialogue.importing.tool import Tool
-from dialogue.importing.words import one_name, spoken
+from dialogue.importing.words import is_tie, one_name, spoken
 from dialogue.tables.table import RawTable, from_rows
 
 
@@ -161,7 +162,7 @@ def _winner_and_loser(
     for better in free:
         for worse in free:
             one, other = set(plain_name(better).split("_")), set(plain_name(worse).split("_"))
-            if one & WON and other & NEGATIVE and one - WON == other - NEGATIVE and holds_systems(table, better, worse):
+            if one & WON and other & LOST and one - WON == other - LOST and holds_systems(table, better, worse):
                 names.pop("worse", None)
                 names["choice"], why["choice"] = WINNER, f"{better} won every row"
                 won = {WINNER: [better] * len(table)}
@@ -253,12 +254,53 @@ def _add_choice(
             f"{table.path} has no column 'choice', which every vote needs. {fits[0]!r} holds words of choices: does it "
             "name the better response, or the worse one?", *ways,
         )  # fmt: skip
+    _ask_about_flags(table, free)
+    _ask_about_names(table, free, systems)
     raise unknown_table(table, "choice")
 
 
+def _ask_about_flags(table: RawTable, free: Sequence[str]) -> None:
+    """`prefers_a` or `A is better` with true and false: the name says what true means."""
+    for name in free:
+        words, tokens = table.values(name), set(re.sub(r"[^a-z0-9]+", " ", name.lower()).split())
+        true = [word for word in words if word.lower() in ("true", "yes", "1")]
+        false = [word for word in words if word.lower() in ("false", "no", "0")]
+        sides = [side for side, other in ("ab", "ba") if side in tokens and other not in tokens]
+        if (
+            len(true) == len(false) == 1 == len(sides)
+            and len(words) == 2
+            and tokens & {*BETTER_WORDS, "prefers", "wins"}
+        ):
+            other = {"a": "b", "b": "a"}[sides[0]]
+            typed = typed_names(sorted([(sides[0], true[0]), (other, false[0])]))
+            raise Unclear(
+                f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether response "
+                f"{sides[0]} is better.",
+                {"--columns": typed_names([("choice", name)]), "--values": typed},
+            )
+
+
+def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> None:
+    """A column of winners that holds two names, where no columns name the systems."""
+    if systems is not None:
+        return
+    plain = by_plain_name(free)
+    for name in (plain[word] for word in LIKELY["choice"] if word in plain):
+        words = [word for word in table.values(name) if not is_tie(word)]
+        if len(words) == 2 and not any(spoken(word) or len(word) > 60 or word.lower() in _FLAGS for word in words):
+            meant = typed_names(zip("ab", sorted(words), strict=True))
+            raise Unclear(
+                f"{table.path}: no columns name the systems, and {name!r} holds two names. If they are the systems "
+                "that won, a is the first one:",
+                {"--columns": typed_names([("choice", name)]), "--values": meant},
+            )
+
+
 WON = {"winner", "chosen", "preferred", "better", "best", "won"}
+LOST = {*NEGATIVE, "other"}
 WINNER_AND_LOSER = "the winner and the loser"
 WINNER = "the better of two"  # a column that is added
+_FLAGS = {"true", "false", "yes", "no", "0", "1"}
 _NO_CHOICE = {"left", "source", "kind", "status", "position", "order"}
 
 

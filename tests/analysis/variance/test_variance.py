@@ -85,7 +85,7 @@ def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
 
 def test_votes_of_another_tool_are_named_and_systems_are_looked_up_beside_them(tmp_path, capsys):
     path = tmp_path / "votes.csv"
-    rows = "".join(f"p{k},w{k % 7},{'XY'[k % 2]}\np{k},w{k % 5},Z\n" for k in range(20))
+    rows = "".join(f"p{k},w{k % 7},{'XY'[k % 2]}\np{k},v{k % 5},Z\n" for k in range(20))
     path.write_text("item,worker,label\n" + rows)
     words = (path, "--score", "net", "--sets", 5, "--columns", "pair=item,rater=worker,choice=label")
     words += ("--values", "a=X,b=Y,tie=Z", "--json", "-")

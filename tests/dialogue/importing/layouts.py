@@ -446,6 +446,10 @@ LAYOUTS = {
                                                       "best": v.won, "worst": OTHER[v.won]})),
     "nested": Layout(lambda: table(lambda v: {"meta": {**v.ids, **v.systems}, "answers": [{"choice": v.response}]}),
                      NESTED),
+    "names alone": Layout(lambda: table(lambda v: {**v.ids, "winner": v.won})),
+    "prefers a": Layout(lambda: table(lambda v: {**v.ids, **v.systems, "prefers_a": v.response == "a"})),
+    "preferred and other": Layout(lambda: table(lambda v: {**v.ids, "preferred_model": v.won,
+                                                           "other_model": OTHER[v.won]})),
     "lime survey": Layout(lime_survey, key="Q{}"),
     "sosci": Layout(sosci, key="A1{:02}"),
 }  # fmt: skip

@@ -52,7 +52,8 @@ def read(source, options, key=None):
 
 def tally(matches, known):
     (one,) = contrasts(matches)
-    first, second = (name.removesuffix("-2024-08") for name in ((one.first, one.second) if known else "ab"))
+    names = (one.first, one.second) if known else ("alpha", "beta")  # a is the first name
+    first, second = (name.removesuffix("-2024-08") for name in names)
     return {first: int((one.votes.choice == 0).sum()), second: int((one.votes.choice == 1).sum())}
 
 
