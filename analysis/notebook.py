@@ -191,6 +191,7 @@ def ratings(
     values: Names = (),
     wide: str | Path | None = None,
     question: str = "",
+    mixed: bool = False,
 ) -> Result:
     """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file."""
     from analysis.ratings.answer import answer
@@ -198,7 +199,7 @@ def ratings(
     from analysis.reading.inputs import ratings_of
 
     read = ratings_of(Path(table), systems, columns=columns, values=values, wide=wide, question=question)
-    found = answer(read, clusters=clusters)
+    found = answer(read, clusters=clusters, mixed=mixed)
 
     def draw() -> Any:
         from analysis.ratings.figures import figures

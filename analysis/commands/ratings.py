@@ -1,11 +1,12 @@
-"""Compare systems that people rated on a scale (1 to 5, say), without pairs.
+"""Compare systems that people rated on a scale (1 to 5, say), or with a slider.
 
 Takes any table with one row a rating (columns score, system, item, rater), one column a system (--systems ours,theirs),
 or one row a person (--wide KEY, whose columns are column, item and system). The ratings of one rater on one item belong
 together: the difference of their means has an interval that allows for items and raters, as everywhere here, and so
 does the odds ratio of a proportional-odds model, which does not take the steps of the scale as equal. It also prints
-how often each system was rated higher, and the net preference that follows. Several questions are analysed one by one
-(--question).
+how often each system was rated higher, and the net preference that follows. Where raters or items differ from system to
+system, a linear mixed model compares all ratings (rater, item and seed random). Several questions are analysed one by
+one (--question).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wide", metavar="KEY", help="one row a person: KEY says item and system of each column")
     parser.add_argument("--question", default="", metavar="NAME", help="which of several questions")
     parser.add_argument("--figure", metavar="STEM", help="draw the differences: STEM.png and STEM.pdf")
+    parser.add_argument("--mixed", action="store_true", help="a mixed model also where ratings come in pairs")
     add_clusters_argument(parser)
     add_json_argument(parser)
 
@@ -46,6 +48,7 @@ def run(args: argparse.Namespace) -> None:
         values=parse_names(args.values, "--values"),
         wide=args.wide,
         question=args.question,
+        mixed=args.mixed,
     )
     if args.figure:
         found.plot().save(args.figure)

@@ -11,23 +11,13 @@ from numpy.typing import NDArray
 
 from analysis.reading.clusters import Ways, clusters_of
 from analysis.reading.systems import Matches
-from analysis.stats.paired.davidson import Fit, Model, fit, games, linked
+from analysis.stats.paired.davidson import Fit, Model, Parameter, fit, games, linked
 from analysis.stats.paired.davidson_errors import clustered
 from analysis.stats.paired.rank_sets import RankSets, rank_sets
 from dialogue.errors import InputError
 
 Bools = NDArray[np.bool_]
 ON = {"rater": "by"}  # where votes stand in a cluster, if it is not "on" it
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter on the log scale with its clustered error and 95 % interval."""
-
-    value: float
-    se: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +86,7 @@ def ranking_of(
     votes = dict(zip(matches.systems, number.tolist(), strict=True))
     left_out = [Unranked(name, votes[name], chosen.reasons[k]) for k, name in enumerate(matches.systems)
                 if not chosen.inside[k]]  # fmt: skip
-    tie, position = (None if at is None else _parameter(found, at) for at in (found.tie, found.position))
+    tie, position = (None if at is None else found.parameter(at) for at in (found.tie, found.position))
     ranked = _ranked(found, ranks, votes)
     return Ranking(model, ranked, tuple(left_out), tie, position, found.freedom, sets), ""
 
@@ -158,7 +148,7 @@ def _ranked(found: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Rank
         Ranked(
             system=found.systems[k],
             votes=votes[found.systems[k]],
-            strength=_parameter(found, int(k)),
+            strength=found.parameter(int(k)),
             rank=place,
             rank_low=int(ranks.low[k]),
             rank_high=int(ranks.high[k]),
@@ -168,7 +158,3 @@ def _ranked(found: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Rank
         )
         for place, (k, p) in enumerate(zip(order, below, strict=True), 1)
     )
-
-
-def _parameter(found: Fit, place: int) -> Parameter:
-    return Parameter(float(found.parameters[place]), float(found.errors[place]), *found.interval(place))

@@ -1,49 +1,77 @@
 """Which system is ranked higher: the one place where it is computed.
 
-The ranks of one ranking hang together: of n responses they add to n(n + 1)/2, and the n(n - 1)/2 comparisons that they
-imply are one answer of one rater to one item. So a comparison is the difference of two ranks of the same ranking, and
-its interval draws items and raters anew, never comparisons.
+The ranks of one ranking are one answer of one rater to one item, so intervals draw items and raters anew, never the
+comparisons that a ranking implies. Where every ranking holds every system, two systems are compared by their mean
+ranks. Where rankings hold only some, a mean rank depends on the opponents, so strengths of a Plackett-Luce model with
+ties take its place. Ranks that hold at once are what the comparisons show after Holm's correction.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
 
 import numpy as np
-from scipy.special import stdtr
+from numpy.typing import NDArray
+from scipy.stats import friedmanchisquare, rankdata
 
 from analysis.reading.cautions import cautions
-from analysis.reading.clusters import clusters_of
-from analysis.reading.rated import Rated, RatingsTable
-from analysis.reading.votes import net_scores
+from analysis.reading.clusters import Ways, clusters_of
+from analysis.reading.rated import RatingsTable
+from analysis.reading.votes import Votes
+from analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from analysis.stats.intervals import Interval, mean_interval
-from analysis.stats.sign_tests import holm
+from analysis.stats.net_preference import interval_of, net_estimate, net_interval
+from analysis.stats.paired.davidson import Parameter
+from analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p, fit_groups, stages_of
+from analysis.stats.sign_tests import holm_where
+from dialogue.errors import InputError
 from dialogue.signature import signature
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class SystemRank:
-    """One system over all rankings that it stands in."""
+    """One system over all rankings that hold it."""
 
     system: str
-    mean: Interval  # mean rank, 1 the best; equals share the mean of their ranks
+    rankings: int
+    mean: Interval | None  # mean rank, 1 the best; None where some rankings leave systems out
+    strength: Parameter | None  # log scale, zero the mean of its group; None in a group of its own
+    group: int  # 1 the highest: between groups no strength is finite
+    rank_low: int  # ranks that it may have, of all systems at once
+    rank_high: int
 
 
 @dataclass(frozen=True, slots=True)
 class RankedPair:
-    """Two systems in the rankings that hold both."""
+    """Two systems; numbers above 0 put the first one higher."""
 
     first: str
     second: str
-    difference: Interval  # rank of the second minus that of the first: above 0, the first stands higher
+    rankings: int  # that hold both
+    difference: Interval | None  # of ranks in the same ranking, where all rankings hold all systems
+    strength: Parameter | None  # difference on the log scale, where rankings are incomplete and it is finite
+    lead: float  # above 0 where the first stands higher
     p: float
     p_holm: float
     above: int
     below: int
     equal: int
-    net: Interval  # (above - below) / all: the net preference that the rankings imply
+    net: Interval | None  # (above - below) / all; None for fewer than two rankings that hold both
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """How far complete rankings agree: Kendall's W, and Friedman's statistic, with p for independent rankings only."""
+
+    w: float
+    statistic: float
+    freedom: int
+    p: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,46 +80,205 @@ class RanksAnswer:
 
     systems: tuple[SystemRank, ...]  # the best first
     pairs: tuple[RankedPair, ...]
+    unlinked: int  # pairs of systems that no chain of rankings compares
     rankings: int
+    complete: bool
+    clusters: tuple[str, ...]
+    tie: Parameter | None  # log delta of two equals, of the largest group
+    concordance: Concordance | None
     warnings: tuple[str, ...]
     signature: str
 
 
+@dataclass(frozen=True, eq=False)
+class Sheets:
+    """All rankings: ranks from 1, equals share the mean, not a number where a ranking leaves a system out."""
+
+    systems: tuple[str, ...]
+    ranks: Floats  # (rankings, systems)
+    votes: Votes  # item, rater and dialogue of every ranking
+    clusters: str
+
+    def ways(self, rows: NDArray[np.bool_] | None = None) -> Ways:
+        """How the rankings, or some of them, are clustered."""
+        return clusters_of(self.votes if rows is None else self.votes.select(rows), self.clusters, part=True)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every ranking holds every system."""
+        return not np.isnan(self.ranks).any()
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """How two systems compare: an estimate where there is one, and p; None: nothing compares them."""
+
+    lead: float
+    chance: float | None  # p
+    difference: Interval | None = None
+    strength: Parameter | None = None
+
+
 def answer(table: RatingsTable, *, clusters: str = "auto") -> RanksAnswer:
-    """Mean ranks and every comparison of a table whose scores are ranks."""
-    systems = [SystemRank(name, _mean(one, clusters)) for name, one in table.alone.items() if len(one.first) > 1]
-    found = [_compared(one, clusters) for one in table.contrasts]
-    adjusted = holm(np.array([one["p"] for one in found])).tolist()
-    pairs = tuple(RankedPair(**one, p_holm=p) for one, p in zip(found, adjusted, strict=True))
-    said = dict.fromkeys(text for one in table.contrasts for text in cautions(one.contrast.votes))
-    doubts = tuple(text for text in said if not text.startswith("The votes have no round column"))
-    rankings = _rankings(table)
-    recipe = signature(ranks=table.compared, rankings=rankings, clusters=pairs[0].difference.unit)
-    return RanksAnswer(tuple(sorted(systems, key=lambda one: one.mean.value)), pairs, rankings, doubts, recipe)
+    """Every system and every two systems of a table whose scores are ranks."""
+    return compare_rankings(_sheets(table, clusters))
 
 
-def _mean(one: Rated, clusters: str) -> Interval:
-    return mean_interval(one.first, by=clusters_of(one.contrast.votes, clusters, part=True))
+def compare_rankings(sheets: Sheets) -> RanksAnswer:
+    """The same of rankings in memory."""
+    rankings, ways = [_ranking(row) for row in sheets.ranks], sheets.ways()
+    groups, doubts = _groups(rankings, sheets, ways)
+    every = list(combinations(np.argsort(sheets.systems).tolist(), 2))
+    tests = _by_mean_ranks(sheets, every) if sheets.complete else _by_strengths(rankings, groups, every, ways)
+    adjusted = holm_where([test.chance for test in tests])
+    pairs = tuple(
+        _pair(sheets, two, test, p) for two, test, p in zip(every, tests, adjusted, strict=True) if p is not None
+    )
+    return RanksAnswer(
+        systems=_in_order(sheets, groups, pairs),
+        pairs=pairs,
+        unlinked=len(every) - len(pairs),
+        rankings=len(rankings),
+        complete=sheets.complete,
+        clusters=tuple(ways),
+        tie=_tie(groups),
+        concordance=_concordance(sheets, ways),
+        warnings=(*_cautions(sheets.votes), *doubts),
+        signature=signature(
+            ranks=int((~np.isnan(sheets.ranks)).sum()),
+            rankings=len(rankings),
+            clusters="+".join(ways) or "ranking",
+            model="mean-ranks" if sheets.complete else "davidson-luce",
+        ),
+    )
 
 
-def _rankings(table: RatingsTable) -> int:
-    """Answers: one rater, one item."""
-    told = set()
-    for one in table.alone.values():
-        votes = one.contrast.votes
-        raters = [votes.raters[code] for code in votes.rater] if votes.rater is not None else [""] * len(votes)
-        told |= set(zip((votes.pairs[code] for code in votes.pair), raters, strict=True))
-    return len(told)
+def _sheets(table: RatingsTable, clusters: str) -> Sheets:
+    rows = table.rows
+    names, first, code = np.unique(rows.sheet, return_index=True, return_inverse=True)
+    ranks = np.full((len(names), len(table.systems)), np.nan)
+    ranks[code, rows.system] = rows.score
+    several = (~np.isnan(ranks)).sum(1) > 1
+    if several.sum() < 2:
+        raise InputError("One ranking has no interval; two or more are needed.")
+    ranks = np.apply_along_axis(rankdata, 1, ranks[several], nan_policy="omit")
+    return Sheets(table.systems, ranks, rows.votes.select(first[several]), clusters)
 
 
-def _compared(one: Rated, clusters: str) -> dict[str, Any]:
-    votes = one.contrast.votes  # choice 0: the first has the larger rank
-    by = clusters_of(votes, clusters, part=True)
-    gap = mean_interval(one.second - one.first, by=by)
-    p = 2 * float(stdtr(gap.df, -abs(gap.value) / gap.se)) if gap.se else 1.0 if gap.value == 0 else math.nan
-    below, above, equal = np.bincount(votes.choice, minlength=3).tolist()
-    net = mean_interval(-net_scores(votes.choice), by=by)
-    return {
-        "first": one.contrast.first, "second": one.contrast.second, "difference": gap, "p": p,
-        "above": above, "below": below, "equal": equal, "net": net,
-    }  # fmt: skip
+def _ranking(ranks: Floats) -> Ranking:
+    there = np.flatnonzero(~np.isnan(ranks))
+    return tuple(tuple(there[ranks[there] == rank].tolist()) for rank in np.unique(ranks[there]))
+
+
+def _cautions(votes: Votes) -> list[str]:
+    return [text for text in cautions(votes) if not text.startswith("The votes have no round column")]
+
+
+def _groups(rankings: Sequence[Ranking], sheets: Sheets, ways: Ways) -> tuple[list[Group], list[str]]:
+    """The strengths; complete rankings go without where they have too many equals for them."""
+    try:
+        return fit_groups(rankings, sheets.systems, ways), []
+    except InputError as error:
+        if not sheets.complete:
+            raise
+        return [Group(tuple(range(len(sheets.systems))), None, frozenset())], [f"No strengths: {error}"]
+
+
+def _by_mean_ranks(sheets: Sheets, every: Sequence[tuple[int, int]]) -> list[_Test]:
+    reach, ways = float(len(sheets.systems) - 1), sheets.ways()
+    gaps = [sheets.ranks[:, second] - sheets.ranks[:, first] for first, second in every]
+    if reach == 1:  # the difference of two ranks is the vote of a pair
+        net, mean = net_estimate(gaps[0], by=ways), mean_interval(gaps[0], by=ways)
+        return [_Test(net.value, net.p, interval_of(net, mean))]
+    means = [bounded_interval(gap, low=-reach, high=reach, by=ways) for gap in gaps]
+    return [_Test(mean.value, p_of_zero(mean, reach), mean) for mean in means]
+
+
+def _by_strengths(
+    rankings: Sequence[Ranking], groups: Sequence[Group], every: Sequence[tuple[int, int]], ways: Ways
+) -> list[_Test]:
+    stages = stages_of(rankings, sum(len(group.members) for group in groups))
+    place = {system: number for number, group in enumerate(groups) for system in group.members}
+    tests = []
+    for first, second in every:
+        higher, lower = place[first], place[second]
+        if higher == lower:
+            value, p = groups[higher].apart(first, second)
+            tests.append(_Test(value.value, p, strength=value))
+        elif lower in groups[higher].above or higher in groups[lower].above:
+            sign = 1.0 if lower in groups[higher].above else -1.0
+            tests.append(_Test(sign, equal_strength_p(stages, first, second, ways)))
+        else:
+            tests.append(_Test(0.0, None))
+    return tests
+
+
+def _pair(sheets: Sheets, two: tuple[int, int], test: _Test, p_holm: float) -> RankedPair:
+    first, second = two
+    gap = sheets.ranks[:, second] - sheets.ranks[:, first]
+    both = ~np.isnan(gap)
+    signs = np.sign(gap[both])
+    net = net_interval(signs, by=sheets.ways(both)) if len(signs) > 1 else None
+    return RankedPair(
+        first=sheets.systems[first],
+        second=sheets.systems[second],
+        rankings=len(signs),
+        difference=test.difference,
+        strength=test.strength,
+        lead=test.lead,
+        p=float(test.chance or 0.0),
+        p_holm=p_holm,
+        above=int((signs > 0).sum()),
+        below=int((signs < 0).sum()),
+        equal=int((signs == 0).sum()),
+        net=net,
+    )
+
+
+def _in_order(sheets: Sheets, groups: Sequence[Group], pairs: Sequence[RankedPair]) -> tuple[SystemRank, ...]:
+    """The systems from the best down, each with the ranks that the comparisons shown leave open."""
+    above, below = dict.fromkeys(sheets.systems, 0), dict.fromkeys(sheets.systems, 0)
+    for pair in pairs:
+        if pair.p_holm < 0.05:
+            higher, lower = (pair.first, pair.second) if pair.lead > 0 else (pair.second, pair.first)
+            below[higher] += 1
+            above[lower] += 1
+    found = [
+        SystemRank(
+            system=name, rankings=int((~np.isnan(sheets.ranks[:, code])).sum()),
+            mean=_mean(sheets, code), strength=group.strength(code), group=number,
+            rank_low=1 + above[name], rank_high=len(sheets.systems) - below[name],
+        )
+        for number, group in enumerate(groups, 1)
+        for code in group.members
+        for name in [sheets.systems[code]]
+    ]  # fmt: skip
+    return tuple(sorted(found, key=_place))
+
+
+def _place(one: SystemRank) -> tuple[float, float]:
+    if one.mean is not None:
+        return 0.0, one.mean.value
+    return float(one.group), -one.strength.value if one.strength else 0.0
+
+
+def _mean(sheets: Sheets, code: int) -> Interval | None:
+    if not sheets.complete:
+        return None
+    return bounded_interval(sheets.ranks[:, code], low=1.0, high=float(len(sheets.systems)), by=sheets.ways())
+
+
+def _tie(groups: Sequence[Group]) -> Parameter | None:
+    fit = max(groups, key=lambda group: len(group.members)).fit
+    return fit.parameter(fit.tie) if fit is not None and fit.tie is not None else None
+
+
+def _concordance(sheets: Sheets, ways: Ways) -> Concordance | None:
+    """Friedman's test takes rankings as independent, so it has no p where they share raters or items."""
+    number, systems = sheets.ranks.shape
+    if not sheets.complete or systems < 3 or (sheets.ranks == sheets.ranks[:, :1]).all():
+        return None
+    statistic, p = friedmanchisquare(*sheets.ranks.T)
+    alone = all(len(np.unique(codes)) == number for codes in ways.values())
+    return Concordance(float(statistic) / (number * (systems - 1)), float(statistic), systems - 1,
+                       float(p) if alone else None)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Draws mean ranks with their intervals."""
+"""Draws mean ranks, or strengths where rankings are incomplete, with their intervals."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def figures(found: RanksAnswer) -> dict[str, Figure]:
-    """One line for every system."""
-    rows = [ForestRow(one.system, one.mean.value, one.mean.low, one.mean.high) for one in found.systems]
-    drawn = forest_figure(
-        rows, title="Mean ranks", xlabel="rank, 1 the best, 95 % interval", recipe=found.signature, references={},
+def figures(answer: RanksAnswer) -> dict[str, Figure]:
+    """One line for every system that has an estimate."""
+    title, label = ("Mean ranks", "rank, 1 the best") if answer.complete else ("Strengths", "log strength")
+    estimates = [(one.system, one.mean or one.strength) for one in answer.systems]
+    rows = [ForestRow(name, value.value, value.low, value.high) for name, value in estimates if value is not None]
+    picture = forest_figure(
+        rows, title=title, xlabel=f"{label}, 95 % interval", recipe=answer.signature, references={},
     )  # fmt: skip
-    return {"": drawn}
+    return {"": picture}

@@ -2,73 +2,79 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 from analysis.ranks.answer import RankedPair, RanksAnswer, SystemRank
-from analysis.ranks.text import comparison_table, mean_ranks_table, rank_sentences, together
+from analysis.ranks.text import comparison_table, rank_sentences, system_table, together
 from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import MOST_ROWS
+from analysis.showing.tables import MOST_ROWS, in_short
 from analysis.showing.words import among_comparisons, count, p_equals, signed
 
 
 def section(answer: RanksAnswer | None) -> Section | None:
-    """Mean ranks in one figure; both tables of the command."""
+    """Mean ranks or strengths in one figure; both tables of the command."""
     if answer is None:
         return None
     return Section(
-        "ranked", "Which is ranked higher", (together(answer),), tuple(_figures(answer.systems)),
-        items=tuple(rank_sentences(answer)), tables=(mean_ranks_table(answer), comparison_table(answer)),
-        notes=answer.warnings,
+        "ranked", "Which is ranked higher", (together(answer),), tuple(_figures(answer)),
+        items=tuple(rank_sentences(answer)), notes=answer.warnings,
+        tables=(system_table(answer), *in_short(comparison_table(answer), "comparisons", "with the smallest p")),
     )  # fmt: skip
 
 
 def ranked_findings(answer: RanksAnswer) -> list[str]:
     """What was found, the largest difference that was shown first."""
-    shown = [one for one in answer.pairs if one.p_holm < 0.05]
-    largest = max(shown or answer.pairs, key=lambda one: abs(one.difference.value))
-    return [among_comparisons("ranks", len(shown), len(answer.pairs), _found(largest, bool(shown)))]
+    shown = [pair for pair in answer.pairs if pair.p_holm < 0.05]
+    largest = max(shown or answer.pairs, key=lambda pair: abs(pair.lead))
+    return [among_comparisons("ranks", len(shown), len(answer.pairs), _finding(largest, bool(shown)))]
 
 
 def ranked_title(answer: RanksAnswer) -> str:
     """The question that the ranks answer, with the leader of two systems first."""
-    best, *others = (one.system for one in answer.systems)
+    best, *others = (system.system for system in answer.systems)
     if len(others) == 1:
         return f"Is {best} ranked higher than {others[0]}?"
     return f"Which of {len(answer.systems)} systems is ranked highest?"
 
 
-def _found(one: RankedPair, shown: bool) -> str:
-    if not one.difference.value:
-        return f"No difference between {one.first} and {one.second} was shown: they have the same mean rank."
-    ahead = one.difference.value >= 0
-    led, other = (one.first, one.second) if ahead else (one.second, one.first)
-    sizes = f"by {abs(one.difference.value):.2f} ranks in the same ranking"
-    if math.isfinite(one.difference.low):
-        ends = (one.difference.low, one.difference.high) if ahead else (-one.difference.high, -one.difference.low)
-        sizes += f", 95 % interval {signed(ends[0], 2)} to {signed(ends[1], 2)}"
-    if math.isfinite(one.p_holm):
-        sizes += f"; {p_equals(one.p_holm)}"
+def _finding(pair: RankedPair, shown: bool) -> str:
+    if not pair.lead:
+        same = "the same mean rank" if pair.difference else "the same strength"
+        return f"No difference between {pair.first} and {pair.second} was shown: they have {same}."
+    higher, lower = (pair.first, pair.second) if pair.lead > 0 else (pair.second, pair.first)
     verb = "is ranked higher than" if shown else "is not shown to be ranked higher than"
-    return f"{led} {verb} {other} ({sizes})."
+    return f"{higher} {verb} {lower} ({_size(pair)}; {p_equals(pair.p_holm)})."
 
 
-def _figures(found: Sequence[SystemRank]) -> list[RowFigure]:
-    """One line for every system whose mean rank has an interval."""
-    drawn = [one for one in found if math.isfinite(one.mean.low)][:MOST_ROWS]
-    if not drawn:
+def _size(pair: RankedPair) -> str:
+    estimate = pair.difference or pair.strength
+    if estimate is None:
+        return f"above in {max(pair.above, pair.below)} of the {count(pair.rankings, 'ranking')} with both"
+    ends = (estimate.low, estimate.high) if pair.lead > 0 else (-estimate.high, -estimate.low)
+    unit = "ranks in the same ranking" if pair.difference else "in log strength"
+    return f"by {abs(estimate.value):.2f} {unit}, 95 % interval {signed(ends[0], 2)} to {signed(ends[1], 2)}"
+
+
+def _figures(answer: RanksAnswer) -> list[RowFigure]:
+    """One line for every system that has an estimate."""
+    estimates = [(system, system.mean or system.strength) for system in answer.systems][:MOST_ROWS]
+    ends = [end for _, estimate in estimates if estimate for end in (estimate.low, estimate.high)]
+    if not ends:
         return []
-    ends = [end for one in drawn for end in (one.mean.low, one.mean.high)]
     margin = 0.05 * (max(ends) - min(ends) or 1)
     axis = Axis(min(ends) - margin, max(ends) + margin)
-    title = "Mean ranks with their 95 % interval, 1 the best"
-    if len(drawn) < len(found):
-        title += f": the {len(drawn)} best, of {len(found):,}"
+    what = "Mean ranks" if answer.complete else "Log strengths"
+    title = f"{what} with their 95 % interval{', 1 the best' if answer.complete else ''}"
+    if len(estimates) < len(answer.systems):
+        title += f": the {len(estimates)} best, of {len(answer.systems):,}"
     rows = tuple(
-        Row(one.system, f"{one.mean.value:.2f} ({one.mean.low:.2f} to {one.mean.high:.2f})",
-            axis.interval(one.mean.low, one.mean.value, one.mean.high),
-            described=f"mean rank {one.mean.value:.2f} over {count(one.mean.n, 'ranking')}")
-        for one in drawn
+        Row(system.system, f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})",
+            axis.interval(estimate.low, estimate.value, estimate.high), described=_described(system, estimate.value))
+        for system, estimate in estimates if estimate is not None
     )  # fmt: skip
-    return [RowFigure(title, rows, axis.ticks(round_steps(axis.low, axis.high)), "mean rank, to the left the better",
-                      (), note_head="mean rank (95 % interval)")]  # fmt: skip
+    unit = "mean rank, to the left the better" if answer.complete else "log strength, to the right the better"
+    return [RowFigure(title, rows, axis.ticks(round_steps(axis.low, axis.high)), unit, (),
+                      note_head=f"{what[:-1].lower()} (95 % interval)")]  # fmt: skip
+
+
+def _described(system: SystemRank, value: float) -> str:
+    what = "mean rank" if system.mean else "log strength"
+    return f"{what} {value:.2f} over {count(system.rankings, 'ranking')}"

@@ -1,42 +1,51 @@
 """Which system is rated higher: the one place where it is computed.
 
-The two ratings of one rater on one item belong together, so the difference is that of pairs, and its interval allows
-for items and raters as that of votes does. Means take the steps of a scale as equal; the odds ratio does not.
+Where one rater rated both systems on one item, the two ratings belong together: the difference is that of pairs, and
+its interval allows for items and raters as that of votes does. Where raters or items differ from system to system, a
+linear mixed model compares all ratings. Means take the steps of a scale as equal; the odds ratio does not.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
+from analysis.ratings.mixed import MixedDifference, Spread, mixed_ratings
 from analysis.reading.cautions import cautions
 from analysis.reading.clusters import clusters_of
 from analysis.reading.rated import Rated, RatingsTable
-from analysis.reading.votes import net_scores
-from analysis.stats.intervals import Interval, mean_interval
+from analysis.reading.votes import Votes, net_scores
+from analysis.stats.bounded_mean import bounded_interval, p_of_zero
+from analysis.stats.intervals import Interval
+from analysis.stats.net_preference import net_interval
 from analysis.stats.ordinal import ProportionalOdds, proportional_odds
 from analysis.stats.sign_tests import holm
 from dialogue.signature import signature
 
 
 @dataclass(frozen=True, slots=True)
+class Pairs:
+    """How often the first of two systems was rated higher, lower or the same by one rater on one item."""
+
+    higher: int
+    lower: int
+    equal: int
+    net: Interval  # (higher - lower) / all: the net preference that the ratings imply
+
+
+@dataclass(frozen=True, slots=True)
 class RatingDifference:
-    """Two systems rated by the same people on the same items."""
+    """Two systems; their difference is the first minus the second, in steps of the scale."""
 
     first: str
     second: str
     means: tuple[float, float]
-    difference: Interval  # first minus second, in steps of the scale
+    difference: Interval
     p: float
     p_holm: float
-    higher: int  # how often the first was rated higher, lower, equal
-    lower: int
-    equal: int
-    net: Interval  # (higher - lower) / all: the net preference that the ratings imply
+    pairs: Pairs | None  # None in a mixed model
     odds: ProportionalOdds | None
 
 
@@ -46,32 +55,63 @@ class RatingsAnswer:
 
     differences: tuple[RatingDifference, ...]
     scale: tuple[float, float]
+    steps: int  # how many different ratings there are
+    spreads: tuple[Spread, ...]  # of a mixed model: what ratings share; empty where ratings come in pairs
     warnings: tuple[str, ...]
     signature: str
 
+    @property
+    def mixed(self) -> bool:
+        """Whether a mixed model compares the systems."""
+        return bool(self.spreads)
 
-def answer(table: RatingsTable, *, clusters: str = "auto") -> RatingsAnswer:
-    """Compare every two systems of the table."""
-    found = [_compared(one, clusters) for one in table.contrasts]
-    adjusted = holm(np.array([one["p"] for one in found])).tolist()
-    made = tuple(RatingDifference(**one, p_holm=p) for one, p in zip(found, adjusted, strict=True))
-    said = dict.fromkeys(text for one in table.contrasts for text in cautions(one.contrast.votes))
-    doubts = [text for text in said if not text.startswith("The votes have no round column")]
+
+def answer(table: RatingsTable, *, clusters: str = "auto", mixed: bool = False) -> RatingsAnswer:
+    """Compare every two systems of the table; `mixed` asks for the mixed model where ratings come in pairs too."""
+    model = mixed_ratings(table, clusters) if mixed or not table.paired else None
     low, high = table.scale
-    recipe = signature(ratings=table.compared, scale=[low, high],
-                       clusters=made[0].difference.unit)  # fmt: skip
-    return RatingsAnswer(made, table.scale, tuple(doubts), recipe)
+    if model is None:
+        rows = [_compared(rated, clusters, high - low) for rated in table.contrasts]
+    else:
+        rows = [_modelled(two) for two in model.differences]
+    adjusted = holm(np.array([row["p"] for row in rows])).tolist()
+    differences = tuple(RatingDifference(**row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+    recipe = signature(
+        ratings=table.compared, scale=[low, high], clusters=differences[0].difference.unit,
+        **({"model": "mixed"} if model else {}),
+    )  # fmt: skip
+    return RatingsAnswer(
+        differences, table.scale, len(np.unique(table.rows.score)), model.spreads if model else (),
+        _cautions(table, mixed=model is not None), recipe,
+    )  # fmt: skip
 
 
-def _compared(one: Rated, clusters: str) -> dict[str, Any]:
-    votes = one.contrast.votes
+def _cautions(table: RatingsTable, *, mixed: bool) -> tuple[str, ...]:
+    """What to know; one rater may rate several systems on one item, which is no vote given twice."""
+    parts: list[Votes] = [rated.contrast.votes for rated in table.contrasts]
+    if mixed and not parts:
+        sheet = np.unique(table.rows.sheet, return_index=True)[1]
+        parts = [table.rows.votes.select(sheet)]
+    texts = dict.fromkeys(text for votes in parts for text in cautions(votes))
+    return tuple(text for text in texts if not text.startswith("The votes have no round column"))
+
+
+def _compared(rated: Rated, clusters: str, reach: float) -> dict[str, Any]:
+    """Two systems; no difference is larger than the `reach` of the scale."""
+    votes = rated.contrast.votes
     by = clusters_of(votes, clusters, part=True)
-    gap = mean_interval(one.first - one.second, by=by)
-    p = 2 * float(stdtr(gap.df, -abs(gap.value) / gap.se)) if gap.se else 1.0 if gap.value == 0 else math.nan
-    counts = np.bincount(votes.choice, minlength=3).tolist()
+    gap = bounded_interval(rated.first - rated.second, low=-reach, high=reach, by=by)
+    higher, lower, equal = np.bincount(votes.choice, minlength=3).tolist()
     return {
-        "first": one.contrast.first, "second": one.contrast.second,
-        "means": (float(one.first.mean()), float(one.second.mean())), "difference": gap, "p": p,
-        "higher": counts[0], "lower": counts[1], "equal": counts[2],
-        "net": mean_interval(net_scores(votes.choice), by=by), "odds": proportional_odds(one.first, one.second, by),
+        "first": rated.contrast.first, "second": rated.contrast.second,
+        "means": (float(rated.first.mean()), float(rated.second.mean())), "difference": gap,
+        "p": p_of_zero(gap, reach), "odds": proportional_odds(rated.first, rated.second, by),
+        "pairs": Pairs(higher, lower, equal, net_interval(net_scores(votes.choice), by=by)),
+    }  # fmt: skip
+
+
+def _modelled(two: MixedDifference) -> dict[str, Any]:
+    return {
+        "first": two.first, "second": two.second, "means": two.means, "difference": two.difference, "p": two.chance,
+        "odds": None, "pairs": None,
     }  # fmt: skip

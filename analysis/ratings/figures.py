@@ -18,7 +18,7 @@ def figures(found: RatingsAnswer) -> dict[str, Figure]:
         for one in found.differences
     ]
     drawn = forest_figure(
-        rows, title="Differences of paired ratings", xlabel="steps of the scale, 95 % interval",
+        rows, title="Differences of ratings", xlabel="steps of the scale, 95 % interval",
         recipe=found.signature, references={0.0: ""},
     )  # fmt: skip
     return {"": drawn}

@@ -6,24 +6,29 @@ import math
 from collections.abc import Sequence
 
 from analysis.ratings.answer import RatingDifference, RatingsAnswer
-from analysis.ratings.text import difference_table, on_the_scale
+from analysis.ratings.text import on_the_scale, rating_tables
 from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import MOST_ROWS
+from analysis.showing.tables import MOST_ROWS, in_short
 from analysis.showing.words import among_comparisons, count, p_equals, signed
 
-WHAT = (
+PAIRED = (
     "The two ratings of one item by one person belong together, so what is compared is their difference, in steps of "
     "the scale. The intervals allow for new {ways}."
+)
+MODELLED = (
+    "The differences are those of a linear mixed model, in steps of the scale. The intervals allow for new {ways}."
 )
 
 
 def section(answer: RatingsAnswer | None) -> Section | None:
-    """Differences of paired means in one figure; odds ratios and net preferences in the table."""
+    """Differences of means in one figure; odds ratios and net preferences in the table."""
     if answer is None:
         return None
+    what = MODELLED if answer.mixed else PAIRED
+    tables = [part for table in rating_tables(answer) for part in in_short(table, "comparisons", "with the smallest p")]
     return Section(
-        "rated", "Which is rated higher", (WHAT.format(ways=new_units(answer)),), tuple(_figures(answer.differences)),
-        items=tuple(on_the_scale(answer)), tables=(difference_table(answer),), notes=answer.warnings,
+        "rated", "Which is rated higher", (what.format(ways=new_units(answer)),), tuple(_figures(answer.differences)),
+        items=tuple(on_the_scale(answer)), tables=tuple(tables), notes=answer.warnings,
     )  # fmt: skip
 
 
@@ -75,7 +80,7 @@ def _figures(found: Sequence[RatingDifference]) -> list[RowFigure]:
     drawn = [one for one in found if math.isfinite(one.difference.low)]
     if not drawn:
         return []
-    title = "Differences of paired ratings with their 95 % interval"
+    title = "Differences of ratings with their 95 % interval"
     if len(drawn) > MOST_ROWS:
         drawn = sorted(drawn, key=lambda one: -one.difference.n)[:MOST_ROWS]
         title += f": the {MOST_ROWS} with the most ratings, of {len(found):,}"

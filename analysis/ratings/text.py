@@ -2,63 +2,120 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from analysis.ratings.answer import RatingDifference, RatingsAnswer
-from analysis.showing.tables import Table
-from analysis.showing.words import p_value, plain
+from analysis.showing.tables import MOST_ROWS, Table, in_short
+from analysis.showing.words import count, p_equals, p_value, plain
+from analysis.stats.ordinal import MOST_STEPS
+
+MOST_NAMED = 6
+MIXED = (
+    "A linear mixed model compares all ratings, with or without a partner: systems are fixed, and what ratings share "
+    "is random."
+)
 
 
-def document(found: RatingsAnswer) -> dict[str, Any]:
+def document(answer: RatingsAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
-    rows = [asdict(one) for one in found.differences]
-    shown: dict[str, Any] = plain(
-        {"scale": list(found.scale), "differences": rows, "warnings": list(found.warnings), "recipe": found.signature}
+    keys: dict[str, Any] = plain(
+        {
+            "scale": list(answer.scale),
+            "steps": answer.steps,
+            "differences": [_row(pair) for pair in answer.differences],
+            "spreads": [asdict(spread) for spread in answer.spreads],
+            "warnings": list(answer.warnings),
+            "recipe": answer.signature,
+        }
     )
-    return shown
+    return keys
 
 
-def parts(found: RatingsAnswer) -> list[Table | str]:
+def _row(pair: RatingDifference) -> dict[str, Any]:
+    row = asdict(pair)
+    counts = row.pop("pairs") or dict.fromkeys(("higher", "lower", "equal", "net"))
+    return row | counts
+
+
+def parts(answer: RatingsAnswer) -> list[Table | str]:
     """The tables, the sentences, the recipe."""
-    return [difference_table(found), *_sentences(found), *on_the_scale(found), *found.warnings, found.signature]
+    tables = [in_short(table, "comparisons", "with the smallest p")[0] for table in rating_tables(answer)]
+    return [*tables, *_sentences(answer), *on_the_scale(answer), *answer.warnings, answer.signature]
 
 
-def difference_table(found: RatingsAnswer) -> Table:
-    """One row for every two systems."""
+def rating_tables(answer: RatingsAnswer) -> list[Table]:
+    """One row for every two systems; of a mixed model also what ratings share."""
+    if not answer.mixed:
+        return [_paired_table(answer)]
+    rows = [(spread.name, f"{spread.levels:,}", f"{spread.sd:.3f}") for spread in answer.spreads]
+    return [_mixed_table(answer), Table(("ratings share", "number", "SD"), rows, "What ratings share adds to a rating")]
+
+
+def _paired_table(answer: RatingsAnswer) -> Table:
     head = ("systems", "pairs", "means", "difference (95 %)", "p", "p (Holm)", "odds ratio (95 %)",
             "higher / equal / lower", "net")  # fmt: skip
     rows = [
-        (
-            f"{one.first} - {one.second}", f"{one.difference.n:,}", f"{one.means[0]:.2f}, {one.means[1]:.2f}",
-            f"{one.difference.value:+z.3f} ({one.difference.low:+z.3f} to {one.difference.high:+z.3f})",
-            p_value(one.p), p_value(one.p_holm), _odds(one), f"{one.higher} / {one.equal} / {one.lower}",
-            f"{one.net.value:+z.3f}",
-        )
-        for one in found.differences
-    ]  # fmt: skip
+        (*_compared(pair), _odds(pair), f"{pairs.higher} / {pairs.equal} / {pairs.lower}", f"{pairs.net.value:+z.3f}")
+        for pair in _smallest_p_first(answer)
+        if (pairs := pair.pairs)
+    ]
     return Table(head, rows, "Differences of paired ratings")
 
 
-def _odds(one: RatingDifference) -> str:
-    return "-" if one.odds is None else f"{one.odds.ratio:.2f} ({one.odds.low:.2f} to {one.odds.high:.2f})"
+def _mixed_table(answer: RatingsAnswer) -> Table:
+    head = ("systems", "ratings", "means", "difference (95 %)", "p", "p (Holm)")
+    return Table(head, [_compared(pair) for pair in _smallest_p_first(answer)], "Differences by a linear mixed model")
 
 
-def _sentences(found: RatingsAnswer) -> Iterator[str]:
-    for one in found.differences:
-        led, other = (one.first, one.second) if one.difference.value >= 0 else (one.second, one.first)
-        shown = "is rated higher than" if one.p_holm < 0.05 else "is not shown to be rated higher than"
-        p = p_value(one.p_holm)
-        yield f"{led} {shown} {other} (p {'' if p.startswith('<') else '= '}{p} after Holm's correction)."
+def _smallest_p_first(answer: RatingsAnswer) -> list[RatingDifference]:
+    """All comparisons; very many are ordered by p, since only the first ones are shown."""
+    pairs = list(answer.differences)
+    return pairs if len(pairs) <= MOST_ROWS else sorted(pairs, key=lambda pair: pair.p)
 
 
-def on_the_scale(found: RatingsAnswer) -> Iterator[str]:
+def _compared(pair: RatingDifference) -> tuple[str, ...]:
+    gap = pair.difference
+    return (
+        f"{pair.first} - {pair.second}", f"{gap.n:,}", f"{pair.means[0]:.2f}, {pair.means[1]:.2f}",
+        f"{gap.value:+z.3f} ({gap.low:+z.3f} to {gap.high:+z.3f})", p_value(pair.p), p_value(pair.p_holm),
+    )  # fmt: skip
+
+
+def _odds(pair: RatingDifference) -> str:
+    return "-" if pair.odds is None else f"{pair.odds.ratio:.2f} ({pair.odds.low:.2f} to {pair.odds.high:.2f})"
+
+
+def _sentences(answer: RatingsAnswer) -> Iterator[str]:
+    if len(answer.differences) > MOST_ROWS:
+        shown = sum(pair.p_holm < 0.05 for pair in answer.differences)
+        yield f"Of {len(answer.differences):,} comparisons {shown:,} are shown (p < 0.05 after Holm's correction)."
+        return
+    for pair in answer.differences:
+        higher, lower = (pair.first, pair.second) if pair.difference.value >= 0 else (pair.second, pair.first)
+        verb = "is rated higher than" if pair.p_holm < 0.05 else "is not shown to be rated higher than"
+        yield f"{higher} {verb} {lower} ({p_equals(pair.p_holm)} after Holm's correction)."
+
+
+def on_the_scale(answer: RatingsAnswer) -> Iterator[str]:
     """What the numbers take for granted, and why one may be missing."""
-    low, high = found.scale
-    yield f"The ratings run from {low:g} to {high:g}. A mean takes these steps as equal; the odds ratio does not."
-    if any(math.isnan(one.p) for one in found.differences):
-        yield "Where all differences are alike, nothing tells how far they would vary: no p, and the interval is none."
-    if any(one.odds is None for one in found.differences):
-        yield "Where ratings do not overlap, or are all alike, there is no odds ratio."
+    low, high = answer.scale
+    ends = f"The ratings run from {low:g} to {high:g}"
+    if answer.mixed:
+        yield MIXED
+        yield f"{ends}. The model takes these steps as equal."
+    elif answer.steps > MOST_STEPS:
+        yield f"{ends} in {answer.steps} steps, so they are compared as numbers: there are no odds ratios."
+    else:
+        yield f"{ends}. A mean takes these steps as equal; the odds ratio does not."
+        yield from _without_odds(answer)
+
+
+def _without_odds(answer: RatingsAnswer) -> Iterator[str]:
+    if without := [f"{pair.first} and {pair.second}" for pair in answer.differences if pair.odds is None]:
+        names = ", ".join(without) if len(without) <= MOST_NAMED else count(len(without), "comparison")
+        yield (
+            f"No odds ratio for {names}: no rating of one system is below any of the other, or all are the same, so "
+            "the odds have no finite estimate."
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from analysis.reading.systems import Contrast
 from analysis.reading.voters import SIMULATED
 from analysis.reading.votes import Votes
 from analysis.showing.words import count
+from analysis.stats.intervals import crossed
+from analysis.stats.sign_tests import TIE
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import plain_name
 from dialogue.importing.naming import IGNORED, no_votes
@@ -60,7 +62,9 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
         "rater_id",
     ),
     "dialogue": ("dialogue", "dialogue_id"),
+    "seed": ("seed",),
 }
+MOST_LONE = 0.1  # share of ratings without a partner that may be left out
 IN_KEY = ("column", "item", "system")
 
 
@@ -74,15 +78,31 @@ class Rated:
 
 
 @dataclass(frozen=True, eq=False)
-class RatingsTable:
-    """Every two systems with ratings that belong together, and how the table was read."""
+class Rows:
+    """Every rating with a score; `votes` has their items, raters and dialogues, so that they cluster as votes do."""
 
+    score: Floats  # (rows,)
+    system: NDArray[np.int64]  # place among the systems of the table
+    seed: NDArray[np.int64] | None
+    votes: Votes
+
+    @property
+    def sheet(self) -> NDArray[np.int64]:
+        """One code for each rater and item: what was judged at once."""
+        return crossed([self.votes.pair] if self.votes.rater is None else [self.votes.pair, self.votes.rater])
+
+
+@dataclass(frozen=True, eq=False)
+class RatingsTable:
+    """Every rating, every two systems with ratings that belong together, and how the table was read."""
+
+    rows: Rows
     contrasts: tuple[Rated, ...]
     systems: tuple[str, ...]
     scale: tuple[float, float]
     ledger: Reading
-    alone: Mapping[str, Rated] = field(default_factory=dict)
-    """All ratings of each system, whether they have a partner or not; both sides of it are the same."""
+    paired: bool = True
+    """Whether two ratings of one rater and item are there for every two systems, but for a few ratings."""
     ranks: bool = False
     """Whether they are ranks, 1 the best, rather than points of a scale."""
     simulated: int = 0
@@ -125,13 +145,14 @@ class RatingsTable:
     @property
     def people(self) -> int | None:
         """Who gave a rating that is compared; None where nobody is named."""
-        named = {name for one in self.contrasts for name in one.contrast.votes.raters}
-        return len(named) or None
+        parts = [one.contrast.votes for one in self.contrasts] if self.paired else [self.rows.votes]
+        return len({name for votes in parts for name in votes.raters}) or None
 
     @property
     def items(self) -> int:
         """Items whose ratings are compared."""
-        return len({name for one in self.contrasts for name in one.contrast.votes.pairs})
+        parts = [one.contrast.votes for one in self.contrasts] if self.paired else [self.rows.votes]
+        return len({name for votes in parts for name in votes.pairs})
 
 
 class HoldsRanks(InputError):
@@ -167,12 +188,18 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
     table, question = of_one_question(table, stated, stated.columns, of=("item", "system", "rater"))
     names = _columns(table, stated)
     _refuse_ranking(table, names["score"], f" --question {stated.question}" if stated.question else "")
+    if ranks or "" in map(cell_text, table.columns.get(names.get("seed", ""), ())):  # not of every rating
+        names.pop("seed", None)
     told, raw = _told(table, names), table.columns[names["score"]]
     score = np.array([_number(table, row, cell, stated.values) for row, cell in enumerate(raw)])
     if not ranks and stated.columns.get("rank") != IGNORED:
         _ask_whether_ranks(path, names, told, score)
     contrasts, lone = _contrasts(told, score)
-    alone = {name: _alone(name, told, score) for name in dict.fromkeys(told["system"])}
+    if ranks and not contrasts:
+        raise InputError("No two systems were ranked twice by the same rater on the same item, so none are compared.")
+    every = len(contrasts) == math.comb(len(set(told["system"])), 2)
+    paired = ranks or (every and lone <= MOST_LONE * len(score))
+    lone = lone if paired else 0
     if empty := int(np.isnan(score).sum()):
         dropped["no score"] = empty
     if lone:
@@ -181,8 +208,8 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
     ledger = Reading(f"{form}{question}", read, names, {}, dropped, table.notes)
     found = tuple(dict.fromkeys(told["system"]))
     simulated = sum(cell_text(cell) == SIMULATED for cell in table.columns.get("source", ()))
-    return RatingsTable(contrasts, found, (float(np.nanmin(score)), float(np.nanmax(score))), ledger,
-                        {name: one for name, one in alone.items() if len(one.first)}, ranks, simulated)  # fmt: skip
+    scale = float(np.nanmin(score)), float(np.nanmax(score))
+    return RatingsTable(_rows(told, score, found), contrasts, found, scale, ledger, paired, ranks, simulated)
 
 
 def _without_sides(stated: Stated) -> Stated:
@@ -258,9 +285,12 @@ def _refuse_ranking(table: RawTable, score: str, asked: str) -> None:
         raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}{asked}")
 
 
-def _alone(system: str, told: Mapping[str, list[str]], score: Floats) -> Rated:
-    rows = [row for row, name in enumerate(told["system"]) if name == system and not np.isnan(score[row])]
-    return _rated(system, system, np.array([[row, row] for row in rows], dtype=np.int64).reshape(-1, 2), told, score)
+def _rows(told: Mapping[str, list[str]], score: Floats, systems: Sequence[str]) -> Rows:
+    whole = np.flatnonzero(~np.isnan(score))
+    place = {name: code for code, name in enumerate(systems)}
+    system = np.array([place[told["system"][row]] for row in whole], dtype=np.int64)
+    seed = np.unique(np.array(told["seed"])[whole], return_inverse=True)[1] if "seed" in told else None
+    return Rows(score[whole], system, seed, _votes(told, whole, np.full(len(whole), TIE)))
 
 
 def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
@@ -285,20 +315,23 @@ def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) 
 def _contrasts(told: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rated, ...], int]:
     """Every two systems, and how many ratings found no partner in any of them."""
     held: dict[tuple[str, str], dict[str, int]] = {}
-    raters = told.get("rater") or [""] * len(score)
+    raters, seeds = (told.get(name) or [""] * len(score) for name in ("rater", "seed"))
+    several = len({*zip(told["system"], seeds, strict=True)}) > len(set(told["system"]))
     for row, (system, item, rater) in enumerate(zip(told["system"], told["item"], raters, strict=True)):
         if np.isnan(score[row]):
             continue
-        here = held.setdefault((item, rater), {})
-        if system in here:
+        here, name = held.setdefault((item, rater), {}), f"{system} {seeds[row]}" if several else system
+        if name in here:
             raise InputError(
-                f"{rater or 'Somebody'} rated {system} on item {item} twice. If the ratings are of several questions, "
+                f"{rater or 'Somebody'} rated {name} on item {item} twice. If the ratings are of several questions, "
                 "name their column: --columns question=...; if several people rated, name theirs: --columns rater=..."
             )
-        here[system] = row
+        here[name] = row
     systems = sorted(set(told["system"]))
     if len(systems) < 2:
         raise InputError(f"All ratings are of {systems[0] if systems else 'nothing'}; a comparison needs two systems.")
+    if several:  # two seeds of one system make no pair
+        return (), 0
     made: list[Rated] = []
     met: set[int] = set()
     for first, second in combinations(systems, 2):
@@ -306,22 +339,24 @@ def _contrasts(told: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rate
         met.update(row for both in rows for row in both)
         if len(rows) > 1:
             made.append(_rated(first, second, np.array(rows), told, score))
-    if not made:
-        raise InputError("No two systems were rated twice by the same rater on the same item, so nothing is compared.")
     return tuple(made), int((~np.isnan(score)).sum()) - len(met)
 
 
 def _rated(first: str, second: str, rows: NDArray[np.int64], told: Mapping[str, list[str]], score: Floats) -> Rated:
     one, other = score[rows[:, 0]], score[rows[:, 1]]
+    choice = np.where(one > other, 0, np.where(one < other, 1, TIE))
+    return Rated(Contrast(first, second, _votes(told, rows[:, 0], choice)), one, other)
+
+
+def _votes(told: Mapping[str, list[str]], rows: NDArray[np.int64], choice: NDArray[np.int64]) -> Votes:
+    """Who gave these rows, on what."""
 
     def codes(name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-        names, found = np.unique(np.array(told[name])[rows[:, 0]], return_inverse=True)
+        names, found = np.unique(np.array(told[name])[rows], return_inverse=True)
         return found, tuple(names.tolist())
 
     item, items = codes("item")
     rater, raters = codes("rater") if "rater" in told else (None, ())
     dialogue, dialogues = codes("dialogue") if "dialogue" in told else (None, ())
-    choice = np.where(one > other, 0, np.where(one < other, 1, 2))
-    votes = Votes(pair=item, pairs=items, choice=choice, item=item, rater=rater, raters=raters, dialogue=dialogue,
-                  dialogues=dialogues)  # fmt: skip
-    return Rated(Contrast(first, second, votes), one, other)
+    return Votes(pair=item, pairs=items, choice=choice, item=item, rater=rater, raters=raters, dialogue=dialogue,
+                 dialogues=dialogues)  # fmt: skip

@@ -102,9 +102,10 @@ def _rated(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator
     if study.raters:
         yield from _treated(study, study.hit)
     tested = (
-        f"difference of paired means by t, new {new_units(answers.ratings)}" if answers.ratings
-        else f"difference of ranks in the same ranking by t, new {new_of_ranks(answers.ranks) or 'rows'}"
-        if answers.ranks else ""
+        f"difference of {'means in a mixed model' if answers.ratings.mixed else 'paired means'} by t, new "
+        f"{new_units(answers.ratings)}" if answers.ratings
+        else f"{'difference of ranks in the same ranking' if answers.ranks.complete else 'difference of strengths'} by "
+             f"t, new {new_of_ranks(answers.ranks) or 'rows'}" if answers.ranks else ""
     )  # fmt: skip
     yield _asked("Which test, on which unit, corrected for how many", f"{LEE}; {CARD}",
                  f"{tested}, with Holm's correction", "")  # fmt: skip

@@ -128,10 +128,11 @@ def combined(
 ) -> tuple[float, float]:
     """The variance by all ways and its degrees of freedom, from those by each way and that of `alone` votes."""
     variance = max(total, floor * max(single))
-    # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
-    if variance <= 1e-12 * alone:
-        return alone, min(freedoms)
     spread = sum(one**2 / free for one, free in zip(single, freedoms, strict=True))
+    # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
+    # Where all votes are the same, `alone` may be a rounding below zero and the ways may add to one above it.
+    if variance <= 1e-12 * alone or not spread:
+        return max(alone, 0.0), min(freedoms)
     return variance, max(min(freedoms), variance**2 / spread)
 
 

@@ -19,6 +19,7 @@ from analysis.stats.intervals import crossed, kish
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_STEPS = 11  # 0 to 10; a finer scale is a slider
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,16 @@ class ProportionalOdds:
 
 
 def proportional_odds(first: Floats, second: Floats, by: Mapping[str, Ints]) -> ProportionalOdds | None:
-    """Fit to ratings in pairs (n,); None where all are alike, or the two do not overlap."""
+    """Fit to ratings in pairs (n,); None where the odds have no finite estimate.
+
+    That is so where all ratings are the same, where no rating of one system is below any of the other (the likelihood
+    then grows with the odds for ever), and on scales of more than `MOST_STEPS` steps, which are numbers.
+    """
     from statsmodels.miscmodels.ordinal_model import OrderedModel
 
     score, which = np.concatenate([first, second]), np.repeat([1.0, 0.0], len(first))
     levels, code = np.unique(score, return_inverse=True)
-    if len(levels) < 2 or first.min() > second.max() or second.min() > first.max():
+    if not 2 <= len(levels) <= MOST_STEPS or first.min() >= second.max() or second.min() >= first.max():
         return None
     model = OrderedModel(code, which[:, None], distr="logit")
     found = model.fit(method="bfgs", disp=0, maxiter=200)

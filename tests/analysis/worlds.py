@@ -2,7 +2,8 @@
 
 A crowd votes: a vote compares a latent utility with two thresholds; utility and thresholds shift with the dialogue, the
 pair and the rater, so that ties as well as preference cluster by all three. Training runs are scored: seeds that are
-tame, that differ from system to system, or of which one in ten collapses, all on the same dialogues.
+tame, that differ from system to system, or of which one in ten collapses, all on the same dialogues. Raters rank
+several systems at once, all of them or some.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import rankdata
 
 from analysis.stats.rivals import MeasuredModel
 
@@ -270,3 +272,127 @@ def _measured(name: str, architecture: str, scores: np.ndarray) -> MeasuredModel
     values = scores.mean(1)
     seeds = tuple(range(len(values))) if architecture else (None,)
     return MeasuredModel(name, architecture, seeds, values, (scores - values[:, None]) / scores.shape[1])
+
+
+@dataclass(frozen=True)
+class Rankers:
+    """A population of studies in which raters rank some of the systems, or all of them.
+
+    A utility is the system's worth, plus what item and rater add to it, plus noise of Gumbel's law; `grain` rounds it,
+    so that equals arise. Systems at even places are worth the same; the others are better or worse by up to `spread`.
+    """
+
+    systems: int = 5
+    size: int = 5  # systems in one ranking
+    raters: int = 30
+    items: int = 60
+    rankings_each: int = 3  # of an item
+    sd_item: float = 0.7
+    sd_rater: float = 0.5
+    grain: float = 0.0  # 1 gives a fifth of equals, 3.5 a half, 12 nineteen in twenty
+    spread: float = 1.5
+    nested: bool = False  # every item has one rater, and that rater alone
+
+    @property
+    def worth(self) -> np.ndarray:
+        """The mean utility of every system."""
+        worth = np.linspace(-self.spread, self.spread, self.systems)
+        return np.where((np.arange(self.systems) % 2 == 0) | (self.systems == 2), 0.0, worth)
+
+    def study(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ranks (rankings, systems), NaN where a ranking leaves a system out, then the items and raters."""
+        of_item = self.sd_item * generator.standard_normal((self.items, self.systems))
+        of_rater = self.sd_rater * generator.standard_normal((self.raters, self.systems))
+        each = 1 if self.nested else min(self.rankings_each, self.raters)
+        item = np.repeat(np.arange(self.items), each)
+        shuffled = generator.permuted(np.tile(np.arange(self.raters), (self.items, 1)), axis=1)[:, :each].ravel()
+        rater = item % self.raters if self.nested else shuffled
+        utility = self.worth + of_item[item] + of_rater[rater] + generator.gumbel(size=(len(item), self.systems))
+        utility = np.floor(utility / self.grain + generator.random()) if self.grain else utility
+        left_out = generator.random(utility.shape).argsort(1).argsort(1) >= self.size
+        return rankdata(np.where(left_out, np.nan, -utility), axis=1, nan_policy="omit"), item, rater
+
+
+@dataclass(frozen=True)
+class Panels:
+    """A population of studies in which people rate one response at a time; all systems are equally good.
+
+    A rating is what rater and item add, what each of them adds to one system, and noise, all normal; `steps` cuts it
+    into a scale. `own` raters rate one system each, as many a system; otherwise anybody may rate anything.
+    """
+
+    systems: int = 3
+    raters: int = 30
+    items: int = 40
+    ratings_each: int = 2  # of a response
+    own: bool = True
+    steps: int = 0  # 0: a number, as of a slider
+    sd_rater: float = 0.6
+    sd_taste: float = 0.3  # of a rater for one system
+    sd_item: float = 0.5
+    sd_response: float = 0.4
+    sd_noise: float = 1.0
+    work: str = "even"  # or pareto
+
+    def study(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """`score`, and the codes of `system`, `item` and `rater`, one entry a rating."""
+        item, system = (codes.ravel() for codes in np.indices((self.items, self.systems)))
+        share = np.ones(self.raters) if self.work == "even" else generator.pareto(1.16, self.raters) + 1
+        keys = np.log(share) + generator.gumbel(size=(len(item), self.raters))
+        if self.own:
+            keys[system[:, None] != np.arange(self.raters)[None] % self.systems] = -np.inf
+        each = min(self.ratings_each, self.raters // (self.systems if self.own else 1))
+        rater = np.argpartition(-keys, each - 1, axis=1)[:, :each].ravel()
+        item, system = np.repeat(item, each), np.repeat(system, each)
+
+        def effect(sd: float, *shape: int) -> np.ndarray:
+            return sd * generator.standard_normal(shape)
+
+        score = effect(self.sd_rater, self.raters)[rater] + effect(self.sd_item, self.items)[item]
+        score = score + effect(self.sd_taste, self.raters, self.systems)[rater, system]
+        score = score + effect(self.sd_response, self.items, self.systems)[item, system]
+        score = score + effect(self.sd_noise, len(item))
+        if self.steps:
+            score = np.clip(np.round(score + (self.steps + 1) / 2), 1, self.steps)
+        return {"score": score, "system": system, "item": item, "rater": rater}
+
+
+@dataclass(frozen=True)
+class Arenas:
+    """A population of studies in which each system meets the next ones of a ring, votes with ties (Davidson's model).
+
+    Strengths are evenly spaced over `spread`; dialogues and raters favour systems of their own, raters like ties more
+    or less.
+    """
+
+    systems: int = 5
+    opponents: int = 2  # on either side of the ring
+    votes_each: int = 40  # of two systems
+    raters: int = 30
+    dialogues: int = 60
+    spread: float = 0.0
+    work: str = "even"  # or pareto
+    sd_rater: float = 0.4
+    sd_dialogue: float = 0.5
+
+    @property
+    def strengths(self) -> np.ndarray:
+        """The strengths, the best first."""
+        return np.linspace(self.spread, 0, self.systems)
+
+    def study(self, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """`a`, `b`, `choice` (0, 1, 2 a tie), and the codes of `rater` and `dialogue`, one entry a vote."""
+        pairs = {tuple(sorted((one, (one + step) % self.systems)))
+                 for step in range(1, self.opponents + 1) for one in range(self.systems)}  # fmt: skip
+        a, b = np.repeat(np.array(sorted(pairs)), self.votes_each, axis=0).T
+        share = np.ones(self.raters) if self.work == "even" else generator.pareto(1.16, self.raters) + 1
+        rater = generator.choice(self.raters, len(a), p=share / share.sum())
+        dialogue = generator.integers(0, self.dialogues, len(a))
+        taste = self.sd_rater * generator.standard_normal((self.raters, self.systems))
+        lean = self.sd_dialogue * generator.standard_normal((self.dialogues, self.systems))
+        worth = self.strengths + taste[rater] + lean[dialogue]
+        apart = worth[np.arange(len(a)), a] - worth[np.arange(len(a)), b]
+        tie = np.log(0.6) + 0.6 * generator.standard_normal(self.raters)[rater]
+        level = np.stack([apart / 2, -apart / 2, tie], axis=1)
+        choice = (level + generator.gumbel(size=level.shape)).argmax(1)
+        return {"a": a, "b": b, "choice": choice, "rater": rater, "dialogue": dialogue}

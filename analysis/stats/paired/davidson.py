@@ -28,6 +28,7 @@ from dialogue.errors import InputError
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
 Model = Literal["davidson", "rao-kupper"]
+FittedModel = Model | Literal["davidson-luce"]  # of rankings: plackett_luce.py
 
 FAR = 15.0  # a strength further out than this on the log scale has no finite estimate
 
@@ -54,6 +55,16 @@ class CellWeights:
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter on the log scale with its clustered error and 95 % interval."""
+
+    value: float
+    se: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """Estimates on the log scale: one strength a system (sum zero), then position and tie where the votes hold them.
 
@@ -61,7 +72,7 @@ class Fit:
     below which no variance is taken, and `counted` the degrees of freedom of each; `freedom` are the fewest.
     """
 
-    model: Model
+    model: FittedModel
     systems: tuple[str, ...]
     parameters: Floats  # (P,)
     position: int | None  # place of the position parameter in `parameters`
@@ -96,13 +107,21 @@ class Fit:
         width = float(stdtrit(own, (1 + level) / 2)) * error
         return value - width, value + width
 
+    def parameter(self, place: int) -> Parameter:
+        """One parameter with its error and its interval."""
+        return Parameter(float(self.parameters[place]), float(self.errors[place]), *self.interval(place))
+
+    @property
+    def apart_freedom(self) -> Floats:
+        """[i, j]: degrees of freedom of the standard error in `apart`."""
+        k = len(self.systems)
+        return self._freedom(self.apart, [_of_differences(part[:k, :k]) for part in self.one_way])
+
     @property
     def wrong_order(self) -> Floats:
         """[i, j]: chance that i is in truth below j, from the t law of their difference; .5 on the diagonal."""
         ahead = self.strengths[:, None] - self.strengths[None, :]
-        k, apart = len(self.systems), np.maximum(self.apart, 1e-150)
-        own = self._freedom(apart, [_of_differences(part[:k, :k]) for part in self.one_way])
-        return np.asarray(stdtr(own, -ahead / apart))
+        return np.asarray(stdtr(self.apart_freedom, -ahead / np.maximum(self.apart, 1e-150)))
 
     def _freedom(self, error: Floats, parts: Sequence[Floats]) -> Floats:
         """Degrees of freedom of errors from their variances by each way (Satterthwaite 1946), never below the fewest.
@@ -173,7 +192,7 @@ def design_of(played: Games) -> CellWeights:
     return CellWeights(weights[:, kept], position, tie)
 
 
-def outcomes(model: Model, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:
+def outcomes(model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:
     """Chances (cells, 3) of a, b and tie, and the slopes of their logs in d and in the tie parameter."""
     d: Floats = design.weights @ theta
     return _MODELS[model](d, None if design.tie is None else np.full_like(d, theta[design.tie]))
@@ -243,7 +262,7 @@ def _rao_kupper(d: Floats, t: Floats | None) -> tuple[Floats, Floats, Floats]:
     return np.stack([a, b, tie], axis=1), by_d, np.stack([a - 1, b - 1, (da + db) / tie], axis=1)
 
 
-_MODELS: dict[Model, Callable[[Floats, Floats | None], tuple[Floats, Floats, Floats]]] = {
+_MODELS: dict[FittedModel, Callable[[Floats, Floats | None], tuple[Floats, Floats, Floats]]] = {
     "davidson": _davidson,
     "rao-kupper": _rao_kupper,
 }

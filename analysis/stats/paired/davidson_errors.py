@@ -11,8 +11,9 @@ of clustering alone. Quantiles are t's: each way counts with its effective numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -27,20 +28,24 @@ ALONE = 1e-6  # what a cluster leaves of a direction that it alone determines
 
 
 def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
-    """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes).
+    """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes)."""
+    decisive = (played.code % 3 != TIE).astype(float)
+    return with_clusters(found, by, decisive, partial(_sandwich, played, _at_cells(played, found))) if by else found
+
+
+def with_clusters(
+    found: Fit, by: Mapping[str, NDArray[np.int64]], decisive: Floats, sandwich: Callable[[NDArray[np.int64]], Floats]
+) -> Fit:
+    """The same fit with the covariance of all ways together; `sandwich` gives that of one way from its codes.
 
     Eigenvalues below zero, which the difference of matrices may have, are set to zero.
     """
-    if not by:
-        return found
-    at_cells = _at_cells(played, found)
-    one_way = [_sandwich(played, at_cells, codes) for codes in by.values()]
+    one_way = [sandwich(codes) for codes in by.values()]
     covariance = np.sum(one_way, axis=0)
     for ways in range(2, len(by) + 1):
         for names in combinations(by, ways):
-            covariance -= (-1) ** ways * _sandwich(played, at_cells, crossed([by[name] for name in names]))
+            covariance -= (-1) ** ways * sandwich(crossed([by[name] for name in names]))
     values, vectors = np.linalg.eigh(covariance)
-    decisive = (played.code % 3 != TIE).astype(float)
     freedom = [max(min(kish(codes), kish(codes, decisive)) - 1, 1.0) for codes in by.values()]
     return replace(
         found,

@@ -5,6 +5,10 @@ systems above it, so an interval for each difference that holds for all of them 
 hold at once when |t| stays below the quantile of the largest |t| among draws from the estimates' law. *Marginal* sets
 take the largest over one system's differences, and each holds by itself; *simultaneous* sets take it over all
 differences, and all sets hold at once. Percentiles of drawn ranks are no such sets: for near ties they are too short.
+
+Simultaneous sets go stepwise (Romano and Wolf 2005): the quantile is taken again without the differences that are
+already shown, until none is added. The degrees of freedom are the fewest of all: with those of each difference alone
+the sets of five systems held in 82 of 100 studies of three raters.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ class RankSets:
     high: Ints
     all_low: Ints
     all_high: Ints
-    quantile: float  # of the largest |t| over all differences
+    quantile: float  # of the largest |t| over all differences, at the first step
 
 
 def rank_sets(
@@ -43,10 +47,15 @@ def rank_sets(
     """Sets from estimates (systems,), their covariance, the standard errors (systems, systems) of their differences and
     the degrees of freedom; `sets` draws give the quantiles."""
     ahead = (values[:, None] - values[None, :]) / _positive(apart)
-    largest = _largest(covariance, freedom, sets, generator)
+    seed, open_ones = int(generator.integers(2**63)), ~np.eye(len(values), dtype=bool)
+    largest = _largest(covariance, freedom, sets, seed, open_ones)
     own = np.quantile(largest, level, axis=0, method="inverted_cdf")
-    every = float(np.quantile(largest.max(1), level, method="inverted_cdf"))
-    return RankSets(*_bounds(ahead, own[:, None]), *_bounds(ahead, every), every)
+    first = every = float(np.quantile(largest.max(1), level, method="inverted_cdf"))
+    while (open_ones & (np.abs(ahead) > every)).any() and (open_ones & (np.abs(ahead) <= every)).any():
+        open_ones &= np.abs(ahead) <= every
+        largest = _largest(covariance, freedom, sets, seed, open_ones)  # the same draws, so the quantile can only fall
+        every = float(np.quantile(largest.max(1), level, method="inverted_cdf"))
+    return RankSets(*_bounds(ahead, own[:, None]), *_bounds(ahead, every), first)
 
 
 def _bounds(ahead: Floats, quantile: Floats | float) -> tuple[Ints, Ints]:
@@ -54,15 +63,16 @@ def _bounds(ahead: Floats, quantile: Floats | float) -> tuple[Ints, Ints]:
     return 1 + (ahead < -quantile).sum(1), len(ahead) - (ahead > quantile).sum(1)
 
 
-def _largest(covariance: Floats, freedom: float, sets: int, generator: np.random.Generator) -> Floats:
-    """(sets, systems): the largest |t| among each system's differences from the others, in every draw."""
-    systems = len(covariance)
+def _largest(covariance: Floats, freedom: float, sets: int, seed: int, among: NDArray[np.bool_]) -> Floats:
+    """(sets, systems): the largest |t| among each system's differences from those `among` its others, in every draw."""
+    systems, generator = len(covariance), np.random.default_rng(seed)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     variance = np.diag(covariance)
     spread = _positive(np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * covariance, 0)))
-    found = np.zeros((sets, systems))
-    for some in np.array_split(found, -(-sets // AT_ONCE)):
+    spread = np.where(among, spread, np.inf)
+    largest = np.zeros((sets, systems))
+    for some in np.array_split(largest, -(-sets // AT_ONCE)):
         drawn = generator.standard_normal(some.shape) @ root.T
         for one in range(systems - 1):
             others = slice(one + 1, None)
@@ -71,7 +81,7 @@ def _largest(covariance: Floats, freedom: float, sets: int, generator: np.random
             np.maximum(some[:, one], apart.max(1), out=some[:, one])
         if np.isfinite(freedom):
             some /= np.sqrt(generator.chisquare(freedom, len(some)) / freedom)[:, None]
-    return found
+    return largest
 
 
 def _positive(errors: Floats) -> Floats:

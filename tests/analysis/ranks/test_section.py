@@ -51,7 +51,7 @@ def test_the_page_of_ranks_says_what_was_asked_and_what_was_found(study, capsys)
     shown = f"{first['mean']['value']:.2f} ({first['mean']['low']:.2f} to {first['mean']['high']:.2f})"
     for words in ("Which of 3 systems is ranked highest?", "Which is ranked higher", shown,
                   "<dt>ranks</dt><dd>108</dd>", "<dt>raters</dt><dd>6</dd>", "Which is best, which comes next?",
-                  "never counted as independent votes", "12 hidden checks, 0 raters blocked",
+                  "never count as independent votes", "12 hidden checks, 0 raters blocked",
                   "Ranks say which response is better, and not by how much"):  # fmt: skip
         assert words in page, words
     assert "are simulated" not in page and "r3" not in page

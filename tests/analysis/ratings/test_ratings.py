@@ -188,3 +188,70 @@ def test_of_three_systems_the_largest_difference_is_named_and_none_where_all_are
 def test_a_margin_of_votes_is_refused_for_ratings(long):
     with pytest.raises(InputError, match="--margin is a net preference of votes, and this table holds ratings"):
         dispatch("analysis", "", COMMANDS, ["report", str(long), "--margin", ".1"])
+
+
+def written(path, rows):
+    return worlds.write(path, [dict(zip(("item", "rater", "system", "score"), row, strict=True)) for row in rows])
+
+
+def test_where_everybody_rates_one_system_higher_that_is_shown_and_no_odds_are_made_up(tmp_path):
+    rows = [
+        (f"i{k}", f"r{k % 30}", name, score) for k in range(300) for name, score in (("a", 3 + k % 2), ("b", 2 + k % 2))
+    ]
+    result = ratings(written(tmp_path / "all.csv", rows))
+    (one,) = result.document["differences"]
+    assert one["p"] < 1e-4 and one["odds"] is None and one["net"]["high"] == 1.0
+    assert one["difference"]["low"] > 0 and one["difference"]["high"] <= 2
+    text = "\n".join(map(str, result.parts))
+    assert "a is rated higher than b (p < .0001" in text and "no rating of one system is below any of the other" in text
+
+
+def test_a_near_agreement_has_no_odds_and_no_net_beyond_one():
+    """17 of 18 higher, one equal: all of the first are 4 or 5, all of the second 3 or 4."""
+    first, second = np.array([4.0] * 12 + [5.0] * 6), np.array([3.0] * 11 + [4.0] + [4.0] * 6)
+    assert proportional_odds(first, second, {"rater": np.arange(18) % 3}) is None
+
+
+def test_a_slider_is_a_number_and_has_no_odds_ratio(tmp_path):
+    generator = np.random.default_rng(0)
+    rows = [(f"i{k}", f"r{k % 9}", name, int(generator.integers(0, 101))) for k in range(120) for name in "ab"]
+    result = ratings(written(tmp_path / "slider.csv", rows))
+    assert result.document["steps"] > 11 and result.document["differences"][0]["odds"] is None
+    assert "steps, so they are compared as numbers: there are no odds ratios." in "\n".join(map(str, result.parts))
+
+
+def test_ratings_by_other_people_for_each_system_are_compared_by_a_mixed_model(tmp_path):
+    generator, rows = np.random.default_rng(3), []
+    lean = generator.normal(0, 0.4, 12)
+    for item in range(40):
+        for rater in generator.choice(12, 4, replace=False):
+            name = "ab"[rater % 2]
+            rows.append((f"i{item}", f"r{rater}", name, 3 + lean[rater] + 2 * (name == "a") + generator.normal(0, 0.7)))
+    file = written(tmp_path / "others.csv", rows)
+    result = ratings(file)
+    (one,) = result.document["differences"]
+    assert 0.5 < one["difference"]["low"] < 2 < one["difference"]["high"] < 3 and one["difference"]["df"] < 14
+    assert one["net"] is None and one["p_holm"] < 0.01
+    assert {spread["name"] for spread in result.document["spreads"]} >= {"item", "rater", "single ratings"}
+    assert result.read[1].endswith("160 compared. Left out: nothing.")
+    page = report(study_of_table(file))
+    assert page.title == "Is a rated higher than b?" and page.findings[0].startswith("a is rated higher than b (")
+    one_each = written(tmp_path / "one.csv", [row for row in rows if row[1] in ("r0", "r1")])
+    with pytest.raises(InputError, match="Each system has one rater, so nothing tells how far another rater"):
+        ratings(one_each)
+
+
+def test_seeds_of_a_system_are_random_and_the_mixed_model_can_be_asked_for(tmp_path, long):
+    generator, rows = np.random.default_rng(4), []
+    for item in range(30):
+        for rater in range(4):
+            for seed in range(3):
+                rows += [{"item": f"i{item}", "rater": f"r{rater}", "system": name, "seed": seed,
+                          "score": generator.normal(level + 0.5 * np.sin(7 * seed + level))}
+                         for name, level in (("a", 2.0), ("b", 3.0))]  # fmt: skip
+    result = ratings(worlds.write(tmp_path / "seeds.csv", rows))
+    spreads = {spread["name"]: spread for spread in result.document["spreads"]}
+    assert spreads["seed"]["levels"] == 6 and result.document["differences"][0]["difference"]["df"] < 6
+    asked, paired = ratings(long, mixed=True).document["differences"][0], only(long)
+    assert asked["difference"]["value"] == pytest.approx(paired["difference"]["value"], abs=1e-6)
+    assert asked["net"] is None and paired["odds"] is not None

@@ -12,16 +12,21 @@ def apart_of(covariance):
     return np.sqrt(variance[:, None] + variance[None, :] - 2 * covariance)
 
 
+def largest_t(covariance, freedom, sets):
+    """Draws of the largest |t| of each system's differences."""
+    return _largest(covariance, freedom, sets, 0, ~np.eye(len(covariance), dtype=bool))
+
+
 @pytest.mark.parametrize(("systems", "freedom"), [(2, np.inf), (5, 20.0), (12, 8.0), (30, np.inf)])
 def test_for_independent_systems_the_quantile_is_tukeys_studentized_range(systems, freedom):
-    largest = _largest(np.eye(systems), freedom, 60_000, np.random.default_rng(0))
+    largest = largest_t(np.eye(systems), freedom, 60_000)
     expected = studentized_range.ppf(0.95, systems, freedom) / np.sqrt(2)
     assert np.quantile(largest.max(1), 0.95) == pytest.approx(expected, abs=0.03)
 
 
 def test_the_quantile_of_one_systems_differences_is_dunnetts():
     """Dunnett 1964, table II: two-sided 5 %, 4 treatments against a control, 20 degrees of freedom: 2.65."""
-    largest = _largest(np.eye(5), 20.0, 60_000, np.random.default_rng(0))
+    largest = largest_t(np.eye(5), 20.0, 60_000)
     assert np.quantile(largest, 0.95, axis=0) == pytest.approx(np.full(5, 2.65), abs=0.03)
 
 
@@ -48,6 +53,14 @@ def test_one_system_and_equal_systems_without_any_error_have_sets():
     assert (alone.low.tolist(), alone.high.tolist()) == ([1], [1])
     same = rank_sets(np.zeros(2), np.zeros((2, 2)), np.zeros((2, 2)), 5.0, sets=10, generator=np.random.default_rng(0))
     assert (same.low.tolist(), same.high.tolist()) == ([1, 1], [2, 2])
+
+
+def test_what_is_shown_no_longer_counts_for_the_rest():
+    """Two groups of ten, far apart: a difference within a group has 90 others beside it, and not 190."""
+    values = np.r_[np.zeros(10), np.full(10, 20.0)]
+    values[9], apart = 3.5 * np.sqrt(2), apart_of(np.eye(20))
+    found = rank_sets(values, np.eye(20), apart, np.inf, sets=4000, generator=np.random.default_rng(0))
+    assert found.quantile > 3.5 and found.all_low[0] == 12 and found.all_high[9] == 11
 
 
 def shares(values, studies):

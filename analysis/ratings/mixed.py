@@ -1,0 +1,124 @@
+"""Ratings whose raters or items differ from system to system: a linear mixed model with crossed effects.
+
+Fixed effects are the systems; what ratings share is random, as far as the table can tell it: dialogue, item and rater,
+what each of them adds to one system, what one rater thinks of one item, and the seeds of a system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.reading.clusters import Ways, ways_within
+from analysis.reading.rated import RatingsTable, Rows
+from analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
+from analysis.stats.intervals import Interval, crossed, groups
+from dialogue.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+SHOWN = {"pair": "item"}
+FEWEST = 0.1  # share of ratings that a factor must leave over, or it can hardly be separated from the rest
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One random effect: how many levels it has, and the SD of what they add; 0 where its variance is below zero."""
+
+    name: str
+    levels: int
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class MixedDifference:
+    """Two systems in the model."""
+
+    first: str
+    second: str
+    means: tuple[float, float]
+    difference: Interval
+    chance: float  # p
+
+
+@dataclass(frozen=True, eq=False)
+class MixedRatings:
+    """Every two systems, and the spread of what ratings share."""
+
+    differences: tuple[MixedDifference, ...]
+    spreads: tuple[Spread, ...]
+
+
+def mixed_ratings(table: RatingsTable, clusters: str) -> MixedRatings:
+    """Fit one model to all ratings."""
+    rows, systems = table.rows, len(table.systems)
+    ways = ways_within(rows.votes, clusters)
+    _refuse_confounded(rows, ways)
+    fits = fits_of(rows.score, np.eye(systems)[rows.system], _factors(rows, ways))
+    ordered = sorted(range(systems), key=lambda code: table.systems[code])
+    differences = tuple(_difference(table, fits, two, tuple(ways)) for two in combinations(ordered, 2))
+    return MixedRatings(differences, _spreads(fits[0]))
+
+
+def _refuse_confounded(rows: Rows, ways: Ways) -> None:
+    known = {**{SHOWN.get(name, name): codes for name, codes in ways.items()}, **_seeds(rows)}
+    for name in ("rater", "seed"):
+        if name in known and groups(crossed([known[name], rows.system])) == groups(rows.system):
+            raise InputError(
+                f"Each system has one {name}, so nothing tells how far another {name} would differ. Collect ratings of "
+                f"two {name}s or more for each system."
+            )
+
+
+def _seeds(rows: Rows) -> dict[str, Ints]:
+    return {} if rows.seed is None else {"seed": crossed([rows.system, rows.seed])}
+
+
+def _factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
+    """What ratings share, as far as it can be separated from the systems, from each other and from single ratings."""
+    candidates: dict[str, Ints] = {}
+    for name, codes in ways.items():
+        candidates |= {
+            SHOWN.get(name, name): codes,
+            f"{SHOWN.get(name, name)} by system": crossed([codes, rows.system]),
+        }
+    if rows.votes.rater is not None:
+        candidates["rater and item"] = rows.sheet
+    factors: dict[str, Ints] = {}
+    for name, codes in {**candidates, **_seeds(rows)}.items():
+        few = 1 < groups(codes) <= (1 - FEWEST) * len(codes)
+        if few and not any(_same(codes, other) for other in (rows.system, *factors.values())):
+            factors[name] = codes
+    return factors
+
+
+def _same(codes: Ints, other: Ints) -> bool:
+    """Whether both part the ratings in the same way."""
+    return groups(codes) == groups(other) == groups(crossed([codes, other]))
+
+
+def _difference(
+    table: RatingsTable, fits: Sequence[CrossedLinear], two: tuple[int, int], ways: tuple[str, ...]
+) -> MixedDifference:
+    first, second = two
+    weights = np.zeros(len(table.systems))
+    weights[[first, second]] = 1.0, -1.0
+    apart, reach = widest_contrast(fits, weights), table.scale[1] - table.scale[0]
+    number = int(np.isin(table.rows.system, two).sum())
+    codes = {name: getattr(table.rows.votes, name) for name in ways}
+    interval = Interval(
+        apart.value, apart.se, max(apart.low, -reach), min(apart.high, reach), 0.95, apart.df, number,
+        "+".join(ways) or "rating", {name: groups(part) for name, part in codes.items()}, *[float("nan")] * 3,
+    )  # fmt: skip
+    means = float(fits[0].effects[first]), float(fits[0].effects[second])
+    return MixedDifference(table.systems[first], table.systems[second], means, interval, apart.p)
+
+
+def _spreads(model: CrossedLinear) -> tuple[Spread, ...]:
+    sds = np.sqrt(np.maximum(model.variances, 0.0)).tolist()
+    names, levels = (*model.factors, "single ratings"), (*model.levels, model.ratings)
+    return tuple(Spread(name, number, sd) for name, number, sd in zip(names, levels, sds, strict=True))
